@@ -58,7 +58,7 @@ test('posts to SANDBOX_WEBHOOK_URL, signed with SANDBOX_APP_SECRET', async () =>
 
 test('says what is wrong with SANDBOX_PORT', async () => {
   const child = start({ SANDBOX_PORT: 'many' })
-  const [words] = (await once(child.stderr, 'data')) as [Buffer]
-  expect(words.toString()).toContain('SANDBOX_PORT')
+  const [output] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(output.toString()).toContain('SANDBOX_PORT')
   expect(await once(child, 'exit')).toEqual([1, null])
 })

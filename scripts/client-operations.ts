@@ -77,7 +77,7 @@ function methodOf(document: ApiDocument, method: string, path: string, operation
   const body = bodyOf(operation, schemas)
   const answer = answerOf(document, operation)
   const isOptional = !parameters.some(({ required }) => required)
-  const given = [
+  const sources = [
     parameters.length > 0 ? `params${isOptional ? '?' : ''}: ${paramsType(parameters, schemas)}` : undefined,
     body && `body: ${body.type}`,
     'options?: RequestOptions',
@@ -90,7 +90,7 @@ function methodOf(document: ApiDocument, method: string, path: string, operation
   ]
   const call = `{ ${request.filter((one) => one !== undefined).join(', ')} }, options`
   const result = answer === undefined ? 'Response' : indented(answer)
-  return `${documentation(operation)}  ${operation.operationId}(${given.filter((one) => one !== undefined).join(', ')}): Promise<${result}> {
+  return `${documentation(operation)}  ${operation.operationId}(${sources.filter((one) => one !== undefined).join(', ')}): Promise<${result}> {
     return this.${answer === undefined ? 'open' : 'call'}(${call})
   }
 `

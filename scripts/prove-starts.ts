@@ -105,11 +105,11 @@ async function interrupt(round: number): Promise<void> {
   const first = start()
   await sleep(afterMs)
   await first.end(signal)
-  const said = first.output().trim().split('\n').at(-1)
+  const lastLine = first.output().trim().split('\n').at(-1)
   const second = start()
   const isFine = await works(second)
   await second.end('SIGTERM')
-  console.log(`${isFine ? 'works' : 'FAILS'} after ${signal} at ${seconds(afterMs)}, which followed: ${said}`)
+  console.log(`${isFine ? 'works' : 'FAILS'} after ${signal} at ${seconds(afterMs)}, which followed: ${lastLine}`)
   if (!isFine) failures.push(`After ${signal} at ${seconds(afterMs)}:\n${second.output()}`)
 }
 

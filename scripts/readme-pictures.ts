@@ -47,7 +47,7 @@ async function takeInbox(page: Page): Promise<void> {
   await write('393335550199', 'Chiara Bianchi', 'Do you have the blue ones?')
   await write('393335550199', 'Chiara Bianchi', 'In size 42, if possible')
   await page.goto(`${origin}/console/inbox`)
-  for (const [name, words] of [
+  for (const [name, message] of [
     ['Jonas Weber', 'Gern geschehen!'],
     ['Grace Hopper', 'Of course: it is in your mailbox.'],
     ['Ada', 'Sure, which address should we use?'],
@@ -56,7 +56,7 @@ async function takeInbox(page: Page): Promise<void> {
     await page.getByRole('article', { name }).waitFor()
     // Rows move while the pointer is elsewhere.
     await page.mouse.move(900, 400)
-    await answer(page, words)
+    await answer(page, message)
   }
   await write('393331234567', 'Ada', 'Via Roma 12, second floor')
   await page.getByRole('article', { name: 'Ada' }).getByText('Via Roma 12').waitFor()
@@ -65,10 +65,10 @@ async function takeInbox(page: Page): Promise<void> {
   await page.screenshot({ path: `${FOLDER}/console.png` })
 }
 
-async function answer(page: Page, words: string): Promise<void> {
-  await page.getByLabel(/Message to/).fill(words)
+async function answer(page: Page, message: string): Promise<void> {
+  await page.getByLabel(/Message to/).fill(message)
   await page.getByRole('button', { name: 'Send', exact: true }).click()
-  await page.locator('[data-message]', { hasText: words }).locator('[data-status]').waitFor()
+  await page.locator('[data-message]', { hasText: message }).locator('[data-status]').waitFor()
 }
 
 /** The provider's clock counts whole seconds: a message a second, so that the rows have an order. */

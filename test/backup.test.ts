@@ -74,8 +74,8 @@ test(
     onTestFinished(() => server.stop())
     const urls = urlsOf(server)
     runCommands(ROLES, folder, urls)
-    const said = run('export', folder, { ...env, ...urls })
-    expect(said).toMatch(/^Copied [1-9][0-9]* rows of [0-9]+ tables\.$/m)
+    const output = run('export', folder, { ...env, ...urls })
+    expect(output).toMatch(/^Copied [1-9][0-9]* rows of [0-9]+ tables\.$/m)
 
     const moved = (blocks.get('after-export') ?? '').replace('parley start', 'env -0')
     used.add('after-export')

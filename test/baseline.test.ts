@@ -82,8 +82,8 @@ test.each(
   await migrate(db)
   expect(await findLost(db, before)).toEqual([])
   const optOuts = (before.get('opt_outs') ?? []).map((row) => JSON.parse(row).identity)
-  const said = await db<{ identity: string }[]>`select distinct identity from consents where not value`
-  expect(said.map(({ identity }) => identity)).toEqual(expect.arrayContaining(optOuts))
+  const refused = await db<{ identity: string }[]>`select distinct identity from consents where not value`
+  expect(refused.map(({ identity }) => identity)).toEqual(expect.arrayContaining(optOuts))
   const { db: fresh } = await createTestDatabase()
   expect(await describeSchema(db)).toBe(await describeSchema(fresh))
 })

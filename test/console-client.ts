@@ -22,10 +22,10 @@ export async function startConsole(options: Options = {}) {
   async function send(method: string, path: string, headers: Headers, body?: unknown, localAddress = '127.0.0.1') {
     const agent = agents.get(localAddress) ?? new Agent({ localAddress })
     agents.set(localAddress, agent)
-    const given = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const headerPairs = Object.entries(headers).filter((entry): entry is [string, string] => entry[1] !== undefined)
     const answer = await request(`${origin}${path}`, {
       method: method as 'GET',
-      headers: Object.fromEntries(given),
+      headers: Object.fromEntries(headerPairs),
       body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
       dispatcher: agent,
     })

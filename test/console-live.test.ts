@@ -71,24 +71,24 @@ test('a page without a stream says so and asks for news; one without a network h
   const phone = uniquePhone()
   await write(phone, 'Before the cut', 'Cut Off')
   const path = `/console/inbox/${await conversationOf(phone)}`
-  const [cut, refused] = [await openSigned(path), await openSigned(path)]
-  for (const { page } of [cut, refused]) {
+  const [replaced, refused] = [await openSigned(path), await openSigned(path)]
+  for (const { page } of [replaced, refused]) {
     await bubble(page, 'Before the cut').waitFor()
     await isLive(page)
   }
-  await cut.context.route('**/console/api/**', (route) => route.abort())
+  await replaced.context.route('**/console/api/**', (route) => route.abort())
   await refused.context.route('**/events', (route) => route.fulfill({ status: 503, body: '' }))
   service.app.server.closeAllConnections()
   const texts = Array.from({ length: 5 }, (_, n) => `Missed message ${n}`)
   for (const text of texts) await write(phone, text, 'Cut Off')
-  for (const { page } of [cut, refused])
+  for (const { page } of [replaced, refused])
     await page.getByText('The live connection is down').waitFor({ timeout: 20_000 })
   for (const text of texts) await bubble(refused.page, text).waitFor({ timeout: 15_000 })
-  expect(await cut.page.locator('[data-message]').count()).toBe(1)
-  for (const { context } of [cut, refused]) await context.unrouteAll()
-  for (const { page } of [cut, refused]) await isLive(page)
+  expect(await replaced.page.locator('[data-message]').count()).toBe(1)
+  for (const { context } of [replaced, refused]) await context.unrouteAll()
+  for (const { page } of [replaced, refused]) await isLive(page)
   await write(phone, 'After the cut', 'Cut Off')
-  for (const { page } of [cut, refused]) {
+  for (const { page } of [replaced, refused]) {
     await bubble(page, 'After the cut').waitFor()
     for (const text of texts) await bubble(page, text).waitFor()
     const shown = await page.locator('[data-message]').allInnerTexts()

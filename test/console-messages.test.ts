@@ -41,10 +41,10 @@ test('each answer shows who sent it, also right below the answer of another agen
   await api('POST', `/whatsapp/conversations/${chatId}/messages`, { type: 'text', text: 'From the shop' })
   const link = await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara' })
   const { page } = await openSigned(`/console/inbox/${chatId}`, service.codeOf(link.body.url))
-  for (const words of ['From Mara', 'Again from Mara']) {
-    await page.getByLabel(/Message to/).fill(words)
+  for (const message of ['From Mara', 'Again from Mara']) {
+    await page.getByLabel(/Message to/).fill(message)
     await page.getByRole('button', { name: 'Send' }).click()
-    await bubble(page, words).waitFor()
+    await bubble(page, message).waitFor()
   }
   const shown = page.locator('[data-message]')
   expect(await shown.allInnerTexts()).toEqual([

@@ -8,7 +8,7 @@ const { operator, codeOf } = service
 
 const createLink = async (companyId: number, body: object): Promise<string> =>
   (await operator('POST', `/companies/${companyId}/sign-in-links`, body)).body.url
-const stranger = (await operator('POST', '/companies', { name: 'Stranger' })).body
+const otherCompany = (await operator('POST', '/companies', { name: 'Stranger' })).body
 const screens = (page: Page) => page.getByRole('navigation').getByRole('listitem').allInnerTexts()
 
 async function open(url: string) {
@@ -28,7 +28,7 @@ test('a link asks a signed-in user before it replaces the session, and names bot
   await other.goto(`${origin}/console/`)
   await other.getByRole('navigation').waitFor()
 
-  const link = await createLink(stranger.id, { name: 'Eve', role: 'admin' })
+  const link = await createLink(otherCompany.id, { name: 'Eve', role: 'admin' })
   await page.goto('about:blank')
   await page.goto(link)
   await page.getByRole('heading', { name: 'Switch to another session?' }).waitFor()
@@ -51,7 +51,7 @@ test('a link asks a signed-in user before it replaces the session, and names bot
 test('a link that was used up meanwhile says so, and the session stays', async () => {
   const { page } = await open(await createLink(company.companyId, { name: 'Mara' }))
   await page.getByRole('navigation').waitFor()
-  const link = await createLink(stranger.id, { name: 'Eve' })
+  const link = await createLink(otherCompany.id, { name: 'Eve' })
   await page.goto('about:blank')
   await page.goto(link)
   const toOther = page.getByRole('button', { name: 'Switch to Stranger' })

@@ -55,4 +55,4 @@ export async function startConsoleWorld() {
 }
 
 export const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })
-export const bubble = (page: Page, words: string) => page.locator('[data-message]', { hasText: words })
+export const bubble = (page: Page, content: string) => page.locator('[data-message]', { hasText: content })

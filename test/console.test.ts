@@ -236,7 +236,7 @@ test('the menus and dialogs of a conversation and of a receiver are accessible',
   await page.getByRole('dialog').waitFor({ state: 'detached' })
   await page.goto(`${origin}/console/receivers`)
   await page.getByRole('link', { name: /Popups/ }).click()
-  for (const [item, words] of [
+  for (const [item, heading] of [
     ['Edit', 'Save'],
     ['Remove', 'Cancel'],
   ] as const) {
@@ -244,7 +244,7 @@ test('the menus and dialogs of a conversation and of a receiver are accessible',
     await page.getByRole('menuitem', { name: item }).waitFor()
     await expectAccessible(page)
     await page.getByRole('menuitem', { name: item }).click()
-    await page.getByRole('button', { name: words, exact: true }).waitFor()
+    await page.getByRole('button', { name: heading, exact: true }).waitFor()
     await expectAccessible(page)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })

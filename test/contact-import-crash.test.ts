@@ -77,13 +77,13 @@ test('a process that is killed in the middle of an import: the next goes on, and
   const created = contacts - contacts / 50
   expect(done).toMatchObject({ status: 'completed', rows_read: ROWS, created, unchanged: 0, refused })
   expect(done.updated).toBe(ROWS - refused - created)
-  const [kept] = await db`
+  const [stored] = await db`
     select
       (select count(*) from contacts where company_id = ${companyId}) as contacts,
       (select count(*) from consents where company_id = ${companyId}) as consents,
       (select count(*) from contact_import_refusals where company_id = ${companyId}) as refusals
   `
   expect(await readContactCount(db, companyId)).toBe(created)
-  expect(kept).toEqual({ contacts: created, consents: ROWS - refused, refusals: refused })
+  expect(stored).toEqual({ contacts: created, consents: ROWS - refused, refusals: refused })
   await second.signal('SIGTERM')
 }, 300_000)

@@ -281,8 +281,8 @@ describe('an export', () => {
 
   test('has no deleted contacts', async () => {
     const company = await newCompany()
-    const given = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
-    const { body } = await company.api('POST', '/contacts', given)
+    const people = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
+    const { body } = await company.api('POST', '/contacts', people)
     expect((await company.api('DELETE', `/contacts/${body.data[0].id}`)).status).toBe(200)
     const { text } = await company.api('GET', '/contacts/export?format=ndjson')
     expect(text.match(/[ab]@example.com/g)).toEqual(['b@example.com'])

@@ -15,9 +15,9 @@ beforeAll(async () => {
 type Company = Awaited<ReturnType<TestService['createCompany']>>
 
 /** A company with a conversation that a customer began. */
-async function conversationOf(given: { from?: string; company?: Company } = {}) {
-  const company = given.company ?? (await service.createCompany())
-  const from = given.from ?? uniquePhone()
+async function conversationOf(input: { from?: string; company?: Company } = {}) {
+  const company = input.company ?? (await service.createCompany())
+  const from = input.from ?? uniquePhone()
   await provider.messages(company.phoneNumberId, textFrom(from, 'Is it ready?'))
   const { chatId } = await inboxOf(company).find(from)
   const call = (method: string, path = '', body?: unknown, headers?: Record<string, string>) =>

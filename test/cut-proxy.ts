@@ -16,7 +16,7 @@ export async function startCutProxy(
   const folder = new URL(databaseUrl).searchParams.get('host')
   const pairs = new Map<Socket, Socket>()
   /** Nothing that is said on these arrives any more. */
-  const deaf = new WeakSet<Socket>()
+  const silenced = new WeakSet<Socket>()
   let mode: Mode = 'open'
   let bytesToPass = Number.POSITIVE_INFINITY
   let repliesToPass = Number.POSITIVE_INFINITY
@@ -25,7 +25,7 @@ export async function startCutProxy(
   const proxy = createServer({ allowHalfOpen: true }, (client) => {
     client.on('error', () => {})
     client.on('end', () => {
-      if (!deaf.has(client)) client.end()
+      if (!silenced.has(client)) client.end()
     })
     if (mode === 'refused') return void client.destroy()
     const server = createConnection(`${folder}/.s.PGSQL.5432`)
@@ -36,16 +36,16 @@ export async function startCutProxy(
       server.destroy()
     })
     server.on('close', () => client.destroy())
-    if (mode === 'silent') deaf.add(client)
+    if (mode === 'silent') silenced.add(client)
     let isAnswered = true
     client.on('data', (chunk) => {
       if (isAnswered) roundTrips += 1
       isAnswered = false
-      if (!deaf.has(client)) server.write(chunk)
+      if (!silenced.has(client)) server.write(chunk)
     })
     server.on('data', (chunk) => {
       isAnswered = true
-      if (deaf.has(client)) return
+      if (silenced.has(client)) return
       bytesToPass -= chunk.length
       repliesToPass -= 1
       if (repliesToPass === 0) cut('rst')
@@ -71,9 +71,9 @@ export async function startCutProxy(
     url: `postgres://parley@${host}${pathname}`,
     cut,
     /** For the connections to come; those that are there when it falls silent stay so. */
-    become: (wanted: Mode) => {
-      mode = wanted
-      if (mode === 'silent') for (const client of pairs.keys()) deaf.add(client)
+    become: (next: Mode) => {
+      mode = next
+      if (mode === 'silent') for (const client of pairs.keys()) silenced.add(client)
     },
     /** Resets all connections when the server answers for the n-th time from now; that answer is lost. */
     cutAtReply: (n: number) => {

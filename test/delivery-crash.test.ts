@@ -146,16 +146,16 @@ async function expectAllEnded(
   const deliveries = await db`
     select
       delivery.company_id, delivery.registration_id, delivery.event_id as wamid, delivery.status,
-      array_agg(made.attempt order by made.id) as numbers,
-      count(made.status_code)::int as answered,
-      (array_agg(made.status_code order by made.id desc))[1] as last_status,
-      bool_or(made.dead_lettered) as is_dead_lettered
+      array_agg(attempt.attempt order by attempt.id) as numbers,
+      count(attempt.status_code)::int as answered,
+      (array_agg(attempt.status_code order by attempt.id desc))[1] as last_status,
+      bool_or(attempt.dead_lettered) as is_dead_lettered
     from deliveries delivery
     join (
       select company_id, delivery_id, id, attempt, status_code, dead_lettered from delivery_attempts
       union all
       select company_id, id, id, 1, status_code, false from deliveries where sent_at is not null
-    ) as made on (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
+    ) as attempt on (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
     group by delivery.company_id, delivery.id, delivery.registration_id, delivery.event_id, delivery.status
   `
   expect(deliveries).toHaveLength(count)

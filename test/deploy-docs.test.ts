@@ -122,8 +122,8 @@ test.skipIf(!canOverlay)('the commands of docs/deploy.md that need root set up t
   ]
   const script = join(folder, 'commands.sh')
   writeFileSync(script, commands.join('\n'))
-  const said = runCommands(`unshare --mount bash -eu ${script}`, folder, env)
-  expect(said).toContain('640 root:parley\n/etc/nginx/conf.d/parley.conf')
+  const output = runCommands(`unshare --mount bash -eu ${script}`, folder, env)
+  expect(output).toContain('640 root:parley\n/etc/nginx/conf.d/parley.conf')
   expect(readFileSync(join(folder, 'called'), 'utf8')).toBe(
     'systemctl daemon-reload\nsystemctl enable --now parley\nsystemctl reload nginx\n',
   )

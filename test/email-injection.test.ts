@@ -154,20 +154,20 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
     text: '{{ name }}',
   })
 
-  const given = attempts.flatMap((one, place) =>
+  const requests = attempts.flatMap((one, place) =>
     fc.sample(one, { numRuns: ATTEMPTS / attempts.length, seed: place + 1 }),
   )
-  expect(given.length).toBe(ATTEMPTS)
-  const wanted = new Map<string, string>()
+  expect(requests.length).toBe(ATTEMPTS)
+  const recipients = new Map<string, string>()
   let refused = 0
-  for (let at = 0; at < given.length; at += AT_ONCE) {
+  for (let at = 0; at < requests.length; at += AT_ONCE) {
     await Promise.all(
-      given.slice(at, at + AT_ONCE).map(async ({ kind, body }) => {
+      requests.slice(at, at + AT_ONCE).map(async ({ kind, body }) => {
         const answer =
           kind === 'one-shot'
             ? await api('POST', '/emails', body)
             : await api('POST', '/templates/email/send', { uid: template.body.id, ...body })
-        if (answer.status < 300) wanted.set(answer.body.data.id, String(body.to ?? body.recipient))
+        if (answer.status < 300) recipients.set(answer.body.data.id, String(body.to ?? body.recipient))
         else {
           expect([400, 422]).toContain(answer.status)
           refused += 1
@@ -176,7 +176,7 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
     )
   }
   expect(refused).toBeGreaterThan(ATTEMPTS / 5)
-  expect(wanted.size).toBeGreaterThan(ATTEMPTS / 10)
+  expect(recipients.size).toBeGreaterThan(ATTEMPTS / 10)
   await eventually(async () => (await db`select from emails where status = 'pending'`).length === 0, 600_000)
   expect(await db`select failure_reason from emails where status = 'failed'`).toEqual([])
 
@@ -187,9 +187,9 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
     ]),
   )
   const mails = (await service.control('GET', '/emails?limit=10000')).body
-  expect(mails).toHaveLength(wanted.size)
+  expect(mails).toHaveLength(recipients.size)
   for (const mail of mails) {
-    const to = wanted.get(messageIds.get(mail.headers['message-id'])!)!
+    const to = recipients.get(messageIds.get(mail.headers['message-id'])!)!
     expect(mail.envelope.to).toHaveLength(1)
     expect(sameMailbox(mail.envelope.to[0], to)).toBe(true)
     expect(sameMailbox(mail.to, to)).toBe(true)

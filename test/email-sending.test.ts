@@ -168,8 +168,9 @@ describe('after a crash', () => {
   test('of an older Parley, which did not find beforehand what is tracked, a mail is tracked all the same', async () => {
     const { api, companyId } = await createCompany({ isConnected: false })
     const { to, id } = await waiting(api, companyId, '<a href="https://shop.example/">See it</a>')
-    const kept = await db`update email_contents set tracking = null where company_id = ${companyId} returning tracking`
-    expect(kept).toHaveLength(1)
+    const cleared =
+      await db`update email_contents set tracking = null where company_id = ${companyId} returning tracking`
+    expect(cleared).toHaveLength(1)
     await db`update jobs set due_at = now() where company_id = ${companyId}`
     expect((await untilCompleted(api, id)).status).toBe('sent')
     const [mail] = await received(to)

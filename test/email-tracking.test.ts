@@ -224,8 +224,8 @@ describe('marketing', () => {
     expect(out.status).toBe(200)
     const contact = await api('GET', `/contacts/${created.body.data[0].id}`)
     expect(contact.body.data.marketing_consent.email).toBe(false)
-    const told = await stream.next('contact', ({ marketing_consent }) => marketing_consent.email === false)
-    expect(told).toEqual(contact.body.data)
+    const event = await stream.next('contact', ({ marketing_consent }) => marketing_consent.email === false)
+    expect(event).toEqual(contact.body.data)
     const refused = await send(email)
     expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden'])
     const [history] =

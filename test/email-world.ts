@@ -55,18 +55,18 @@ export async function startMailing(config: Partial<Config> = {}, { mirrors = tru
   const age = () =>
     db`update emails set completed_at = completed_at - interval '1 minute' where completed_at is not null and company_id > 0`
 
-  async function createMailing(given: { settings?: object | null; category?: string } = {}) {
+  async function createMailing(input: { settings?: object | null; category?: string } = {}) {
     const company = await createCompany({ isConnected: false })
     const path = `/companies/${company.companyId}`
-    if (given.settings !== null) {
-      await operator('PUT', `${path}/email-settings`, { from: 'shop@example.org', fromName: 'Shop', ...given.settings })
+    if (input.settings !== null) {
+      await operator('PUT', `${path}/email-settings`, { from: 'shop@example.org', fromName: 'Shop', ...input.settings })
     }
     const template = await operator('POST', `${path}/email-templates`, {
       name: 'Order update',
       subject: 'Order {{ order }}',
       html: '<p>Hello {{ name }}, <a href="https://shop.example/orders/{{ order }}">your order</a></p>',
       text: 'Hello {{ name }}',
-      ...(given.category && { category: given.category }),
+      ...(input.category && { category: input.category }),
     })
     expect(template.status).toBe(201)
     const send = (recipient: string, customFields?: object) =>

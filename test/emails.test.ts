@@ -114,8 +114,8 @@ describe('a one-shot email', () => {
     expect(await received(to)).toHaveLength(1)
     // Kept together with the mail: not even a crash before the answer makes it two.
     const key = createHash('sha256').update('order-17').digest('base64url')
-    const [kept] = await db`select answer_status from idempotency_keys where key = ${key}`
-    expect(kept?.answerStatus).toBe(201)
+    const [stored] = await db`select answer_status from idempotency_keys where key = ${key}`
+    expect(stored?.answerStatus).toBe(201)
   })
 })
 

@@ -10,7 +10,11 @@ const rows = readFileSync(new URL('../docs/webhooks.md', import.meta.url), 'utf8
   .split('\n')
   .map((line) => /^\| (.+?) \| `(\{.+?\})` \| `(\{.+\})` \|$/.exec(line))
   .filter((row) => row !== null)
-  .map(([, kind = '', given = '', told = '']) => ({ kind, given: JSON.parse(given), told: JSON.parse(told) }))
+  .map(([, kind = '', input = '', expected = '']) => ({
+    kind,
+    input: JSON.parse(input),
+    expected: JSON.parse(expected),
+  }))
 
 function envelopeOf(message: object) {
   const value = {
@@ -22,10 +26,10 @@ function envelopeOf(message: object) {
   return item && JSON.parse(buildEnvelope(item, CHANNEL))
 }
 
-test.each(rows)('the docs show the envelope of $kind as the service builds it', ({ given, told }) => {
-  const { wamid, isEcho, timestamp, timestampIso, ...message } = envelopeOf(given).message
+test.each(rows)('the docs show the envelope of $kind as the service builds it', ({ input, expected }) => {
+  const { wamid, isEcho, timestamp, timestampIso, ...message } = envelopeOf(input).message
   const present = Object.entries(message).filter(([name, value]) => value !== null || name === 'text')
-  expect(Object.fromEntries(present)).toEqual(told)
+  expect(Object.fromEntries(present)).toEqual(expected)
 })
 
 test('the docs show every kind that integrators ask for', () => {

@@ -171,8 +171,8 @@ async function placesOf(texts: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const { name } of tables) {
     const rows = await db`
-      select from ${db(name)} as kept, unnest(${forms}::text[]) as form (text)
-      where position(form.text in lower(kept::text)) > 0
+      select from ${db(name)} as stored, unnest(${forms}::text[]) as form (text)
+      where position(form.text in lower(stored::text)) > 0
       limit 1
     `
     if (rows.length > 0) found.push(name)
@@ -274,17 +274,17 @@ describe('DELETE /contacts/{id}?erase=true', () => {
       return (await api('POST', '/contacts', { email, ...marketingConsent })).body.data[0]
     }
     await erase({ api }, (await create(false)).id)
-    const said = () => db<{ identity: string; value: boolean; contactId: number | null }[]>`
+    const consents = () => db<{ identity: string; value: boolean; contactId: number | null }[]>`
       select identity, value, contact_id from consents where company_id = ${companyId}
     `
-    expect([...(await said())]).toEqual([
+    expect([...(await consents())]).toEqual([
       { identity: expect.stringMatching(/^hash:[0-9a-f]{64}$/), value: false, contactId: null },
     ])
 
     const second = await create()
     expect(second.marketing_consent).toEqual({ email: false, whatsapp: null })
     await erase({ api }, second.id)
-    expect(await said()).toHaveLength(1)
+    expect(await consents()).toHaveLength(1)
     expect((await create(true)).marketing_consent.email).toBe(true)
     expect((await create()).marketing_consent.email).toBe(true)
   })

@@ -57,8 +57,8 @@ test(
       isOver = true
       await writing
     }
-    const kept = await pool<{ number: number }[]>`select number from notes`
-    const numbers = new Set(kept.map(({ number }) => number))
+    const stored = await pool<{ number: number }[]>`select number from notes`
+    const numbers = new Set(stored.map(({ number }) => number))
     expect(committed.filter((number) => !numbers.has(number))).toEqual([])
     await pool.end()
   },

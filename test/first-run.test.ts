@@ -187,16 +187,16 @@ test('the events of the sandbox arrive although the service refuses plain HTTP',
 }, 300_000)
 
 /** Asks below /console/api as a page of the console does. */
-const askConsole = (address: string, method: string, path: string, given: { body?: object; cookie?: string } = {}) =>
+const askConsole = (address: string, method: string, path: string, input: { body?: object; cookie?: string } = {}) =>
   fetch(`${address}/console/api${path}`, {
     method,
     headers: {
       origin: address,
       'sec-fetch-site': 'same-origin',
       'content-type': 'application/json',
-      ...(given.cookie !== undefined && { cookie: given.cookie }),
+      ...(input.cookie !== undefined && { cookie: input.cookie }),
     },
-    ...(given.body && { body: JSON.stringify(given.body) }),
+    ...(input.body && { body: JSON.stringify(input.body) }),
   })
 
 test('the printed links sign in once, to the demo company and as the operator, and the session survives kill -9', async () => {
@@ -216,12 +216,12 @@ test('the printed links sign in once, to the demo company and as the operator, a
     ['company', 'Demo agent', 'Demo'],
   ])
   expect(sessions[1]!.body.features.sandboxUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
-  const made = await runParley(
+  const started = await runParley(
     { DATA_DIR: folder, PORT: new URL(first.address).port },
     { args: ['console', 'link', String(sessions[1]!.body.company.id), '--name', 'Mara', '--json'] },
   )
-  await made.exited
-  const token = new URL(JSON.parse(made.output()).url).hash.replace('#code=', '')
+  await started.exited
+  const token = new URL(JSON.parse(started.output()).url).hash.replace('#code=', '')
   const answer = await askConsole(first.address, 'POST', '/session', { body: { token } })
   expect(await answer.json()).toMatchObject({ name: 'Mara', company: { name: 'Demo' } })
   await first.signal('SIGKILL')

@@ -76,9 +76,9 @@ describe('a number connected with an app secret', () => {
     const genuine = bodyFrom(phoneNumberId, from, 'genuine')
     const arrivals = [bodyFrom(phoneNumberId, from, 'forged', 'forged too'), genuine].map((text) => {
       const body = Buffer.from(text)
-      const given = text === genuine ? signature(text) : undefined
+      const header = text === genuine ? signature(text) : undefined
       const proof = createProof(body, {
-        signature: given === undefined ? null : eventReader.signatureOf({ 'x-hub-signature-256': given }),
+        signature: header === undefined ? null : eventReader.signatureOf({ 'x-hub-signature-256': header }),
         secret: undefined,
       })
       return { body, receivedAt: new Date(Date.now() - 60_000), proof, address: null }

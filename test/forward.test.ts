@@ -156,9 +156,9 @@ describe('a message that a customer writes', () => {
     await write(subscriber)
     await eventually(async () => some(await logsOf(subscriber), 1))
     const [job] = await service.db`
-      select extract(epoch from delivery.due_at - made.created_at)::float as seconds
+      select extract(epoch from delivery.due_at - attempt.created_at)::float as seconds
       from deliveries delivery
-      join delivery_attempts made on (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
+      join delivery_attempts attempt on (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
       where delivery.company_id = ${subscriber.companyId}
     `
     expect(job?.seconds).toBeGreaterThanOrEqual(4.5)

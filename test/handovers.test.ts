@@ -25,7 +25,7 @@ const handover = (from: string, changes: object, timestamp: number, owner = comp
     },
   ],
 })
-const report = (...given: Parameters<typeof handover>) => provider.report({ ...bodyOf(), ...handover(...given) })
+const report = (...input: Parameters<typeof handover>) => provider.report({ ...bodyOf(), ...handover(...input) })
 const controlledBy = async (phone: string) => (await inbox.find(phone)).controlledBy
 const TO_AGENT = { control_passed: { previous_owner_role: 'escalation', new_owner_role: 'ai_agent' } }
 const TO_BUSINESS = { control_passed: { previous_owner_app_role: 'meta_business_agent' } }

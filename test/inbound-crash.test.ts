@@ -50,9 +50,9 @@ test('killed many times under load, every event that was answered 200 is process
   const living = new Set<ParleyProcess>()
   let kills = 0
   const interrupted = { posts: 0 }
-  const goesOn = () => kills < KILLS || interrupted.posts === 0
+  const shouldContinue = () => kills < KILLS || interrupted.posts === 0
   const crash = async () => {
-    while (goesOn()) {
+    while (shouldContinue()) {
       const parley = await startParley(environment(url, await freePort()))
       living.add(parley)
       await sleep(randomInt(50, 600))
@@ -67,7 +67,7 @@ test('killed many times under load, every event that was answered 200 is process
   const post = async (customer: string) => {
     const wamids: string[] = []
     acknowledged.push(wamids)
-    while (goesOn()) {
+    while (shouldContinue()) {
       const messages = Array.from({ length: PER_BODY }, (_, n) => ({
         from: customer,
         id: newWamid(),

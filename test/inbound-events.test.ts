@@ -31,9 +31,9 @@ const eventsOf = async (messageId: number) => {
 
 describe('statuses', () => {
   test('in any order and repeated end in the same state, all kept', async () => {
-    const words = ['sent', 'delivered', 'read', 'failed']
-    const permutation = fc.shuffledSubarray(words, { minLength: 4 })
-    const repeats = fc.array(fc.constantFrom(...words), { maxLength: 4 })
+    const names = ['sent', 'delivered', 'read', 'failed']
+    const permutation = fc.shuffledSubarray(names, { minLength: 4 })
+    const repeats = fc.array(fc.constantFrom(...names), { maxLength: 4 })
     await fc.assert(
       fc.asyncProperty(permutation, repeats, fc.boolean(), async (order, again, isOneBody) => {
         const sent = await sendTo(uniquePhone())
@@ -41,7 +41,7 @@ describe('statuses', () => {
         if (isOneBody) await provider.statuses(company.phoneNumberId, ...items)
         else for (const item of items) await provider.statuses(company.phoneNumberId, item)
         expect(await messageOf(sent)).toMatchObject({ status: 'read', error: null })
-        expect(await eventsOf(sent.messageId)).toEqual([...words].sort())
+        expect(await eventsOf(sent.messageId)).toEqual([...names].sort())
       }),
       { numRuns: 25 },
     )

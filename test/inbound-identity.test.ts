@@ -32,9 +32,9 @@ describe('the identity of a customer', () => {
     const items = [asUser(userId, 'hidden'), asUser(userId, 'shown', phone), asUser(userId, 'hidden again')]
     if (isOneBody) await provider.messages(company.phoneNumberId, ...items)
     else for (const item of items) await provider.messages(company.phoneNumberId, item)
-    const { conversationId, phone: known } = await conversationOf(userId)
+    const { conversationId, phone: previousPhone } = await conversationOf(userId)
     expect(await textsOf(conversationId)).toEqual(['hidden', 'shown', 'hidden again'])
-    expect(known).toBe(phone)
+    expect(previousPhone).toBe(phone)
     const search = await company.api('GET', `/contacts?search=${phone}`)
     expect(search.body.data.map((contact: { phone: string }) => contact.phone)).toEqual([`+${phone}`])
     await provider.messages(company.phoneNumberId, textFrom(phone, 'by phone alone'))

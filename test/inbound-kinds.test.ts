@@ -136,8 +136,8 @@ describe('edits, revokes and history', () => {
     const edits = [edit(from, edited.id, 'first', at(20)), edit(from, edited.id, 'last', at(10))]
     const revokes = [revoke(other, revoked.id, at(20)), edit(other, revoked.id, 'too late', at(10))]
     for (const items of [order(edited, ...edits), order(revoked, ...revokes)]) {
-      const cut = items.indexOf(null as never)
-      const bodies = cut < 0 ? [items] : [items.slice(0, cut), items.slice(cut + 1)]
+      const separator = items.indexOf(null as never)
+      const bodies = separator < 0 ? [items] : [items.slice(0, separator), items.slice(separator + 1)]
       for (const body of bodies) await provider.messages(company.phoneNumberId, ...(body as object[]))
     }
     expect(await inbox.texts(from)).toEqual(['last'])

@@ -119,13 +119,13 @@ describe('signatures', () => {
   }
 
   test('from the first secret on nothing unsigned is taken', async () => {
-    const made = await service.createCompany()
-    const bodies = Array.from({ length: 21 }, () => textBody(made.phoneNumberId))
+    const created = await service.createCompany()
+    const bodies = Array.from({ length: 21 }, () => textBody(created.phoneNumberId))
     expect(await statusOf(bodies.pop()!)).toBe(200)
-    await setSecret(made, 'the-first-one')
+    await setSecret(created, 'the-first-one')
     const answers = await Promise.all(bodies.map((body) => provider.post(body)))
     expect(answers.map(({ status }) => status)).toEqual(bodies.map(() => 401))
-    const later = textBody(made.phoneNumberId)
+    const later = textBody(created.phoneNumberId)
     expect(await statusOf(later, sign(later, 'the-first-one'))).toBe(200)
   })
 
@@ -159,14 +159,14 @@ describe('signatures', () => {
   })
 
   test('a changed secret counts from the answer on, in the address of the number in any spelling', async () => {
-    const made = await signed('before')
-    const { phoneNumberId } = made
+    const created = await signed('before')
+    const { phoneNumberId } = created
     const body = textBody(phoneNumberId).replace(phoneNumberId, `\\u003${phoneNumberId[0]}${phoneNumberId.slice(1)}`)
     expect(await statusOf(body, sign(body, 'before'))).toBe(200)
-    await setSecret(made, 'after')
+    await setSecret(created, 'after')
     expect(await statusOf(body, sign(body, 'before'))).toBe(401)
     expect(await statusOf(body, sign(body, 'after'))).toBe(200)
-    await setSecret(made, null)
+    await setSecret(created, null)
     expect(await statusOf(body)).toBe(200)
   })
 

@@ -56,14 +56,14 @@ describe('the template list', () => {
     const components = [{ type: 'BODY', text: 'Hello' }]
     for (let index = 0; index < 230; index++) {
       const name = `many_${index}`
-      const made = await service.control('POST', '/templates', {
+      const created = await service.control('POST', '/templates', {
         wabaAccountId,
         name,
         language: 'en',
         category: 'UTILITY',
         components,
       })
-      expect(made.status).toBe(200)
+      expect(created.status).toBe(200)
     }
     const { api, companyId } = await service.createCompany({ sender: { phoneNumberId, wabaAccountId } })
     const before = (await api('GET', '/templates/whatsapp')).body.data
@@ -81,14 +81,14 @@ describe('the template list', () => {
     `
     expect(await job()).toEqual([{ minutes: 60 }])
     const name = `new_${randomInt(1e9)}`
-    const made = {
+    const created = {
       wabaAccountId: DEMO_ACCOUNT,
       name,
       language: 'en',
       category: 'UTILITY',
       components: [{ type: 'BODY', text: 'Hi' }],
     }
-    await service.control('POST', '/templates', made)
+    await service.control('POST', '/templates', created)
     await service.db`update jobs set due_at = now() where subject_id = ${companyId}`
     await eventually(async () => {
       const { data } = (await api('GET', '/templates/whatsapp')).body

@@ -121,9 +121,9 @@ test(
       const parley = stop === 0 ? first : await start()
       const streams = [await streamOf(parley), await pageStreamOf(parley)]
       // It never reads an answer.
-      const deaf = createConnection(Number(new URL(parley.address).port), '127.0.0.1').on('error', () => {})
-      deaf.pause()
-      deaf.write(`GET /public/v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
+      const paused = createConnection(Number(new URL(parley.address).port), '127.0.0.1').on('error', () => {})
+      paused.pause()
+      paused.write(`GET /public/v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
       // A page opens its stream anew as soon as it ends.
       let isStopped = false
       const openAgain = async () => {
@@ -141,7 +141,7 @@ test(
       expect(parley.output()).not.toContain('http.drain.cut')
       isStopped = true
       await opening
-      deaf.destroy()
+      paused.destroy()
       for (const stream of streams) {
         expect(stream.events.map(({ event }) => event)).toContain('bye')
         expect(stream.hasEnded()).toBe(true)

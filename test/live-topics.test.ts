@@ -49,8 +49,10 @@ describe('the live stream tells of contacts', () => {
     const phone = uniquePhone()
     await company.api('POST', '/contacts', { phone })
     const stream = await open(company, '?topics=contact')
-    const said = { wa_id: phone, category: 'marketing_messages', value: 'stop', timestamp: secondsNow() }
-    await provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+    const preference = { wa_id: phone, category: 'marketing_messages', value: 'stop', timestamp: secondsNow() }
+    await provider.report(
+      bodyOf(changeOf(company.phoneNumberId, { user_preferences: [preference] }, 'user_preferences')),
+    )
     await stream.next('contact', ({ marketing_consent }) => marketing_consent.whatsapp === false)
   })
 

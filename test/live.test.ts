@@ -153,11 +153,11 @@ describe('GET /public/v1/events', () => {
 test('a process whose listening connection was cut tells to read again, and sends later changes', async () => {
   const company = await service.createCompany()
   const stream = await open(company)
-  const cut = await service.db`
+  const terminated = await service.db`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and query ilike 'listen %'
   `
-  expect(cut.length).toBeGreaterThan(0)
+  expect(terminated.length).toBeGreaterThan(0)
   await stream.next('reset')
   await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'After the cut'))
   await stream.next('message', ({ message }) => message.text === 'After the cut')

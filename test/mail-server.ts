@@ -43,8 +43,8 @@ function readMail(raw: Buffer, { envelope, secure }: SMTPServerSession): Receive
 }
 
 /** A real mail server that keeps what it gets, and behaves as told at each moment. */
-export async function startMailServer(given: Options) {
-  const { behave = () => undefined, beforeAnswer, scheme = 'smtp', server: options = {} } = given
+export async function startMailServer(settings: Options) {
+  const { behave = () => undefined, beforeAnswer, scheme = 'smtp', server: options = {} } = settings
   const mails: ReceivedMail[] = []
   const sessions = new Set<string>()
   let mostAtOnce = 0

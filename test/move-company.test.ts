@@ -23,7 +23,7 @@ const target = await startTestService()
 const folder = await createTestFolder()
 
 const moveOf = ({ deps }: TestService): MoveDeps => ({ ...deps, ...deps.config, db: deps.pool })
-const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, cachedSeconds: 4 })
+const options = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, cachedSeconds: 4 })
 
 test('every table either moves with a company or names why it stays, and so does every secret', async () => {
   const tables = await source.db<{ name: string }[]>`
@@ -106,12 +106,12 @@ test('a company with traffic on it moves to another installation: nothing is los
     }
   })()
   await eventually(async () => posted.length > 10)
-  await exportCompany(moveOf(source), companyId, given('moved'))
+  await exportCompany(moveOf(source), companyId, options('moved'))
   const closed = await company.api('GET', '/contacts')
   expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, '30'])
   const before = await countsOf(source, companyId)
 
-  expect(await importCompany(moveOf(target), given('moved'))).toMatchObject({ companyId })
+  expect(await importCompany(moveOf(target), options('moved'))).toMatchObject({ companyId })
   expect(await countsOf(target, companyId)).toEqual(before)
   await target.db`update senders set api_base_url = ${target.sandbox.url} where company_id = ${companyId}`
   target.deps.senders.drop(companyId)
@@ -119,8 +119,8 @@ test('a company with traffic on it moves to another installation: nothing is los
   await releaseCompany(moveOf(source), companyId)
   const left = Object.entries(await countsOf(source, companyId)).filter(([, count]) => count > 0)
   expect(left).toEqual([])
-  const known = posted.length
-  await eventually(async () => posted.length > known + 10)
+  const postedBefore = posted.length
+  await eventually(async () => posted.length > postedBefore + 10)
   isOver = true
   await posting
   expect([...refusals]).toEqual([503])
@@ -147,10 +147,10 @@ test('a company with traffic on it moves to another installation: nothing is los
   expect(click.headers.get('location')).toBe('https://example.com/order')
   const contacts = (await moved('GET', '/contacts?search=ada@example.com')).body.data
   expect(contacts).toMatchObject([{ email: 'ada@example.com', first_name: 'A\u2028d\u2029a' }])
-  const kept = await target.db`
+  const storedKey = await target.db`
     select custom_fields::text as fields from contacts where company_id = ${companyId} and email = 'ada@example.com'
   `
-  expect(kept).toEqual([{ fields }])
+  expect(storedKey).toEqual([{ fields }])
   const [conversation] = (await moved('GET', '/whatsapp/conversations')).body.data
   const page = await moved('GET', `/whatsapp/conversations/${conversation.chatId}/messages?after=${cursor}&pageSize=5`)
   expect([page.status, page.body.data?.length]).toEqual([200, 5])
@@ -158,19 +158,19 @@ test('a company with traffic on it moves to another installation: nothing is los
 
 test('an import is refused when the file is damaged, the passphrase is wrong, or the company is known, and changes nothing', async () => {
   const { companyId, api } = await source.createCompany({ isConnected: false })
-  await exportCompany(moveOf(source), companyId, given('refused'))
-  const wrong = { file: given('refused').file, passphrase: 'another passphrase' }
+  await exportCompany(moveOf(source), companyId, options('refused'))
+  const wrong = { file: options('refused').file, passphrase: 'another passphrase' }
   await expect(importCompany(moveOf(target), wrong)).rejects.toThrow('The passphrase is wrong')
-  await expect(importCompany(moveOf(source), given('refused'))).rejects.toThrow(
+  await expect(importCompany(moveOf(source), options('refused'))).rejects.toThrow(
     `Company ${companyId} exists here already`,
   )
-  const text = readFileSync(given('refused').file, 'utf8')
+  const text = readFileSync(options('refused').file, 'utf8')
   for (const damaged of [text.slice(0, -10), text.replace('Acme', 'Acne')]) {
-    writeFileSync(given('damaged').file, damaged)
-    await expect(importCompany(moveOf(target), given('damaged'))).rejects.toThrow('The file is damaged')
+    writeFileSync(options('damaged').file, damaged)
+    await expect(importCompany(moveOf(target), options('damaged'))).rejects.toThrow('The file is damaged')
   }
   expect(await target.db`select 1 from companies where id = ${companyId}`).toHaveLength(0)
-  await expect(exportCompany(moveOf(source), companyId, given('refused'))).rejects.toThrow('exists already')
+  await expect(exportCompany(moveOf(source), companyId, options('refused'))).rejects.toThrow('exists already')
 
   await reopenCompany(moveOf(source), companyId)
   await eventually(async () => (await api('GET', '/contacts')).status === 200)
@@ -189,14 +189,14 @@ test('an export waits for transactions that began while the company was open, an
   })
   await isOpen.promise
   let isDone = false
-  const exporting = exportCompany(moveOf(source), companyId, { ...given('waits'), cachedSeconds: 1 }).then(() => {
+  const exporting = exportCompany(moveOf(source), companyId, { ...options('waits'), cachedSeconds: 1 }).then(() => {
     isDone = true
   })
   await new Promise((resume) => setTimeout(resume, 3_000))
   expect(isDone).toBe(false)
   mayCommit.resolve()
   await Promise.all([writing, exporting])
-  expect(readFileSync(given('waits').file, 'utf8')).toContain('Late')
+  expect(readFileSync(options('waits').file, 'utf8')).toContain('Late')
 })
 
 test('a request that was admitted before its company was closed, and whose body comes later, is answered 503', async () => {

@@ -143,9 +143,9 @@ test('the headers that tell of limits, repetitions and requests are declared', (
 
 test('every error of an operation has the enum of its codes, each with the status of the catalogue', () => {
   const faults = operations.flatMap(({ name, responses }) =>
-    Object.entries(responses).flatMap(([status, given]) => {
+    Object.entries(responses).flatMap(([status, answer]) => {
       if (Number(status) < 400) return []
-      const response = given.$ref ? document.components.responses[given.$ref.split('/').at(-1)!]! : given
+      const response = answer.$ref ? document.components.responses[answer.$ref.split('/').at(-1)!]! : answer
       const schema = JSON.stringify(response.content?.['application/json']?.schema)
       const codes = [...schema.matchAll(/"code":\{"enum":(\[[^\]]+\])/g)].flatMap(([, list]) => JSON.parse(list!))
       const isUncoded = /TextError|MessageError/.test(schema)
@@ -162,8 +162,8 @@ test('every body and answer has an example that fits its shape', () => {
   ajv.addSchema(document, 'document')
   const faults = contents.flatMap(({ place, media, pointer }) => {
     if (/(image|video|audio)\/|\*\/\*/.test(place)) return []
-    const given = Object.values(media.examples ?? {}).map(({ value }) => value)
-    const examples = 'example' in media ? [media.example] : given
+    const listed = Object.values(media.examples ?? {}).map(({ value }) => value)
+    const examples = 'example' in media ? [media.example] : listed
     if (examples.length === 0) return [`${place} has no example`]
     const validate = ajv.compile({ $ref: pointer })
     return examples.flatMap((example) =>

@@ -87,8 +87,8 @@ describe('an opt-out from email outlives the contact:', () => {
     expect(carried.body.data.marketing_consent).toEqual({ ...NOTHING, email: false })
 
     await company.api('PUT', `/contacts/${id}`, { email: uniqueAddress(), marketingConsent })
-    const given = await company.api('PUT', `/contacts/${id}`, { email, marketingConsent })
-    expect(given.body.data.marketing_consent).toEqual({ ...NOTHING, email: true })
+    const reply = await company.api('PUT', `/contacts/${id}`, { email, marketingConsent })
+    expect(reply.body.data.marketing_consent).toEqual({ ...NOTHING, email: true })
   })
 
   test('the answer to the write shows it, and another company knows nothing of it', async () => {
@@ -161,8 +161,8 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     expect(carried.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: false })
 
     await company.api('POST', '/contacts', { email, phone: uniquePhone(), marketingConsent })
-    const given = await company.api('POST', '/contacts', [{ email, phone, marketingConsent }])
-    expect(given.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: true })
+    const reply = await company.api('POST', '/contacts', [{ email, phone, marketingConsent }])
+    expect(reply.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: true })
   })
 
   test('a marketing template to the number of a deleted contact is refused', async () => {
@@ -199,8 +199,10 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const company = await createCompany()
     const phone = uniquePhone()
     const say = (value: string) => {
-      const said = { wa_id: phone, category: 'marketing_messages', value, timestamp: secondsNow() }
-      return provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+      const preference = { wa_id: phone, category: 'marketing_messages', value, timestamp: secondsNow() }
+      return provider.report(
+        bodyOf(changeOf(company.phoneNumberId, { user_preferences: [preference] }, 'user_preferences')),
+      )
     }
     await say('stop')
     await company.api('POST', '/contacts', { phone })
@@ -216,8 +218,10 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const company = await createCompany()
     const phone = uniquePhone()
     const say = (value: string, timestamp: number) => {
-      const said = { wa_id: phone, category: 'marketing_messages', value, timestamp }
-      return provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+      const preference = { wa_id: phone, category: 'marketing_messages', value, timestamp }
+      return provider.report(
+        bodyOf(changeOf(company.phoneNumberId, { user_preferences: [preference] }, 'user_preferences')),
+      )
     }
     const before = Number(secondsNow()) - 60
     await say('resume', before)

@@ -104,12 +104,12 @@ async function startService(databaseUrl: string) {
   })
   const phoneNumberId = `5${Date.now()}`
   const number = { phoneNumberId, displayPhoneNumber: '+39 123456789', verifiedName: 'A', wabaAccountId: '1' }
-  const known = await fetch(`${sandbox.url}/sandbox/numbers`, {
+  const connected = await fetch(`${sandbox.url}/sandbox/numbers`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(number),
   })
-  expect(known.ok).toBe(true)
+  expect(connected.ok).toBe(true)
   const sender = await call('POST', `/admin/v1/companies/${company.id}/senders`, ADMIN, {
     provider: 'meta',
     phoneNumber: '+39 123456789',

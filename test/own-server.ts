@@ -53,8 +53,8 @@ export async function startOwnServer(): Promise<OwnServer | undefined> {
     return answer
   })
   const stop = async () => {
-    const [program, ...words] = run('pg_ctl', 'stop', '-D', data, '-m', 'immediate')
-    execFileSync(program, words, { stdio: 'ignore', cwd: folder })
+    const [program, ...rest] = run('pg_ctl', 'stop', '-D', data, '-m', 'immediate')
+    execFileSync(program, rest, { stdio: 'ignore', cwd: folder })
     server.kill()
     rmSync(folder, { recursive: true, force: true })
   }

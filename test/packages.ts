@@ -23,8 +23,8 @@ const registryAccess = (): Record<string, string> =>
 export function npmEnvironment(folder: string): Record<string, string> {
   const cache = join(folder, 'npm')
   mkdirSync(cache)
-  const known = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache')
-  if (existsSync(known)) symlinkSync(known, join(cache, '_cacache'))
+  const npmCache = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache')
+  if (existsSync(npmCache)) symlinkSync(npmCache, join(cache, '_cacache'))
   return {
     ...registryAccess(),
     HOME: folder,

@@ -72,7 +72,7 @@ const knownIds = async (): Promise<Set<string>> => {
 describe.skipIf(providerBodies.length === 0)('bodies collected from providers, posted', () => {
   test.each(providerBodies)('$file: all that its index counts has its place', async ({ body, counts }) => {
     const before = await countOf()
-    const known = await knownIds()
+    const ids = await knownIds()
     await provider.report(body.toString())
     const after = await countOf()
     const items = itemsOf(body)
@@ -81,7 +81,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers, p
     // Known already, or a reaction to nothing.
     const left = items.filter(
       ({ id, type, reaction }) =>
-        known.has(id ?? '') || (type === 'reaction' && (id === undefined || reaction?.message_id === undefined)),
+        ids.has(id ?? '') || (type === 'reaction' && (id === undefined || reaction?.message_id === undefined)),
     )
     expect(placed).toBeLessThanOrEqual(items.length)
     expect(placed + left.length).toBeGreaterThanOrEqual(items.length)

@@ -21,9 +21,9 @@ export async function startProvider(
       method,
       ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     })
-    const given = await answer.json()
-    if (!answer.ok) throw new Error(JSON.stringify(given))
-    return given
+    const received = await answer.json()
+    if (!answer.ok) throw new Error(JSON.stringify(received))
+    return received
   }
   await control('POST', '/numbers', {
     phoneNumberId: NUMBER_ID,

@@ -18,10 +18,10 @@ export const changeOf = (phoneNumberId: string, value: object, field = 'messages
   },
 })
 
-let made = 0
+let created = 0
 const next = (): number => {
-  made += 1
-  return made
+  created += 1
+  return created
 }
 export const newWamid = (): string => `wamid.${Date.now()}${next()}${randomInt(1e6)}`
 

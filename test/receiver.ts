@@ -77,10 +77,10 @@ function selfSigned(): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-'))
   try {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost`
+    const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost`
     execFileSync(
       'openssl',
-      [...words.split(' '), '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
+      [...options.split(' '), '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
       { stdio: 'ignore' },
     )
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }

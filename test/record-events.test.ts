@@ -211,12 +211,12 @@ test('a number that is not connected is no filter', async () => {
     expect(answer.status).toBe(422)
     expect(answer.body.error.details.fields[0].path).toBe(`channelIds[${channelIds.length - 1}]`)
   }
-  const made = await company.api('POST', '/webhooks/registrations', {
+  const created = await company.api('POST', '/webhooks/registrations', {
     ...registration,
     channelIds: [company.sender.channelId],
   })
-  expect(made.body.channelIds).toEqual([company.sender.channelId])
-  const path = `/webhooks/registrations/${made.body.id}`
+  expect(created.body.channelIds).toEqual([company.sender.channelId])
+  const path = `/webhooks/registrations/${created.body.id}`
   expect((await company.api('PUT', path, { channelIds: [999_999] })).status).toBe(422)
   expect((await company.api('PUT', path, { channelIds: null })).body.channelIds).toBe(null)
 })

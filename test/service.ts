@@ -102,16 +102,16 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   }
 
   /** A company with a key and a number of its own at the sandbox, its templates synced. */
-  async function createCompany(given: { permissions?: string[]; sender?: object; isConnected?: boolean } = {}) {
+  async function createCompany(input: { permissions?: string[]; sender?: object; isConnected?: boolean } = {}) {
     const company = await operator('POST', '/companies', { name: 'Acme', rateLimitPerMinute: 1_000_000 })
     const companyId: number = company.body.id
     const key = await operator('POST', `/companies/${companyId}/api-keys`, {
       name: 'Shop key',
-      permissions: given.permissions ?? ['WhatsApp', 'Transactional'],
+      permissions: input.permissions ?? ['WhatsApp', 'Transactional'],
     })
     const api = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
       call(url, method, `/public/v1${path}`, body, { authorization: `Bearer ${key.body.token}`, ...headers })
-    const sender = given.isConnected === false ? undefined : await connectSender(companyId, given.sender)
+    const sender = input.isConnected === false ? undefined : await connectSender(companyId, input.sender)
     return { companyId, key: key.body, api, sender: sender?.body, phoneNumberId: sender?.body.phoneNumberId as string }
   }
 
@@ -122,8 +122,8 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   }
 
   /** The provider lists the number first, whatever its id. */
-  async function connectSender(companyId: number, given: { phoneNumberId?: string; wabaAccountId?: string } = {}) {
-    const { phoneNumberId = `1${randomInt(1e9, 1e10)}${randomInt(1e4, 1e5)}`, wabaAccountId = DEMO_ACCOUNT } = given
+  async function connectSender(companyId: number, input: { phoneNumberId?: string; wabaAccountId?: string } = {}) {
+    const { phoneNumberId = `1${randomInt(1e9, 1e10)}${randomInt(1e4, 1e5)}`, wabaAccountId = DEMO_ACCOUNT } = input
     const displayPhoneNumber = `+39 ${randomInt(1e9, 1e10)}`
     await control('POST', '/numbers', { phoneNumberId, displayPhoneNumber, verifiedName: 'Acme', wabaAccountId })
     return operator('POST', `/companies/${companyId}/senders`, {
@@ -134,7 +134,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
       wabaAccountId,
       accessToken: 'token-of-the-number',
       apiBaseUrl: sandbox.url,
-      ...given,
+      ...input,
     })
   }
 }

@@ -54,9 +54,9 @@ function clone() {
   writeFileSync(at('path', 'npm'), NPM, { mode: 0o755 })
   /** The calls of npm since the last time that they were read. */
   const calls = () => {
-    const made = existsSync(at('calls')) ? readFileSync(at('calls'), 'utf8').trim().split('\n') : []
+    const logged = existsSync(at('calls')) ? readFileSync(at('calls'), 'utf8').trim().split('\n') : []
     rmSync(at('calls'), { force: true })
-    return made
+    return logged
   }
   const start = (...what: 'tests'[]) => {
     const env = { PATH: `${at('path')}:${process.env.PATH}` }

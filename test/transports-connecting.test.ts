@@ -42,9 +42,9 @@ describe('connecting', () => {
     const refused = await service.operator('POST', path, away)
     expect([refused.status, refused.body.error.code]).toEqual([503, 'service_unavailable'])
     expect(refused.body.error.message).toContain('could not be reached')
-    const given = { phoneNumber: '+39 333 1112223', phoneName: 'Acme' }
-    const answer = await service.operator('POST', path, { ...away, ...given })
-    expect([answer.status, answer.body]).toMatchObject([201, given])
+    const name = { phoneNumber: '+39 333 1112223', phoneName: 'Acme' }
+    const answer = await service.operator('POST', path, { ...away, ...name })
+    expect([answer.status, answer.body]).toMatchObject([201, name])
   })
 
   test.each([
@@ -53,8 +53,8 @@ describe('connecting', () => {
     [400, 200, 'Permissions error', 422, 'accessToken'],
     [500, 2, 'Service temporarily unavailable', 201, undefined],
     [400, 4, 'Application request limit reached', 201, undefined],
-  ])('answered %i with code %i: the refusal in its own words, whatever else was given', async (...given) => {
-    const [status, code, message, expected, path] = given
+  ])('answered %i with code %i: the refusal in its own words, whatever else was given', async (...row) => {
+    const [status, code, message, expected, path] = row
     const server = createServer((_request, response) => {
       response
         .writeHead(status, { 'content-type': 'application/json' })
@@ -76,10 +76,10 @@ describe('connecting', () => {
   test.each([
     ['without its name', {}],
     ['with number and name', { phoneNumber: '+39 333 1112223', phoneName: 'Acme' }],
-  ])('a number that the provider does not list, %s: 422 naming phoneNumberId', async (_, given) => {
+  ])('a number that the provider does not list, %s: 422 naming phoneNumberId', async (_, input) => {
     const { companyId } = await service.createCompany({ isConnected: false })
     const { body } = await numberAt('meta')
-    const unlisted = { ...body, ...given, phoneNumberId: '1' }
+    const unlisted = { ...body, ...input, phoneNumberId: '1' }
     const answer = await service.operator('POST', `/companies/${companyId}/senders`, unlisted)
     expect([answer.status, answer.body.error.details?.fields[0].path]).toEqual([422, 'phoneNumberId'])
   })

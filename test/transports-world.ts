@@ -22,7 +22,7 @@ export async function startTransports() {
   const service = await startTestService({ config: { providerTimeoutMs: 2_000, baseUrl: 'https://api.example.com' } })
 
   /** A number of its own at the provider, with an account and templates of its own. */
-  async function numberAt(provider: ProviderName, given: object = {}) {
+  async function numberAt(provider: ProviderName, input: object = {}) {
     const phoneNumberId = `4${digits(12)}`
     const wabaAccountId = `5${digits(12)}`
     const app = { id: randomUUID(), name: `App${digits(8)}` }
@@ -33,7 +33,7 @@ export async function startTransports() {
       verifiedName: 'Acme at its provider',
       wabaAccountId,
       ...(provider === 'gupshup' && { app }),
-      ...given,
+      ...input,
     })
     for (const template of TEMPLATES) {
       await service.control('POST', '/templates', { wabaAccountId, language: 'it', ...template })
@@ -60,11 +60,11 @@ export async function startTransports() {
     }
   }
 
-  async function connected(provider: ProviderName, given: object = {}) {
+  async function connected(provider: ProviderName, input: object = {}) {
     const number = await numberAt(provider)
     const company = await service.createCompany({ isConnected: false })
     const path = `/companies/${company.companyId}/senders`
-    const answer = await service.operator('POST', path, { ...number.body, ...given })
+    const answer = await service.operator('POST', path, { ...number.body, ...input })
     expect([answer.status, answer.body.error]).toEqual([201, undefined])
     return { ...company, ...number, sender: answer.body, path }
   }

@@ -153,8 +153,8 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
       { type: 'text', text: 'One' },
     ],
   ])('receives %s', async (type, content, expected) => {
-    const given = { phoneNumberId: number.phoneNumberId, from: uniquePhone(), name: 'Ada', type, ...content }
-    const { body } = await service.control('POST', '/inbound', given)
+    const input = { phoneNumberId: number.phoneNumberId, from: uniquePhone(), name: 'Ada', type, ...content }
+    const { body } = await service.control('POST', '/inbound', input)
     const row = await eventually(async () => {
       const rows = await service.db`select type, text, media from messages where wamid = ${body.wamid}`
       return rows[0]
@@ -163,8 +163,8 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
   })
 
   test('keeps the bytes of what a customer sent', async () => {
-    const given = { phoneNumberId: number.phoneNumberId, from: uniquePhone(), type: 'image' }
-    const { body } = await service.control('POST', '/inbound', given)
+    const input = { phoneNumberId: number.phoneNumberId, from: uniquePhone(), type: 'image' }
+    const { body } = await service.control('POST', '/inbound', input)
     const chatId = await eventually(async () => {
       const rows = await service.db`select conversation_id from messages where wamid = ${body.wamid}`
       return rows[0]?.conversationId as number | undefined

@@ -21,9 +21,9 @@ export type Identities = {
  * Two companies whose rows are the same, ids included. `change` runs a statement for the first one, proves that the second
  * stays as it was, and returns the rows of the first.
  */
-export async function createTwins(db: Pool, given: Partial<Identities> = {}) {
+export async function createTwins(db: Pool, input: Partial<Identities> = {}) {
   const [companyId, twinId] = [await createCompany(db, 'one'), await createCompany(db, 'twin')]
-  for (const id of [companyId, twinId]) await fill(db, id, given)
+  for (const id of [companyId, twinId]) await fill(db, id, input)
   const change = async (statement: (companyId: number) => Promise<unknown>): Promise<Identities> => {
     const before = await identitiesOf(db, twinId)
     await statement(companyId)
@@ -33,7 +33,7 @@ export async function createTwins(db: Pool, given: Partial<Identities> = {}) {
   return { companyId, twinId, senderId: SENDER, change }
 }
 
-async function fill(db: Pool, companyId: number, given: Partial<Identities>): Promise<void> {
+async function fill(db: Pool, companyId: number, input: Partial<Identities>): Promise<void> {
   await db`
     insert into senders (
       company_id, id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token
@@ -42,18 +42,18 @@ async function fill(db: Pool, companyId: number, given: Partial<Identities>): Pr
     values (${companyId}, ${SENDER}, 'meta', '+1', '1', 'Acme', ${`PN${companyId}`}, 'WABA', 'secret')
   `
   await db`insert into sender_limits (company_id, sender_id) values (${companyId}, ${SENDER})`
-  for (const [id, phone, text] of given.contacts ?? []) {
+  for (const [id, phone, text] of input.contacts ?? []) {
     await db`
       insert into contacts (company_id, id, phone, phone_identity, search_text, source, source_type)
       values (${companyId}, ${id}, ${phone}, ${phone}, ${text}, 'test', 'test')
     `
   }
-  for (const [id, contactId, phone] of given.customers ?? []) {
+  for (const [id, contactId, phone] of input.customers ?? []) {
     await db`
       insert into customers (company_id, id, contact_id, phone) values (${companyId}, ${id}, ${contactId}, ${phone})
     `
   }
-  for (const [identity, customerId, isRetired = false] of given.identities ?? []) {
+  for (const [identity, customerId, isRetired = false] of input.identities ?? []) {
     const account = /^[A-Z]/.test(identity) ? 'WABA' : null
     await db`
       insert into customer_identities (company_id, customer_id, identity, account, reported_at, retired_at, left_at)
@@ -62,7 +62,7 @@ async function fill(db: Pool, companyId: number, given: Partial<Identities>): Pr
       )
     `
   }
-  for (const [id, customerId, status, userId = null] of given.conversations ?? []) {
+  for (const [id, customerId, status, userId = null] of input.conversations ?? []) {
     await db`
       insert into conversations (company_id, id, sender_id, customer_id, status, user_id)
       overriding system value

@@ -15,13 +15,13 @@ test('items for unknown numbers are kept in few rows, and refused after 10,000 i
   const items = Array.from({ length: 4_000 }, () => textFrom('393331', 'x'))
   const body = JSON.stringify(bodyOf(changeOf('990000000000001', { messages: items })))
   for (let n = 0; n < 3; n += 1) await provider.report(body)
-  const [kept] = await service.db`
+  const [stored] = await service.db`
     select count(*)::int as rows, sum(octet_length(body))::float8 / ${body.length} as bodies
     from inbound_items where phone_number_id = '990000000000001'
   `
-  expect(kept!.rows).toBeLessThan(items.length * 3 * 0.1)
-  expect(kept!.bodies).toBeGreaterThanOrEqual(2.5)
-  expect(kept!.bodies).toBeLessThan(4)
+  expect(stored!.rows).toBeLessThan(items.length * 3 * 0.1)
+  expect(stored!.bodies).toBeGreaterThanOrEqual(2.5)
+  expect(stored!.bodies).toBeLessThan(4)
 
   const [counted] = await service.db`select items, bytes from unhandled_counts`
   expect(counted!.items).toBe(12_000)

@@ -113,9 +113,9 @@ export const signatureOf = (secret: string, body: string | Buffer): string =>
 export function createCaller(db: Pool) {
   const keys = new Map<number, Promise<Record<string, string>>>()
   const headersOf = (companyId: number) => {
-    const known = keys.get(companyId) ?? createTestKey(db, { companyId }).then(({ headers }) => headers)
-    keys.set(companyId, known)
-    return known
+    const cached = keys.get(companyId) ?? createTestKey(db, { companyId }).then(({ headers }) => headers)
+    keys.set(companyId, cached)
+    return cached
   }
   return async (
     app: FastifyInstance,

@@ -19,7 +19,7 @@ const answer =
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 const refuse = (status: number, code: string, headers?: Record<string, string>) =>
   answer(status, { error: { code, message: 'No' } }, headers)
-const cut: Step = (response) => response.socket?.destroy()
+const hangUp: Step = (response) => response.socket?.destroy()
 const silent: Step = () => undefined
 const success = answer(200, { success: true, data: {} })
 
@@ -32,7 +32,7 @@ const codeOf = (call: Promise<unknown>): Promise<unknown> =>
 
 describe('a POST is repeated with one Idempotency-Key', () => {
   test.each([
-    ['a cut connection', cut],
+    ['a cut connection', hangUp],
     ['503', refuse(503, 'service_unavailable', { 'retry-after': '0' })],
     ['429', refuse(429, 'rate_limit_exceeded', { 'retry-after': '0' })],
     ['409 while the first request still runs', refuse(409, 'idempotency_key_in_use')],
@@ -81,7 +81,7 @@ describe('these are never repeated', () => {
   })
 
   test('a DELETE that got no answer, since its repeat would answer 404', async () => {
-    const { parley, received } = await startServer(cut, success)
+    const { parley, received } = await startServer(hangUp, success)
     expect(await codeOf(parley.deleteContact({ id: 1 }))).toBe('network_error')
     expect(received).toHaveLength(1)
   })
@@ -111,7 +111,7 @@ describe('limits', () => {
   })
 
   test('maxRetries bounds the repeats', async () => {
-    const { parley, received } = await startServer(cut)
+    const { parley, received } = await startServer(hangUp)
     expect(await codeOf(parley.listSenders({}, { maxRetries: 1 }))).toBe('network_error')
     expect(received).toHaveLength(2)
   })
@@ -123,7 +123,7 @@ describe('limits', () => {
   })
 
   test('no time limit at all is possible', async () => {
-    const { parley } = await startServer(cut, success)
+    const { parley } = await startServer(hangUp, success)
     const unlimited = Number.POSITIVE_INFINITY
     expect(await codeOf(parley.listSenders({}, { timeoutMs: unlimited, attemptTimeoutMs: unlimited }))).toBe('success')
   })

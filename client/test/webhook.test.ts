@@ -28,8 +28,8 @@ function signed(secret = PLAIN, { at = Date.now() / 1000, bytes = body } = {}): 
 }
 const without = (headers: Record<string, string>, pattern: RegExp) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !pattern.test(name)))
-const verdict = (...given: Parameters<typeof verifyWebhook>): Promise<unknown> =>
-  verifyWebhook(...given).then(
+const verdict = (...input: Parameters<typeof verifyWebhook>): Promise<unknown> =>
+  verifyWebhook(...input).then(
     (received) => 'message' in received && received.message.text,
     (error) => error.code,
   )

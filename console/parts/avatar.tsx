@@ -23,7 +23,7 @@ export function Avatar({
 }
 
 function initialsOf(name: string): string {
-  const words = name.split(/\s+/).filter((word) => /^\p{L}/u.test(word))
-  const letters = [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => [...(word ?? '')][0] ?? '')
+  const names = name.split(/\s+/).filter((word) => /^\p{L}/u.test(word))
+  const letters = [names[0], names.length > 1 ? names.at(-1) : undefined].map((word) => [...(word ?? '')][0] ?? '')
   return letters.join('').toLocaleUpperCase()
 }

@@ -24,8 +24,8 @@ server.listen(Number(setting('PORT')), async () => {
 
 /** Registers the address for replies once, and gives it the present secret. */
 async function register(): Promise<void> {
-  const known = (await parley.listRegistrations()).find(({ url }) => url === hook)
-  if (known !== undefined) await parley.updateRegistration({ id: known.id }, { secret, status: 'active' })
+  const existing = (await parley.listRegistrations()).find(({ url }) => url === hook)
+  if (existing !== undefined) await parley.updateRegistration({ id: existing.id }, { secret, status: 'active' })
   else await parley.createRegistration({ name: 'Shop', url: hook, events: ['whatsapp.message.received'], secret })
 }
 

@@ -19,7 +19,7 @@ async function addCompany(one: Pool): Promise<number> {
 const addContacts = (one: Pool, companyId: number, from: number, to: number) => one`
   insert into contacts (company_id, email, email_key, phone, phone_identity, search_text, source, source_type)
   select ${companyId}, email, email, '39444' || n, '39444' || n, email, 'API', 'database'
-  from (select n, 'known' || n || '@example.com' as email from generate_series(${from}::int, ${to}::int) as n) as known
+  from (select n, 'known' || n || '@example.com' as email from generate_series(${from}::int, ${to}::int) as n) as existing
 `
 
 const thirty = (name: string, more: ContactWrite = {}): ContactWrite[] =>

@@ -26,12 +26,12 @@ export async function createCompany(place: Place, index: number): Promise<Compan
   const phoneNumberId = `1000000000000${10 + index}`
   const displayPhoneNumber = `+39 06 555 000${index}`
   const account = `20000000000000${index}`
-  const known = await fetch(`${place.sandboxUrl}/sandbox/numbers`, {
+  const connected = await fetch(`${place.sandboxUrl}/sandbox/numbers`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ phoneNumberId, displayPhoneNumber, verifiedName: 'A', wabaAccountId: account }),
   })
-  if (!known.ok) throw new Error(`The sandbox refuses the number: ${await known.text()}`)
+  if (!connected.ok) throw new Error(`The sandbox refuses the number: ${await connected.text()}`)
   await post(`${base}/senders`, adminToken, {
     provider: 'meta',
     phoneNumber: displayPhoneNumber,

@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.ts'
 
 /** Two customers of one number with two messages each, two registrations, two sends and two mails: all as it should be. */
 function faultless(): Evidence {
-  const heard = ['a1', 'b1', 'a2', 'b2'].map((wamid) => ({
+  const acknowledged = ['a1', 'b1', 'a2', 'b2'].map((wamid) => ({
     wamid,
     customer: wamid.startsWith('a') ? '391' : '392',
     phoneNumberId: 'n',
@@ -18,11 +18,11 @@ function faultless(): Evidence {
     answers: ['200 '],
   })
   return {
-    heard,
-    posted: new Set(heard.map(({ wamid }) => wamid)),
-    stored: heard.map((one) => ({ ...one, conversationId: Number(one.customer), seq: Number(one.wamid[1]) })),
+    acknowledged,
+    posted: new Set(acknowledged.map(({ wamid }) => wamid)),
+    stored: acknowledged.map((one) => ({ ...one, conversationId: Number(one.customer), seq: Number(one.wamid[1]) })),
     registrations: new Map([['n', ['r1', 'r2']]]),
-    delivered: heard.flatMap(({ wamid, customer, text }) =>
+    delivered: acknowledged.flatMap(({ wamid, customer, text }) =>
       ['r1', 'r2'].map((registrationId) => ({ registrationId, wamid, body: bodyOf(customer, text) })),
     ),
     sends: [keyed('s1', '391'), { ...keyed('s2', '392'), outcome: 'unknown' }],

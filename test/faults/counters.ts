@@ -1,4 +1,4 @@
-import type { Arrived, Delivered, Evidence, Heard, Keyed, Stored } from './evidence.ts'
+import type { Acknowledged, Arrived, Delivered, Evidence, Keyed, Stored } from './evidence.ts'
 
 export const COUNTERS = [
   'messages lost',
@@ -36,20 +36,20 @@ export type Counts = Record<Counter, number>
 
 /** The faults of a run, by kind; all zero when the promises of docs/reliability.md held. */
 export function count(evidence: Evidence): Counts {
-  const { heard, posted, stored, delivered, sends, phones, mails, mailboxes, bounds } = evidence
-  const known = new Map(heard.map((one) => [one.wamid, one]))
+  const { acknowledged, posted, stored, delivered, sends, phones, mails, mailboxes, bounds } = evidence
+  const byWamid = new Map(acknowledged.map((one) => [one.wamid, one]))
   return {
-    'messages lost': countLost(heard, stored),
+    'messages lost': countLost(acknowledged, stored),
     'messages doubled': stored.length - new Set(stored.map(({ wamid }) => wamid)).size,
-    'messages of the wrong person': stored.filter((one) => isOthers(one, known.get(one.wamid))).length,
-    'messages out of order': countOutOfOrder(heard, stored),
+    'messages of the wrong person': stored.filter((one) => isOthers(one, byWamid.get(one.wamid))).length,
+    'messages out of order': countOutOfOrder(acknowledged, stored),
     'messages that were not posted': stored.filter(({ wamid }) => !wasPosted(posted, wamid)).length,
-    'messages with another text': stored.filter(({ wamid, text }) => isOther(text, known.get(wamid)?.text)).length,
+    'messages with another text': stored.filter(({ wamid, text }) => isOther(text, byWamid.get(wamid)?.text)).length,
     'deliveries neither answered 2xx nor dead': countUndelivered(evidence),
-    'deliveries of the wrong person': delivered.filter((one) => namesOther(one, known.get(one.wamid))).length,
-    'deliveries to a foreign registration': countForeign(evidence, known),
+    'deliveries of the wrong person': delivered.filter((one) => namesOther(one, byWamid.get(one.wamid))).length,
+    'deliveries to a foreign registration': countForeign(evidence, byWamid),
     'deliveries of messages that were not posted': delivered.filter(({ wamid }) => !wasPosted(posted, wamid)).length,
-    'deliveries with another text': delivered.filter((one) => hasOtherText(one, known.get(one.wamid))).length,
+    'deliveries with another text': delivered.filter((one) => hasOtherText(one, byWamid.get(one.wamid))).length,
     'deliveries repeated too often': countRepeated(delivered),
     'dead deliveries beyond the bound': beyond(delivered.filter(({ body }) => body === null).length, bounds.dead),
     'sends lost': countMissing(sends, phones, new Set()),
@@ -72,13 +72,13 @@ export function count(evidence: Evidence): Counts {
 
 export const total = (counts: Counts): number => Object.values(counts).reduce((sum, one) => sum + one, 0)
 
-function countLost(heard: readonly Heard[], stored: readonly Stored[]): number {
+function countLost(acknowledged: readonly Acknowledged[], stored: readonly Stored[]): number {
   const kept = new Set(stored.map(({ wamid }) => wamid))
-  return heard.filter(({ wamid }) => !kept.has(wamid)).length
+  return acknowledged.filter(({ wamid }) => !kept.has(wamid)).length
 }
 
-const isOthers = (one: Stored, heard: Heard | undefined): boolean =>
-  heard !== undefined && (heard.customer !== one.customer || heard.phoneNumberId !== one.phoneNumberId)
+const isOthers = (one: Stored, expected: Acknowledged | undefined): boolean =>
+  expected !== undefined && (expected.customer !== one.customer || expected.phoneNumberId !== one.phoneNumberId)
 
 const beyond = (count: number, bound: number): number => Math.max(0, count - bound)
 
@@ -89,16 +89,16 @@ const wasPosted = (posted: Set<string>, wamid: string): boolean => posted.has(wa
 const isOther = (text: string | null, posted: string | undefined): boolean => posted !== undefined && text !== posted
 
 /** Deliveries to a registration of another number than the one that the customer wrote to. */
-const countForeign = ({ delivered, registrations }: Evidence, known: ReadonlyMap<string, Heard>): number =>
+const countForeign = ({ delivered, registrations }: Evidence, byWamid: ReadonlyMap<string, Acknowledged>): number =>
   delivered.filter(({ registrationId, wamid }) => {
-    const heard = known.get(wamid)
-    return heard !== undefined && !registrations.get(heard.phoneNumberId)?.includes(registrationId)
+    const expected = byWamid.get(wamid)
+    return expected !== undefined && !registrations.get(expected.phoneNumberId)?.includes(registrationId)
   }).length
 
-function hasOtherText({ body }: Delivered, heard: Heard | undefined): boolean {
-  if (body === null || heard === undefined) return false
+function hasOtherText({ body }: Delivered, expected: Acknowledged | undefined): boolean {
+  if (body === null || expected === undefined) return false
   const envelope: { message?: { text?: string | null } } = JSON.parse(body)
-  return envelope.message?.text !== heard.text
+  return envelope.message?.text !== expected.text
 }
 
 /** Deliveries, by registration and message, that their receiver answered with 2xx too often. */
@@ -109,8 +109,8 @@ function countRepeated(delivered: readonly Delivered[]): number {
 }
 
 /** Messages that stand behind one that was acknowledged before they were posted, by conversation. */
-function countOutOfOrder(heard: readonly Heard[], stored: readonly Stored[]): number {
-  const placeOf = new Map(heard.map(({ wamid }, place) => [wamid, place]))
+function countOutOfOrder(acknowledged: readonly Acknowledged[], stored: readonly Stored[]): number {
+  const placeOf = new Map(acknowledged.map(({ wamid }, place) => [wamid, place]))
   const conversations = Map.groupBy(stored, ({ conversationId }) => conversationId)
   let wrong = 0
   for (const messages of conversations.values()) {
@@ -120,16 +120,16 @@ function countOutOfOrder(heard: readonly Heard[], stored: readonly Stored[]): nu
   return wrong
 }
 
-function countUndelivered({ heard, registrations, delivered }: Evidence): number {
+function countUndelivered({ acknowledged, registrations, delivered }: Evidence): number {
   const done = new Set(delivered.map(({ registrationId, wamid }) => `${registrationId} ${wamid}`))
-  return heard.reduce((sum, { wamid, phoneNumberId }) => {
-    const wanted = registrations.get(phoneNumberId) ?? []
-    return sum + wanted.filter((registrationId) => !done.has(`${registrationId} ${wamid}`)).length
+  return acknowledged.reduce((sum, { wamid, phoneNumberId }) => {
+    const subscribed = registrations.get(phoneNumberId) ?? []
+    return sum + subscribed.filter((registrationId) => !done.has(`${registrationId} ${wamid}`)).length
   }, 0)
 }
 
-const namesOther = ({ body }: Delivered, heard: Heard | undefined): boolean =>
-  body !== null && heard !== undefined && !body.includes(heard.customer)
+const namesOther = ({ body }: Delivered, expected: Acknowledged | undefined): boolean =>
+  body !== null && expected !== undefined && !body.includes(expected.customer)
 
 /** Acknowledged, and neither arrived nor reported as unknown. */
 function countMissing(asked: readonly Keyed[], arrived: readonly Arrived[], unknown: ReadonlySet<string>): number {
@@ -142,6 +142,6 @@ const countDoubled = (arrived: readonly Arrived[]): number =>
   arrived.length - new Set(arrived.map(({ text }) => text)).size
 
 function countStrayed(asked: readonly Keyed[], arrived: readonly Arrived[]): number {
-  const wanted = new Map(asked.map(({ text, recipient }) => [text, recipient]))
-  return arrived.filter(({ text, recipient }) => wanted.get(text) !== recipient).length
+  const recipients = new Map(asked.map(({ text, recipient }) => [text, recipient]))
+  return arrived.filter(({ text, recipient }) => recipients.get(text) !== recipient).length
 }

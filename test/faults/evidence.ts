@@ -1,7 +1,7 @@
 /** A customer's message that the service acknowledged with 200. */
-export type Heard = { wamid: string; customer: string; phoneNumberId: string; text: string }
+export type Acknowledged = { wamid: string; customer: string; phoneNumberId: string; text: string }
 /** A customer's message as the service keeps it. */
-export type Stored = Omit<Heard, 'text'> & { text: string | null } & { conversationId: number; seq: number }
+export type Stored = Omit<Acknowledged, 'text'> & { text: string | null } & { conversationId: number; seq: number }
 /** A delivery that a receiver answered with 2xx, or that the service gave up. */
 export type Delivered = { registrationId: string; wamid: string; body: string | null }
 
@@ -21,7 +21,7 @@ export type Arrived = { text: string; recipient: string }
 
 /** The observations of both sides in one run. */
 export type Evidence = {
-  heard: Heard[]
+  acknowledged: Acknowledged[]
   /** Ids of everything that was posted, acknowledged or not, also of items that no service can keep. */
   posted: Set<string>
   stored: Stored[]

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from './client.ts'
 import type { Company } from './company.ts'
-import type { Heard } from './evidence.ts'
+import type { Acknowledged } from './evidence.ts'
 import type { Progress } from './progress.ts'
 import type { Random } from './random.ts'
 
@@ -19,7 +19,7 @@ type Load = {
   companies: Company[]
   random: Random
   progress: Progress
-  wanted: number
+  total: number
   /** Takes the id of everything that is posted. */
   posted: Set<string>
 }
@@ -34,8 +34,8 @@ export const customers = (): string[] => Array.from({ length: POSTERS }, (_, pos
  * Customers' messages as a provider posts them: each body again until it is answered 200, the next one of the same
  * customers afterwards. Answers what was acknowledged, each customer's messages in their order.
  */
-export async function postInbound(load: Load, heard: Heard[]): Promise<void> {
-  let made = 0
+export async function postInbound(load: Load, acknowledged: Acknowledged[]): Promise<void> {
+  let created = 0
   const post = async (body: string) => {
     while ((await ask(load.addresses, load.random, WEBHOOK, body)).status !== 200) await sleep(RETRY_MS)
   }
@@ -44,16 +44,16 @@ export async function postInbound(load: Load, heard: Heard[]): Promise<void> {
     const company = companies[poster % companies.length]
     if (company === undefined) return
     const own = customersOf(poster)
-    while (made < load.wanted) {
-      await load.progress.wait(made / load.wanted)
+    while (created < load.total) {
+      await load.progress.wait(created / load.total)
       const size = random.next() < BATCHED ? 2 + random.below(LARGEST_BATCH - 1) : 1
-      const messages = Array.from({ length: size }, () => textOf(random, random.pick(own), made++))
+      const messages = Array.from({ length: size }, () => textOf(random, random.pick(own), created++))
       const poison = random.next() < POISONED ? [random.pick(POISONS)(random.pick(own))] : []
       for (const item of [...poison, ...messages]) if ('id' in item) load.posted.add(storedIdOf(item.id))
       const body = bodyOf(company.phoneNumberId, random.shuffle([poison, messages]).flat())
       await post(body)
       for (const { from, id, text } of messages)
-        heard.push({ wamid: id, customer: from, phoneNumberId: company.phoneNumberId, text: text.body })
+        acknowledged.push({ wamid: id, customer: from, phoneNumberId: company.phoneNumberId, text: text.body })
       if (random.next() < REPEATED) await post(body)
     }
   })

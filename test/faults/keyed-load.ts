@@ -19,7 +19,7 @@ export type KeyedLoad = {
   companies: Company[]
   random: Random
   progress: Progress
-  wanted: number
+  total: number
   path: string
   recipients: string[]
   bodyOf: (recipient: string, text: string) => object
@@ -28,17 +28,17 @@ export type KeyedLoad = {
 
 /** Requests with an Idempotency-Key, each repeated until its outcome is known, or known to be unknown. */
 export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]> {
-  const { random, companies, progress, wanted, recipients } = load
+  const { random, companies, progress, total, recipients } = load
   const asked: Keyed[] = []
   const callers = Array.from({ length: CALLERS }, async () => {
-    while (asked.length < wanted) {
+    while (asked.length < total) {
       const number = asked.length
       const company = companies[number % companies.length]
       const recipient = recipients[number % recipients.length]
       if (company === undefined || recipient === undefined) return
       const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [], answers: [] }
       asked.push(keyed)
-      await progress.wait(number / wanted)
+      await progress.wait(number / total)
       await complete(load, company, keyed)
       if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await complete(load, company, keyed)
     }
@@ -54,8 +54,8 @@ async function complete(load: KeyedLoad, company: Company, keyed: Keyed): Promis
   let awayUntilMs = startedAtMs
   for (;;) {
     const answer = await ask(load.addresses, load.random, load.path, body, headers)
-    const told = `${answer.status} ${answer.body?.error?.code ?? ''}`
-    if (told !== keyed.answers.at(-1)) keyed.answers.push(told)
+    const result = `${answer.status} ${answer.body?.error?.code ?? ''}`
+    if (result !== keyed.answers.at(-1)) keyed.answers.push(result)
     if (answer.status >= 200 && answer.status < 300) {
       keyed.outcome = 'acknowledged'
       keyed.ids.push(String(load.idOf(answer.body)))

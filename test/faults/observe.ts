@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Company } from './company.ts'
-import type { Arrived, Delivered, Evidence, Heard, Keyed, Stored } from './evidence.ts'
+import type { Acknowledged, Arrived, Delivered, Evidence, Keyed, Stored } from './evidence.ts'
 import type { Postgres } from './postgres.ts'
 import type { Processes } from './processes.ts'
 
@@ -30,7 +30,7 @@ export async function untilQuiet(postgres: Postgres): Promise<void> {
 }
 
 type Seen = Pick<Evidence, 'posted' | 'gapsMs' | 'bounds'> & {
-  heard: Heard[]
+  acknowledged: Acknowledged[]
   sends: Keyed[]
   mails: Keyed[]
   delivered: Delivered[]
@@ -67,9 +67,9 @@ export async function gather(seen: Seen): Promise<Evidence> {
   const unknown = await postgres.ask(
     (db) => db<{ subject: string }[]>`select subject from emails where status = 'failed'`,
   )
-  const { heard, posted, sends, mails, gapsMs, bounds } = seen
+  const { acknowledged, posted, sends, mails, gapsMs, bounds } = seen
   return {
-    heard,
+    acknowledged,
     posted,
     gapsMs,
     bounds,

@@ -112,25 +112,26 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
     slot.child = child
     slot.isStopped = false
     process.once('exit', () => child.kill('SIGKILL'))
-    let said = ''
+    let output = ''
     let hasCrashed = false
     for (const input of [child.stdout, child.stderr]) {
       createInterface({ input }).on('line', (line) => {
-        said = `${said}${line}\n`.slice(-10_000)
+        output = `${output}${line}\n`.slice(-10_000)
         if (!/parley\.crashed|worker\.ended/.test(line)) return
         hasCrashed = true
         slot.ends.push(line)
       })
     }
-    while (!said.includes('Parley listens on') && child.exitCode === null && child.signalCode === null) await sleep(50)
-    if (said.includes('Parley listens on')) {
+    while (!output.includes('Parley listens on') && child.exitCode === null && child.signalCode === null)
+      await sleep(50)
+    if (output.includes('Parley listens on')) {
       child.once('exit', (code, signal) => {
         // one that said why it crashed is counted by its line
         if (!slot.isStopped && !hasCrashed) slot.ends.push(`${slot.role} ended with ${code ?? signal}`)
       })
       return
     }
-    if (performance.now() > deadline) throw new Error(`A process of the service does not start:\n${said}`)
+    if (performance.now() > deadline) throw new Error(`A process of the service does not start:\n${output}`)
     await sleep(500)
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Company } from './company.ts'
 import { type Counts, count } from './counters.ts'
 import { startEarlyAnswers } from './early-answers.ts'
-import type { Bounds, Heard } from './evidence.ts'
+import type { Acknowledged, Bounds } from './evidence.ts'
 import { longestGap } from './gap.ts'
 import { customers, postInbound } from './inbound-load.ts'
 import { sendKeyed } from './keyed-load.ts'
@@ -29,7 +29,9 @@ export function run(plan: Plan, say: Say): Promise<Counts> {
     const making = makeFaults(stage, plan, random, progress, say, gapsMs)
     const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
-    say(`${evidence.heard.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`)
+    say(
+      `${evidence.acknowledged.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`,
+    )
     await untilQuiet(stage.postgres)
     for (const { text, outcome, answers } of [...evidence.sends, ...evidence.mails]) {
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
@@ -52,15 +54,15 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
   const { addresses } = processes
   const early = plan.answersEarly ? await startEarlyAnswers(addresses, random) : undefined
   if (early) undo.push(early.stop)
-  const heard: Heard[] = []
+  const acknowledged: Acknowledged[] = []
   const posted = new Set<string>()
   const common = { addresses, companies, random, progress }
   const target = early ? [early.url] : addresses
-  const inbound = postInbound({ ...common, addresses: target, wanted: plan.inbound, posted }, heard)
+  const inbound = postInbound({ ...common, addresses: target, total: plan.inbound, posted }, acknowledged)
   const sends = sendKeyed(
     {
       ...common,
-      wanted: plan.sends,
+      total: plan.sends,
       path: '/public/v1/templates/whatsapp/send',
       recipients: customers(),
       bodyOf: (recipient, text) => ({ type: 'text', recipient, text }),
@@ -71,7 +73,7 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
   const mails = sendKeyed(
     {
       ...common,
-      wanted: plan.mails,
+      total: plan.mails,
       path: '/public/v1/emails',
       recipients: customers().map((customer) => `c${customer}@example.com`),
       bodyOf: (to, subject) => ({ to, subject, html: '<p>Hello</p>', from: 'shop@example.org' }),
@@ -80,7 +82,7 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
     'mail',
   )
   await inbound
-  return { heard, posted, sends: await sends, mails: await mails }
+  return { acknowledged, posted, sends: await sends, mails: await mails }
 }
 
 /** Sends that each fault may leave unknown: those in flight. Mails: those that a worker had submitted. */

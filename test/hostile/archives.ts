@@ -68,8 +68,8 @@ async function importArchive(
   const add = (what: string) => tally.add('archives that reach other companies', `${archive.name}: ${what}`)
   if (code !== (archive.isTaken ? 0 : 1)) add(`the import exited with ${code}: ${output.slice(0, 200)}`)
   if (/node:internal|\.ts:\d+:\d+/.test(output)) tally.add('leaks', `${archive.name}: ${output.slice(0, 200)}`)
-  const made = await stage.db`select from companies where id = ${companyId}`
-  if (!archive.isTaken && made.length > 0) add('a refused file left a company')
+  const created = await stage.db`select from companies where id = ${companyId}`
+  if (!archive.isTaken && created.length > 0) add('a refused file left a company')
 }
 
 type Rows = { company: Line; key: Line; contact: Line }
@@ -89,16 +89,16 @@ async function rowsOf({ stage, own }: World): Promise<Rows> {
 async function stateOf({ stage, own, foreign }: World): Promise<{ rows: string; files: string }> {
   const [rows] = await stage.db<[{ companies: string; keys: string; contacts: string; templates: string }]>`
     select
-      (select md5(string_agg(kept::text, ',' order by id)) from companies as kept where id in (${own.id}, ${foreign.id})) as companies,
+      (select md5(string_agg(stored::text, ',' order by id)) from companies as stored where id in (${own.id}, ${foreign.id})) as companies,
       (
         select md5(string_agg(company_id || client_id || digest::text, ',' order by client_id))
         from api_keys where company_id in (${own.id}, ${foreign.id})
       ) as keys,
       (
-        select md5(string_agg(kept::text, ',' order by id)) from contacts as kept where company_id in (${own.id}, ${foreign.id})
+        select md5(string_agg(stored::text, ',' order by id)) from contacts as stored where company_id in (${own.id}, ${foreign.id})
       ) as contacts,
       (
-        select md5(string_agg(kept::text, ',' order by id)) from email_templates as kept
+        select md5(string_agg(stored::text, ',' order by id)) from email_templates as stored
         where company_id in (${own.id}, ${foreign.id})
       ) as templates
   `

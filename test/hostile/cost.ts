@@ -41,9 +41,9 @@ export async function attackCost(world: World, tally: Tally, under: Under): Prom
   await provider.close()
 }
 
-const text = (phoneNumberId: string, words: string): string =>
+const text = (phoneNumberId: string, content: string): string =>
   JSON.stringify(
-    inboundText(phoneNumberId, `3933${randomInt(1e7, 1e8)}`, words, `wamid.${randomBytes(9).toString('hex')}`),
+    inboundText(phoneNumberId, `3933${randomInt(1e7, 1e8)}`, content, `wamid.${randomBytes(9).toString('hex')}`),
   )
 const signatureOf = (body: string, secret = SECRET) => ({
   'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
@@ -67,7 +67,7 @@ async function postBulk({ stage, own, foreign }: World, provider: Client, tally:
   const [message] = body.entry[0]?.changes[0]?.value.messages ?? []
   const messages = Array.from({ length: 4_900 }, (_, n) => ({ ...message, id: `wamid.bulk.${n}` }))
   Object.assign(body.entry[0]?.changes[0]?.value ?? {}, { messages })
-  const words = `after-bulk-${randomBytes(4).toString('hex')}`
+  const marker = `after-bulk-${randomBytes(4).toString('hex')}`
   const post = async (event: string) => {
     tally.requests++
     const { status } = await provider.send({ method: 'post', path: WEBHOOK, headers: JSON_TYPE, body: event })
@@ -80,7 +80,7 @@ async function postBulk({ stage, own, foreign }: World, provider: Client, tally:
       const waiting = await stage.db`select from pg_locks where relation = 'messages'::regclass and not granted`
       return waiting.length > 0 || undefined
     })
-    await post(text(foreign.phoneNumberId, words))
+    await post(text(foreign.phoneNumberId, marker))
   })
   const before = await untilFound(async () => {
     const [row] = await stage.db<{ before: number }[]>`
@@ -88,7 +88,7 @@ async function postBulk({ stage, own, foreign }: World, provider: Client, tally:
         select count(*)::int from messages bulk where bulk.company_id = ${own.id} and bulk.text = 'bulk' and bulk.id < other.id
       ) as before
       from messages other
-      where other.company_id = ${foreign.id} and other.text = ${words}
+      where other.company_id = ${foreign.id} and other.text = ${marker}
     `
     return row?.before
   })

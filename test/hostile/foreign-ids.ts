@@ -189,15 +189,15 @@ async function compare(
 
 type Asked = [id: string, answer: { status: number; text: string }]
 
-function count(tally: Tally, name: string, key: string, [id, given]: Asked, [missing, expected]: Asked): void {
+function count(tally: Tally, name: string, key: string, [id, actual]: Asked, [missing, expected]: Asked): void {
   tally.requests += 2
-  const [a, b] = [withoutId(given.text, id), withoutId(expected.text, missing)]
-  if (given.status === 429) tally.add('answers that differ for foreign ids', `${name} with ${key}: the limit was met`)
-  if (given.text.includes(FOREIGN_MARK)) tally.add('leaks', `${name} with ${key}: ${given.text.slice(0, 200)}`)
-  if (given.status === expected.status && a === b) return
+  const [a, b] = [withoutId(actual.text, id), withoutId(expected.text, missing)]
+  if (actual.status === 429) tally.add('answers that differ for foreign ids', `${name} with ${key}: the limit was met`)
+  if (actual.text.includes(FOREIGN_MARK)) tally.add('leaks', `${name} with ${key}: ${actual.text.slice(0, 200)}`)
+  if (actual.status === expected.status && a === b) return
   tally.add(
     'answers that differ for foreign ids',
-    `${name} with ${key}: ${given.status} ${a} / ${expected.status} ${b}`,
+    `${name} with ${key}: ${actual.status} ${a} / ${expected.status} ${b}`,
   )
 }
 

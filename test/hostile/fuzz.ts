@@ -112,8 +112,8 @@ function withCanary(world: World, body: string, random: Random): string {
   return random.chance(0.1) ? body.replaceAll(/https:\/\/[^"\\]+/g, world.canary.url) : body
 }
 
-function sampleOf(contract: Contract, given: Schema, random: Random, depth: number): unknown {
-  const schema = contract.resolve(given)
+function sampleOf(contract: Contract, shape: Schema, random: Random, depth: number): unknown {
+  const schema = contract.resolve(shape)
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return random.pick(schema.enum)
   const choices = schema.anyOf ?? schema.oneOf

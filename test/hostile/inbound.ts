@@ -30,7 +30,7 @@ const long = (length: number) => randomBytes(length).toString('base64').slice(0,
 const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
 
 /** Bodies of an attacker who knows the address and one connected number. */
-const BODIES: { name: string; build: (known: string) => string }[] = [
+const BODIES: { name: string; build: (number: string) => string }[] = [
   { name: 'a number id of 5,000 characters', build: () => json(about(long(5_000), { messages: [message()] })) },
   {
     name: 'an account id of 5,000 characters',
@@ -48,17 +48,17 @@ const BODIES: { name: string; build: (known: string) => string }[] = [
   },
   {
     name: 'a wamid of 5,000 characters',
-    build: (known) => json(about(known, { messages: [message({ id: long(5_000) })] })),
+    build: (number) => json(about(number, { messages: [message({ id: long(5_000) })] })),
   },
   {
     name: 'a writer of 5,000 characters',
-    build: (known) => json(about(known, { messages: [message({ from: long(5_000) })] })),
+    build: (number) => json(about(number, { messages: [message({ from: long(5_000) })] })),
   },
   {
     name: 'a name of a megabyte',
-    build: (known) =>
+    build: (number) =>
       json(
-        about(known, {
+        about(number, {
           contacts: [{ wa_id: '393331111111', profile: { name: long(1_000_000) } }],
           messages: [message()],
         }),
@@ -66,34 +66,34 @@ const BODIES: { name: string; build: (known: string) => string }[] = [
   },
   {
     name: 'a text of a megabyte',
-    build: (known) => json(about(known, { messages: [message({ text: { body: long(1_000_000) } })] })),
+    build: (number) => json(about(number, { messages: [message({ text: { body: long(1_000_000) } })] })),
   },
   {
     name: 'NUL and lone surrogates',
-    build: (known) => json(about(known, { messages: [message({ text: { body: 'a\u0000\ud800' } })] })),
+    build: (number) => json(about(number, { messages: [message({ text: { body: 'a\u0000\ud800' } })] })),
   },
   {
     name: 'a time beyond all times',
-    build: (known) => json(about(known, { messages: [message({ timestamp: '9'.repeat(400) })] })),
+    build: (number) => json(about(number, { messages: [message({ timestamp: '9'.repeat(400) })] })),
   },
   {
     name: '950 bad items for a known number',
-    build: (known) => json(about(known, { messages: many(950, () => message({ id: long(4_000) })) })),
+    build: (number) => json(about(number, { messages: many(950, () => message({ id: long(4_000) })) })),
   },
   {
     name: '39,000 items for an unknown number',
     build: () => json(about('404', { padding: 'x'.repeat(4_000), messages: many(39_000, (n) => ({ id: `w${n}` })) })),
   },
-  { name: '40,000 zeros as statuses', build: (known) => json(about(known, { statuses: many(40_000, () => 0) })) },
+  { name: '40,000 zeros as statuses', build: (number) => json(about(number, { statuses: many(40_000, () => 0) })) },
   { name: 'depth of 100,000', build: () => `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}` },
   {
     name: 'two thousand entries',
-    build: (known) => json({ object: 'x', entry: many(2_000, () => about(known, { statuses: [{}] }).entry[0]) }),
+    build: (number) => json({ object: 'x', entry: many(2_000, () => about(number, { statuses: [{}] }).entry[0]) }),
   },
   {
     name: 'members of the prototype',
-    build: (known) =>
-      `{"__proto__":{"a":1},"entry":[{"id":"1","changes":[{"field":"constructor","value":{"metadata":{"phone_number_id":"${known}"}}}]}]}`,
+    build: (number) =>
+      `{"__proto__":{"a":1},"entry":[{"id":"1","changes":[{"field":"constructor","value":{"metadata":{"phone_number_id":"${number}"}}}]}]}`,
   },
   { name: 'no JSON', build: () => '\u0000\u0001{' },
   { name: 'a list', build: () => '[[]]' },

@@ -140,14 +140,14 @@ async function startCanary(): Promise<{ server: Server; view: World['canary'] }>
   return { server, view: { url: `http://127.0.0.1:${port}/`, hits: () => hits } }
 }
 
-async function createCompany(stage: Stage, client: Client, words: string): Promise<Company> {
+async function createCompany(stage: Stage, client: Client, companyName: string): Promise<Company> {
   const { companyId, senders } = await stage.createCompany()
   const [sender] = senders
   if (sender === undefined) throw new Error('The company has no number')
   const admin = (method: string, path: string, body?: unknown) =>
     stage.operator(method, `/companies/${companyId}${path}`, body).then(Object)
   const createKey = async (permissions: string[]) =>
-    Object(await admin('POST', '/api-keys', { name: words, permissions }))
+    Object(await admin('POST', '/api-keys', { name: companyName, permissions }))
   const all = await createKey(['WhatsApp', 'Transactional', 'ContactsUpsert'])
   const keys = {
     all: String(all.token),
@@ -168,10 +168,10 @@ async function createCompany(stage: Stage, client: Client, words: string): Promi
     await remove(deleted)
     return { living, deleted }
   }
-  const email = () => `${words}-${crypto.randomUUID()}@example.com`
+  const email = () => `${companyName}-${crypto.randomUUID()}@example.com`
 
   const contact = await twice(
-    async () => String((await api('POST', '/contacts', { email: email(), firstName: words })).data[0].id),
+    async () => String((await api('POST', '/contacts', { email: email(), firstName: companyName })).data[0].id),
     (id) => api('DELETE', `/contacts/${id}`),
   )
   const living = await api('GET', `/contacts/${contact.living}`)
@@ -180,7 +180,7 @@ async function createCompany(stage: Stage, client: Client, words: string): Promi
       String(
         (
           await api('POST', '/webhooks/registrations', {
-            name: words,
+            name: companyName,
             url: 'https://example.com/hook',
             events: [EVENT],
           })
@@ -188,7 +188,7 @@ async function createCompany(stage: Stage, client: Client, words: string): Promi
       ),
     (id) => api('DELETE', `/webhooks/registrations/${id}`),
   )
-  const template = { name: words, subject: words, html: `<p>${words} {{ name }}</p>` }
+  const template = { name: companyName, subject: companyName, html: `<p>${companyName} {{ name }}</p>` }
   const transactionalIds: number[] = []
   const emailTemplate = await twice(
     async () => {
@@ -198,9 +198,14 @@ async function createCompany(stage: Stage, client: Client, words: string): Promi
     },
     (id) => admin('DELETE', `/email-templates/${id}`),
   )
-  const sent = await api('POST', '/emails', { to: email(), subject: words, html: `<p>${words}</p>`, from: email() })
+  const sent = await api('POST', '/emails', {
+    to: email(),
+    subject: companyName,
+    html: `<p>${companyName}</p>`,
+    from: email(),
+  })
   const list = await api('POST', '/contacts/import', `email\n${email()}\n`, 'text/csv')
-  const conversation = await createConversation(stage, sender.phoneNumberId, words, api)
+  const conversation = await createConversation(stage, sender.phoneNumberId, companyName, api)
   const message = await waitFor('a message', async () => {
     const [first] = (await api('GET', `/whatsapp/conversations/${conversation}/messages`)).data
     return first?.id
@@ -239,13 +244,13 @@ async function createCompany(stage: Stage, client: Client, words: string): Promi
 async function createConversation(
   stage: Stage,
   phoneNumberId: string,
-  words: string,
+  content: string,
   api: (method: string, path: string) => Promise<{ data: { chatId: number }[] }>,
 ): Promise<string> {
   await fetch(`${stage.url}/public/v1/webhooks/whatsapp`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(inboundText(phoneNumberId, '393331234567', words, `wamid.${crypto.randomUUID()}`)),
+    body: JSON.stringify(inboundText(phoneNumberId, '393331234567', content, `wamid.${crypto.randomUUID()}`)),
   })
   return waitFor('a conversation', async () => (await api('GET', '/whatsapp/conversations')).data[0]?.chatId)
 }

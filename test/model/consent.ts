@@ -111,7 +111,7 @@ function saysAtProvider(who: number, isIn: boolean, how: Shown, age: number | nu
     const named = { phone: how === 'user id' ? null : phone, userId: how === 'phone' ? null : userId }
     const event = shop.numbers[0]!.events.preference(named, isIn ? 'resume' : 'stop', { timestamp: saidAt })
     const when = age === null ? 'now' : `${secondsNow() - saidAt} s ago`
-    await shop.tell(
+    await shop.report(
       event,
       `${name} said ${isIn ? 'resume' : 'stop'} at the provider ${when}, shown as ${[named.phone, named.userId].filter(Boolean).join(' and ')}`,
     )
@@ -172,7 +172,7 @@ function writes(who: number, how: Shown): Run {
   return async ({ persons, ledger }, shop) => {
     const { name, phone, userId } = persons[who]!
     const named = { phone: how === 'user id' ? null : phone, userId: how === 'phone' ? null : userId }
-    await shop.tell(
+    await shop.report(
       shop.numbers[0]!.events.message(named, 'Hello'),
       `${name} writes, shown as ${[named.phone, named.userId].filter(Boolean).join(' and ')}`,
     )
@@ -196,7 +196,7 @@ function changesNumber(who: number, isImported: boolean): Run {
       { phone: from, userId: former },
       { phone: mover.phone, userId: mover.userId },
     )
-    await shop.tell(event, `${name} changes the number from ${from} (${former}) to ${mover.phone} (${mover.userId})`)
+    await shop.report(event, `${name} changes the number from ${from} (${former}) to ${mover.phone} (${mover.userId})`)
     // The former number is left to others, and so is its other spelling.
     mover.alias = `3933399${who}${String(state.numbers).padStart(4, '0')}`
     state.ledger.link(from, former, mover.phone, mover.userId)
@@ -208,7 +208,7 @@ function changesUserId(who: number): Run {
     const changer = persons[who]!
     const former = changer.userId
     changer.userId = newUserId()
-    await shop.tell(
+    await shop.report(
       shop.numbers[0]!.events.userIdChanged({ phone: changer.phone, userId: former }, changer.userId),
       `${changer.name} (${changer.phone}) changes the user id from ${former} to ${changer.userId}`,
     )

@@ -70,20 +70,20 @@ function writes(who: number, at: number, ageMs: number): Run {
     const phone = state.customers[who]!
     const sentAt = now(shop) - ageMs
     const arrived = ageMs === 0 ? '' : `, ${ageMs / HOUR_MS} h before it arrives`
-    await shop.tell(
+    await shop.report(
       shop.numbers[at]!.events.message({ phone }, 'Hello', { timestamp: sentAt / 1000 }),
       `${CUSTOMERS[who]} writes to ${nameOf(at)}${arrived}`,
     )
     const chat = { customer: phone, at }
     state.limits.receive(chat, sentAt)
-    const known = await modelled(state, shop, chat)
-    state.chats.set(keyOf(chat), { ...known, unread: known.unread + 1, texts: known.texts + 1 })
+    const modelChat = await modelled(state, shop, chat)
+    state.chats.set(keyOf(chat), { ...modelChat, unread: modelChat.unread + 1, texts: modelChat.texts + 1 })
   }
 }
 
 async function modelled({ chats }: State, shop: Shop, chat: Chat): Promise<Modelled> {
-  const known = chats.get(keyOf(chat))
-  if (known !== undefined) return known
+  const modelChat = chats.get(keyOf(chat))
+  if (modelChat !== undefined) return modelChat
   const { channelId } = shop.numbers[chat.at]!
   const found = (await shop.conversations()).find(
     ({ contact, sender }) => contact.phone === chat.customer && sender.channelId === channelId,
@@ -109,12 +109,14 @@ function sends(who: number, at: number, outcome: Outcome, isTemplate: boolean): 
 function replies(who: number, at: number, outcome: Outcome): Run {
   return async (state, shop) => {
     const chat = { customer: state.customers[who]!, at }
-    const known = state.chats.get(keyOf(chat))
-    if (known === undefined) return
+    const modelChat = state.chats.get(keyOf(chat))
+    if (modelChat === undefined) return
     shop.say(
       `The shop answers ${CUSTOMERS[who]} in the conversation of ${nameOf(at)}; the provider ${answerOf(outcome)}`,
     )
-    const answer = await withOutcome(shop, outcome, () => shop.reply(known.chatId, { type: 'text', text: 'An answer' }))
+    const answer = await withOutcome(shop, outcome, () =>
+      shop.reply(modelChat.chatId, { type: 'text', text: 'An answer' }),
+    )
     await judge(state, shop, chat, state.limits.send(chat, true, outcome, now(shop)), answer)
   }
 }
@@ -151,8 +153,12 @@ async function judge(state: State, shop: Shop, chat: Chat, expected: Expected, a
     ANSWERS[expected].filter((one) => one !== undefined).length === 1 ? [200, null] : ANSWERS[expected],
   )
   if (expected === 'window' || expected === 'limit') return
-  const known = await modelled(state, shop, chat)
-  chats.set(keyOf(chat), { ...known, unread: expected === 'refused' ? known.unread : 0, texts: known.texts + 1 })
+  const modelChat = await modelled(state, shop, chat)
+  chats.set(keyOf(chat), {
+    ...modelChat,
+    unread: expected === 'refused' ? modelChat.unread : 0,
+    texts: modelChat.texts + 1,
+  })
 }
 
 async function compare({ limits: model, chats }: State, shop: Shop): Promise<void> {

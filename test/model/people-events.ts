@@ -11,7 +11,7 @@ export function writes(who: number, at: number, how: 'both' | 'phone' | 'user id
     if (!canBeKnown(state, writer, named)) return false
     const text = `text ${shop.story.length}`
     const seconds = secondsNow()
-    await shop.tell(
+    await shop.report(
       shop.numbers[at]!.events.message(named, text, { timestamp: seconds }),
       `${writer.name} writes to ${nameOf(at)}, ${shown(named)}`,
     )
@@ -45,7 +45,7 @@ export function echoes(who: number, at: number, namesIds: boolean): Run {
     if (!canBeKnown(state, writer, named)) return false
     const text = `echo ${shop.story.length}`
     const seconds = secondsNow()
-    await shop.tell(
+    await shop.report(
       shop.numbers[at]!.events.echo(named, text, { timestamp: seconds }),
       `The shop writes from the app of ${nameOf(at)} to ${writer.name}, ${shown(named)}`,
     )
@@ -74,12 +74,12 @@ export function changesNumber(who: number, to: number, at: number, namesIds: boo
       { phone: next, userId: mover.userId },
       { namesIds, timestamp: seconds },
     )
-    await shop.tell(
+    await shop.report(
       event,
       `${mover.name} changes the number from ${from} to ${next}; the provider reports it to ${nameOf(at)}${namesIds ? ` with the ids ${former} and ${mover.userId}` : ' without ids'}`,
     )
-    const known = namesIds ? state.people.byUserId(former) : undefined
-    if (known !== undefined && known !== customer) state.people.join(known, customer)
+    const formerCustomer = namesIds ? state.people.byUserId(former) : undefined
+    if (formerCustomer !== undefined && formerCustomer !== customer) state.people.join(formerCustomer, customer)
     state.people.changeNumber(customer, next, namesIds ? mover.userId : null, seconds)
     await notice(state, shop, customer, at, `User changed from ${from} to ${next}`)
     return true
@@ -100,7 +100,7 @@ export function changesUserId(who: number, at: number): Run {
     if (customer?.userId !== former) return false
     changer.userId = `${former.slice(0, 20)}x${shop.story.length}`
     const event = shop.numbers[at]!.events.userIdChanged({ phone: customer.phone, userId: former }, changer.userId)
-    await shop.tell(
+    await shop.report(
       event,
       `${changer.name} changes the user id from ${former} to ${changer.userId}; the provider reports it to ${nameOf(at)}`,
     )
@@ -123,7 +123,7 @@ export function reportsStatus(place: number): Run {
     if (holder.userId !== null && holder.userId !== reached.userId && !holder.awaitsUserId) return false
     const seconds = secondsNow()
     const event = shop.numbers[sent.at]!.events.status(sent.wamid, 'delivered', reached, { timestamp: seconds })
-    await shop.tell(
+    await shop.report(
       event,
       `The provider reports the template to ${sent.phone} as delivered to ${reached.name}, ${reached.userId}`,
     )

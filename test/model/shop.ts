@@ -52,7 +52,7 @@ export async function openShop(stage: Stage, senders: object[]) {
     story,
     posted,
     say: (sentence: string) => story.push(sentence),
-    tell,
+    report,
     repeat,
     send,
     reply,
@@ -65,10 +65,10 @@ export async function openShop(stage: Stage, senders: object[]) {
     newWamid,
   }
 
-  async function tell(event: object, sentence: string): Promise<void> {
+  async function report(event: object, sentence: string): Promise<void> {
     story.push(sentence)
     posted.push({ event, sentence })
-    await stage.tell(event)
+    await stage.post(event)
   }
 
   /** The provider repeats an event. */
@@ -76,7 +76,7 @@ export async function openShop(stage: Stage, senders: object[]) {
     const one = posted[place % Math.max(1, posted.length)]
     if (one === undefined) return false
     story.push(`The provider repeats: ${one.sentence}`)
-    await stage.tell(one.event)
+    await stage.post(one.event)
     return true
   }
 

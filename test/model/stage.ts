@@ -20,10 +20,10 @@ export async function startStage({ isTimed, templateUrl }: { isTimed: boolean; t
   const database = templateUrl === undefined ? {} : { templateUrl }
   const service = await startTestService({ config: CONFIG, ...database, ...(clock && { clock }) })
   const db = connect(service.databaseUrl, { max: 1 })
-  return { service, clock, tell, close: () => db.end() }
+  return { service, clock, post, close: () => db.end() }
 
   /** The provider posts an event; resolves when the service has handled it. */
-  async function tell(event: object): Promise<void> {
+  async function post(event: object): Promise<void> {
     const { status, text } = await service.call(service.url, 'POST', WEBHOOK, event)
     if (status !== 200) throw new Error(`The service answered an event with ${status}: ${text}`)
     const waiting = (await queued()).map(({ id }) => id)

@@ -35,7 +35,7 @@ const FORMS: { pattern: RegExp; replace: (left: string, right: string) => string
  */
 export function companyMutants(root: string): Mutant[] {
   const files = [...globSync('src/**/*-store.ts', { cwd: root }), ...globSync('src/**/sql/*.sql', { cwd: root })].sort()
-  return inTurn(
+  return roundRobin(
     files.map((file) => {
       const tests = globSync(`src/${file.split('/')[1]}/*-apart.test.ts`, { cwd: root }).sort()
       return mutantsOf(file, readFileSync(join(root, file), 'utf8')).map((mutant) => ({ ...mutant, tests }))
@@ -44,7 +44,7 @@ export function companyMutants(root: string): Mutant[] {
 }
 
 /** One of each file, then the next of each: a run that ends early is a sample of all files. */
-function inTurn(groups: Mutant[][]): Mutant[] {
+function roundRobin(groups: Mutant[][]): Mutant[] {
   const longest = Math.max(...groups.map(({ length }) => length))
   return Array.from({ length: longest }, (_, place) => groups.flatMap((group) => group[place] ?? [])).flat()
 }

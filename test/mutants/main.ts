@@ -57,24 +57,24 @@ async function tryAll(): Promise<void> {
 
 /** Whether the mutant is new, its file has changed, or it survived the related tests and all are to run. */
 function isWaiting(mutant: Mutant): boolean {
-  const known = results.outcomes.get(mutant.title)
-  if (known === undefined || known.hash !== hashes.get(mutant.title)) return true
-  return known.noticedBy === null && !known.isWhole && !options.related && !(mutant.title in ACCEPTED)
+  const result = results.outcomes.get(mutant.title)
+  if (result === undefined || result.hash !== hashes.get(mutant.title)) return true
+  return result.noticedBy === null && !result.isWhole && !options.related && !(mutant.title in ACCEPTED)
 }
 
 /** Fails when fewer than the goal are noticed, when one survives that is not accepted, or when some did not run. */
 function report(): void {
   const waiting = mutants.filter(isWaiting).length
-  const known = mutants.map(({ title }) => results.outcomes.get(title)).filter((one) => one !== undefined)
-  const survivors = known.filter(({ noticedBy }) => noticedBy === null)
+  const outcomes = mutants.map(({ title }) => results.outcomes.get(title)).filter((one) => one !== undefined)
+  const survivors = outcomes.filter(({ noticedBy }) => noticedBy === null)
   const unexpected = survivors.filter(({ title }) => !(title in ACCEPTED))
-  const noticed = known.length - survivors.length
-  const share = ((100 * noticed) / known.length).toFixed(1)
-  const minutes = known.reduce((sum, { seconds }) => sum + seconds, 0) / 60
+  const noticed = outcomes.length - survivors.length
+  const share = ((100 * noticed) / outcomes.length).toFixed(1)
+  const minutes = outcomes.reduce((sum, { seconds }) => sum + seconds, 0) / 60
   console.log(
-    `\n${noticed} of ${known.length} mutants were noticed (${share} %), ${survivors.length - unexpected.length} survivors ` +
+    `\n${noticed} of ${outcomes.length} mutants were noticed (${share} %), ${survivors.length - unexpected.length} survivors ` +
       `are accepted, ${unexpected.length} are not; ${minutes.toFixed(0)} minutes, ${waiting} mutants wait`,
   )
   for (const { title } of unexpected) console.log(`not accepted: ${title}`)
-  if (unexpected.length > 0 || waiting > 0 || noticed < GOAL * known.length) process.exitCode = 1
+  if (unexpected.length > 0 || waiting > 0 || noticed < GOAL * outcomes.length) process.exitCode = 1
 }

@@ -43,8 +43,8 @@ export function createRelated(root: string): (file: string) => string[] {
   const isOf = (room: string, test: string) =>
     test.startsWith(`src/${room}/`) || (test.startsWith('test/') && OUTSIDE[room]?.test(basename(test)))
   const likenessTo = (file: string) => {
-    const words = wordsOf(file)
-    return (test: string) => Number(mirrored.has(test)) + [...wordsOf(test)].filter((word) => words.has(word)).length
+    const names = namesIn(file)
+    return (test: string) => Number(mirrored.has(test)) + [...namesIn(test)].filter((word) => names.has(word)).length
   }
   return (file) => {
     const levels = [[file]]
@@ -61,9 +61,9 @@ export function createRelated(root: string): (file: string) => string[] {
 }
 
 /** The words of a path, in the singular, without those that say nothing about its topic. */
-const wordsOf = (file: string): Set<string> => {
-  const words = file.match(/[a-z]+/g)?.map((word) => word.replace(/s$/, '')) ?? []
-  return new Set(words.filter((word) => !/^(?:src|test|store|sql|t)$/.test(word)))
+const namesIn = (file: string): Set<string> => {
+  const names = file.match(/[a-z]+/g)?.map((word) => word.replace(/s$/, '')) ?? []
+  return new Set(names.filter((word) => !/^(?:src|test|store|sql|t)$/.test(word)))
 }
 
 const roomOf = (file: string): string => file.split('/')[1] ?? ''

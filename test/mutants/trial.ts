@@ -47,8 +47,8 @@ export async function openTrials(root: string, results: Results) {
   /** A test file that fails without any mutant says nothing about one. */
   async function passesWithout(test: string, restore: () => Promise<unknown>): Promise<boolean> {
     const hash = digest(readFileSync(join(copy.folder, test), 'utf8'))
-    const known = results.baselines.get(test)
-    if (known?.hash === hash) return known.failure === null
+    const cached = results.baselines.get(test)
+    if (cached?.hash === hash) return cached.failure === null
     await restore()
     const start = performance.now()
     const failure = (await tests.run(test)) ?? null

@@ -106,8 +106,8 @@ async function checkHouse(companyId: number): Promise<void> {
       from contacts
       where company_id = ${companyId} and deleted_at is null and phone_identity is not null
       order by phone_identity, id
-    ) as known using (identity)
-    where matched.contact_id is distinct from known.contact_id
+    ) as owner using (identity)
+    where matched.contact_id is distinct from owner.contact_id
   `
   expect([...wrong]).toEqual([])
   const twins = await db`

@@ -53,7 +53,7 @@ const addPast = async (eventId: string, hours: number): Promise<DeliveryRef> => 
   const [moved] = await db<[{ id: number }]>`
     with past as (
       select at, (at at time zone 'UTC')::date - date '1970-01-01' as day
-      from (select now() - ${hours} * interval '1 hour' as at) as made
+      from (select now() - ${hours} * interval '1 hour' as at) as creation
     ),
     envelope as (
       update envelopes set day = past.day from past where event_id = ${eventId}
