@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 import { testFiles } from './test/projects.ts'
 
 const files = testFiles(import.meta.dirname)
-// Processes of the tests share what the first of them compiled: compiling the service anew takes 0.75 s of processor time.
+// Processes of the tests share what the first of them compiled: compiling the service again takes 0.75 s of processor time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/parley')
 const onDatabase = {
   /** One real PostgreSQL for a run of a project; each file clones its own database from a template. */

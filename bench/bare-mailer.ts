@@ -1,5 +1,5 @@
 /**
- * What sending is compared with: `node bench/bare-mailer.ts SMTP_URL CONNECTIONS`, the library alone, pooled. `POST
+ * The baseline of sending: `node bench/bare-mailer.ts SMTP_URL CONNECTIONS`, the library alone, pooled. `POST
  * /COUNT` with a mail's HTML sends it so many times and answers how many seconds that took.
  */
 import Fastify from 'fastify'

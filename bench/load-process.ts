@@ -1,4 +1,4 @@
-/** The program that all load comes from: takes orders from its parent, one at a time, and answers what became of each. */
+/** The program that all load comes from: takes orders from its parent, one at a time, and answers with the outcome of each. */
 import { Pool } from 'undici'
 import type { LoadOrder, LoadReport } from './load.ts'
 

@@ -72,7 +72,7 @@ export async function installPackages(withTests, locks) {
   const use = tryLock(inUse)
   if (use === undefined) {
     console.error(
-      'Parley runs from this folder, and its packages have to be installed anew: stop it first, then start again',
+      'Parley runs from this folder, and its packages have to be installed again: stop it first, then start again',
     )
     return 1
   }

@@ -105,7 +105,7 @@ describe('the API reference', () => {
     }
   })
 
-  test('obeys the HTTPS rule', async () => {
+  test('follows the HTTPS rule', async () => {
     for (const url of ['/openapi.json', '/docs/', '/docs/js/scalar.js']) {
       expect((await app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode).toBe(403)
     }

@@ -47,7 +47,7 @@ import { createWebhookDeps } from './wiring/webhook-deps.ts'
 /** The routes of a process that serves no API: health and metrics. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter: await createRequestLimiter(deps) })
-  readWantedEvents(app, deps)
+  readSubscribedEvents(app, deps)
   await app.register(healthRoutes(deps))
   return app
 }
@@ -62,7 +62,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
   const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
-  readWantedEvents(app, deps)
+  readSubscribedEvents(app, deps)
   await describeApi(app, deps.config, receiverEvents(deps.config.serviceName))
 
   const media = createMediaDeps(deps)
@@ -107,11 +107,11 @@ function serveWith(app: FastifyInstance, server: ReturnType<typeof openBounceSer
   app.addHook('onClose', server.close)
 }
 
-/** Keeps the process informed of the events that registrations of other processes want, while it serves. */
-function readWantedEvents(app: FastifyInstance, { wantedEvents }: Deps): void {
+/** Keeps the process informed of the events that registrations subscribe to in other processes, while it serves. */
+function readSubscribedEvents(app: FastifyInstance, { subscribedEvents }: Deps): void {
   let stop = () => {}
   app.addHook('onReady', async () => {
-    stop = wantedEvents.start()
+    stop = subscribedEvents.start()
   })
   app.addHook('onClose', async () => stop())
 }

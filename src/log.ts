@@ -83,5 +83,5 @@ export function toTerminalLine(line: string): string {
   return `${new Date(time).toTimeString().slice(0, 8)} ${label}${printable(msg)}${printable(values.join(''))}\n`
 }
 
-/** Without control characters, which a terminal would obey. */
+/** Without control characters, which a terminal would execute. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, ' ')

@@ -51,7 +51,7 @@ program
         : start(config, log, build, steps.step)
       ).finally(steps.end)
       console.log(greeting(running, config))
-      // Lines to paste are a courtesy: without them the service serves all the same.
+      // The lines to paste are optional: the service works without them.
       await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator, steps).catch(
         (error) => log.warn({ error: messageOf(error) }, 'demo.failed'),
       )

@@ -7,7 +7,7 @@ export const EMAIL_CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 
 
 type Changed = { readonly companyId: number }
 
-/** A change of a record that receivers may want as an event: its ids, and what happened. */
+/** A change of a record that receivers may subscribe to: its ids, and the kind of change. */
 export type RecordChange =
   | (Changed & {
       readonly event: 'whatsapp.message.status'
@@ -26,16 +26,16 @@ export type RecordChange =
 export type RecordEventName = RecordChange['event']
 export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { event: Name }>
 
-/** Makes events of changes for the receivers that want them. */
+/** Makes events of changes for the receivers that subscribe to them. */
 export type RecordEvents = {
-  /** Whether a registration of one of the companies wants the event. Asks memory only. */
-  areWanted(event: RecordEventName, companyIds: Iterable<number>): boolean
+  /** Whether a registration of one of the companies subscribes to the event. Reads memory only. */
+  isSubscribed(event: RecordEventName, companyIds: Iterable<number>): boolean
   /** Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does nothing. */
   publish(tx: Db, changes: readonly RecordChange[]): Promise<void>
 }
 
-/** For work that no receiver can want events of. */
-export const NO_EVENTS: RecordEvents = { areWanted: () => false, publish: async () => {} }
+/** For work whose events no receiver can subscribe to. */
+export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }
 
 /**
  * Runs a write that reports its changes: in a transaction together with its events where a registration subscribes to them, else alone, as
@@ -45,9 +45,9 @@ export async function writeWithEvents<T>(
   { db, events }: { db: Pool; events: RecordEvents },
   event: RecordEventName,
   companyIds: Iterable<number>,
-  write: (db: Db, isWanted: boolean) => Promise<{ result: T; changes: readonly RecordChange[] }>,
+  write: (db: Db, isSubscribed: boolean) => Promise<{ result: T; changes: readonly RecordChange[] }>,
 ): Promise<T> {
-  if (!events.areWanted(event, companyIds)) return (await write(db, false)).result
+  if (!events.isSubscribed(event, companyIds)) return (await write(db, false)).result
   const { result } = await db.begin(async (tx) => {
     const { result, changes } = await write(tx, true)
     await events.publish(tx, changes)

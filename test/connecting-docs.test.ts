@@ -99,7 +99,7 @@ test(
   TIMEOUT,
 )
 
-test('a credential that the provider refuses is reported in its words, with its details', () => {
+test('a credential that the provider refuses is reported with its message and details', () => {
   const connect = here(commandsOf('connecting.md', ['sandbox-meta'])).replace('echo sandbox', 'echo refused')
   const printed = runCommands(
     `exec 2>&1; set +e\n${here(commandsOf('connecting.md', ['settings']))}\n${connect}\ntrue`,

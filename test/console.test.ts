@@ -189,7 +189,7 @@ async function moveTo(page: Page, control: Locator, key = 'Tab'): Promise<void> 
   throw new Error(`The focus did not reach ${control}`)
 }
 
-test('a failure is told in words and tried again, and an address of no screen says so', async () => {
+test('a failure is shown with its message and tried again, and an address of no screen says so', async () => {
   const fresh = await service.createCompany({ isConnected: false })
   const { page, context } = await openSigned('/console/receivers', fresh.key.token)
   await page.getByText('No receiver yet').waitFor()

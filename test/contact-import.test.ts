@@ -254,7 +254,7 @@ describe('an export', () => {
         const company = await newCompany()
         const bodies = contacts.map((one, i) => (one.phone && i % 2 ? one : { ...one, email: `p${i}@example.com` }))
         for (const body of bodies) expect((await company.api('POST', '/contacts', body)).status).toBe(200)
-        // Two who share a phone, the younger without email: only the id tells them apart.
+        // Two who share a phone, the younger without email: only the id distinguishes them.
         await company.api('POST', '/contacts', { email: 'old@example.com' })
         await company.api('POST', '/contacts', { phone: '39300000099', firstName: 'Young' })
         await company.api('POST', '/contacts', { email: 'old@example.com', phone: '39300000099' })

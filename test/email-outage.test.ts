@@ -26,7 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** One mail in the database, its delivery, and what the delivery told. */
+/** One mail in the database, its delivery, and what the delivery reported. */
 async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
   await migrate(db)
   const companyId = await createCompany(db)

@@ -9,7 +9,7 @@ import { eventually } from './service.ts'
 const { createCompany, control, operator, db, statsOf, untilCompleted, received, deliver, get } = await startMailing()
 
 describe('the mail server', () => {
-  test('that refuses for good makes it failed, with its words', async () => {
+  test('that refuses permanently makes it failed, with its message', async () => {
     const { api } = await createCompany({ isConnected: false })
     await control('PUT', '/behaviour', { refuseMailWith: 550 })
     const sent = await api('POST', '/emails', MAIL)
@@ -43,7 +43,7 @@ describe('the mail server', () => {
     expect(await received(to)).toHaveLength(1)
   })
 
-  test('that refuses for 24 hours is given up, with its last words', async () => {
+  test('that refuses for 24 hours is given up, with its last message', async () => {
     const { api, companyId } = await createCompany({ isConnected: false })
     await control('PUT', '/behaviour', { refuseMailWith: 421 })
     const sent = await api('POST', '/emails', MAIL)
@@ -233,7 +233,7 @@ test('a mail with HTML alone goes out with a text alternative made from it, a ma
   const { api } = await createCompany({ isConnected: false })
   const html = '<p>Hello <a href="https://shop.example/">Ada</a></p>'
   expect((await deliver(api, { html })).arrived.text.trim()).toBe('Hello Ada [https://shop.example/]')
-  expect((await deliver(api, { html, text: 'My own words' })).arrived.text.trim()).toBe('My own words')
+  expect((await deliver(api, { html, text: 'My own text' })).arrived.text.trim()).toBe('My own text')
 })
 
 test('the content of a mail is kept until the mail is completed and no longer', async () => {

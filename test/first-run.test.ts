@@ -43,7 +43,7 @@ describe.skipIf(!hasScript)('a terminal', { timeout: 300_000 }, () => {
     await until('Parley ends after its terminal', () => !existsSync(`/proc/${pid}`))
   }
 
-  test('shows the greeting first and keeps it in view, and the log is words', async () => {
+  test('shows the greeting first and keeps it in view, and the log is text', async () => {
     const env = { DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' }
     const parley = await runParley(env, { terminal: true })
     await parley.says('WEBHOOK_ALLOW_PRIVATE is on')

@@ -88,7 +88,7 @@ describe('the identity of a customer', () => {
   test('a wa_id other than the requested number meets its conversation', async () => {
     const [requested, waId] = [uniquePhone(), uniquePhone()]
     const { chatId, messageId } = await sendTo(requested)
-    // As the provider's answer to the send would have told.
+    // As the provider's answer to the send would have reported.
     await service.db`
       insert into customer_identities (company_id, customer_id, identity, reported_at)
       select company_id, customer_id, ${waId}, now() from conversations where id = ${chatId}
@@ -98,7 +98,7 @@ describe('the identity of a customer', () => {
     expect(await textsOf(chatId)).toHaveLength(2)
   })
 
-  test('a new number, told before the first message from it in the same body, keeps the conversation', async () => {
+  test('a new number, reported before the first message from it in the same body, keeps the conversation', async () => {
     const [before, after] = [uniquePhone(), uniquePhone()]
     await provider.messages(company.phoneNumberId, textFrom(before, 'old number'))
     const { chatId } = await inbox.find(before)

@@ -156,7 +156,7 @@ describe('edits, revokes and history', () => {
     expect((await service.call(service.url, 'GET', `${pathname}${search}`)).status).toBe(404)
   })
 
-  test('an edit without words marks the message and leaves its text', async () => {
+  test('an edit without text marks the message and leaves its text', async () => {
     const from = uniquePhone()
     const message = textFrom(from, 'Hi')
     await provider.messages(company.phoneNumberId, message, change('edit', from, message.id))

@@ -124,7 +124,7 @@ test(
       const paused = createConnection(Number(new URL(parley.address).port), '127.0.0.1').on('error', () => {})
       paused.pause()
       paused.write(`GET /public/v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`)
-      // A page opens its stream anew as soon as it ends.
+      // A page opens its stream again as soon as it ends.
       let isStopped = false
       const openAgain = async () => {
         while (!isStopped) {

@@ -26,7 +26,7 @@ async function openQuiet(company: Company) {
   return stream
 }
 
-describe('the live stream tells of contacts', () => {
+describe('the live stream sends contacts', () => {
   test('that are created, updated, or deleted by the API, with the conversations that show them', async () => {
     const company = await service.createCompany()
     const phone = uniquePhone()
@@ -88,7 +88,7 @@ describe('the live stream tells of contacts', () => {
   })
 })
 
-describe('the live stream tells of messages', () => {
+describe('the live stream sends messages', () => {
   test('that a customer reacts to, edits, or revokes', async () => {
     const company = await service.createCompany()
     const from = uniquePhone()
@@ -142,7 +142,7 @@ describe('the live stream tells of messages', () => {
   })
 })
 
-describe('the live stream tells of deliveries', () => {
+describe('the live stream sends deliveries', () => {
   test('as soon as they are enqueued, and when they are skipped', async () => {
     const company = await service.createCompany()
     const { body: receiver } = await company.api('POST', '/webhooks/registrations', RECEIVER)
@@ -155,7 +155,7 @@ describe('the live stream tells of deliveries', () => {
   })
 })
 
-test('the live stream tells of an import that is cancelled', async () => {
+test('the live stream sends an import that is cancelled', async () => {
   const company = await service.createCompany({ isConnected: false })
   const stream = await open(company)
   // Without a job, so that it waits.

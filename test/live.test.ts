@@ -28,7 +28,7 @@ describe('GET /public/v1/events', () => {
     expect(message).toEqual((await company.api('GET', `${LIST}/${chatId}/messages`)).body.data[0])
   })
 
-  test('tells of sends, statuses, changes of a conversation and who is answering', async () => {
+  test('sends sends, statuses, changes of a conversation and who is answering', async () => {
     const company = await service.createCompany()
     const from = uniquePhone()
     await provider.messages(company.phoneNumberId, textFrom(from, 'Hello'))
@@ -48,7 +48,7 @@ describe('GET /public/v1/events', () => {
     expect(await stream.next('answering')).toEqual({ chatId, name: 'Shop key' })
   })
 
-  test('tells of deliveries and imports', async () => {
+  test('sends deliveries and imports', async () => {
     const company = await service.createCompany()
     const url = 'https://receiver.invalid/hook'
     const events = ['whatsapp.message.received']
@@ -63,7 +63,7 @@ describe('GET /public/v1/events', () => {
     await stream.next('import', ({ id, status }) => id === list.body.data.id && status === 'completed')
   })
 
-  test('tells to read again after a redelivery and after an erasure', async () => {
+  test('sends a reset after a redelivery and after an erasure', async () => {
     const company = await service.createCompany()
     const url = 'https://receiver.invalid/hook'
     const events = ['whatsapp.message.received']
@@ -105,7 +105,7 @@ describe('GET /public/v1/events', () => {
     expect((await openKeyStream(service.url, 'no key')).response.status).toBe(401)
   })
 
-  test('reads many changes at once or tells to read again, and sends each record a bounded number of times', async () => {
+  test('reads many changes at once or sends a reset, and sends each record a bounded number of times', async () => {
     const company = await service.createCompany()
     const stream = await open(company, '?topics=message')
     const from = uniquePhone()
@@ -150,7 +150,7 @@ describe('GET /public/v1/events', () => {
   })
 })
 
-test('a process whose listening connection was cut tells to read again, and sends later changes', async () => {
+test('a process whose listening connection was cut sends a reset, and later changes', async () => {
   const company = await service.createCompany()
   const stream = await open(company)
   const terminated = await service.db`

@@ -42,7 +42,7 @@ function readMail(raw: Buffer, { envelope, secure }: SMTPServerSession): Receive
   }
 }
 
-/** A real mail server that keeps what it gets, and behaves as told at each moment. */
+/** A real mail server that stores what it gets, and behaves as the test sets it. */
 export async function startMailServer(settings: Options) {
   const { behave = () => undefined, beforeAnswer, scheme = 'smtp', server: options = {} } = settings
   const mails: ReceivedMail[] = []

@@ -84,12 +84,12 @@ test('every tag that an operation has is declared once', () => {
   expect(new Set(declared).size).toBe(declared.length)
 })
 
-test('every operation tells what it answers under overload and to a client that asks too much', () => {
+test('every operation describes its answers under overload and beyond the limits of a client', () => {
   const incomplete = operations.filter(({ responses }) => !('503' in responses && '429' in responses))
   expect(incomplete.map(({ name }) => name)).toEqual([])
 })
 
-test('every operation tells what it answers under a host name that does not serve it', () => {
+test('every operation describes its answer under a host name that does not serve it', () => {
   const codesOf = ({ responses }: Operation) => {
     const name = responses['404']?.$ref?.split('/').at(-1) ?? ''
     return JSON.stringify(document.components.responses[name]?.content?.['application/json']?.schema ?? {})
@@ -128,7 +128,7 @@ test.each(['IdempotencyKey'])('the parameter %s is declared once and stands on e
   expect(keyed.length).toBeGreaterThan(10)
 })
 
-test('the headers that tell of limits, repetitions and requests are declared', () => {
+test('the headers about limits, repetitions and requests are declared', () => {
   expect(Object.keys(document.components.headers)).toEqual(
     expect.arrayContaining([
       'RequestId',
@@ -189,7 +189,7 @@ test('every description is a sentence', () => {
   expect(operations.filter(({ description }) => !description).map(({ name }) => name)).toEqual([])
 })
 
-test('a send body is one of seven shapes, told apart by type', () => {
+test('a send body is one of seven shapes, distinguished by type', () => {
   const { $ref } = operationOf('sendWhatsAppMessage').requestBody!.content['application/json']!.schema!
   expect($ref).toBe('#/components/schemas/SendRequest')
   const { oneOf, discriminator } = document.components.schemas.SendRequest as {

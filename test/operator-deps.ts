@@ -18,7 +18,7 @@ const notHere = async () => {
 
 export type Reported = { keys: string[]; senders: number[]; connected: SenderRecord[] }
 
-/** Operator deps that write down what they were told. */
+/** Operator deps that record what was reported to them. */
 export function operatorDeps(db: Pool): OperatorDeps & { reported: Reported } {
   const reported: Reported = { keys: [], senders: [], connected: [] }
   return {

@@ -153,7 +153,7 @@ async function startService(databaseUrl: string) {
   return { parley, requests, say, send, list, stored }
 }
 
-/** Adds the answers to all kinds of requests, again and again, until told to stop; more at once than the pool has connections. */
+/** Adds the answers to all kinds of requests, again and again, until `stop`; more at once than the pool has connections. */
 async function ask(requests: Record<string, () => Promise<number>>, answers: Answer[], isOver: () => boolean) {
   const loop = async (kind: string, request: () => Promise<number>) => {
     while (!isOver()) {

@@ -118,7 +118,7 @@ test(
 )
 
 test(
-  'a second process on the same folder is refused and does the first no harm',
+  'a second process on the same folder is refused and does not affect the first',
   async () => {
     const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })
@@ -192,7 +192,7 @@ test('keys that cannot read the stored secrets are refused before anything is se
   expect(parley.output()).not.toContain('listens on')
 })
 
-test('all faults of the settings are told at once', async () => {
+test('all faults of the settings are reported at once', async () => {
   const parley = await runParley({ PORT: '99999', ROLE: 'boss', ENCRYPTION_KEY: 'short' })
   await expectRefusal(parley, 'PORT must be', 'ROLE must be', 'ENCRYPTION_KEY must be')
 })
@@ -286,7 +286,7 @@ test(
 )
 
 test(
-  'a database that goes away during the migrations is told without a stack, and the next start goes on',
+  'a database that goes away during the migrations is reported without a stack, and the next start goes on',
   async () => {
     const { db, url } = await createTestDatabase()
     await db.unsafe('drop schema public cascade; create schema public')

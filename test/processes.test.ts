@@ -169,7 +169,7 @@ test(
 )
 
 test(
-  'workers share the mail server of return paths, also after one was replaced; a second service is told that its port is in use',
+  'workers share the mail server of return paths, also after one was replaced; a second service reports that its port is in use',
   async () => {
     const { url } = await createTestDatabase()
     const port = await freePort()
@@ -279,7 +279,7 @@ test(
   TIMEOUT,
 )
 
-test('a fault that keeps all workers from starting is told once', async () => {
+test('a fault that keeps all workers from starting is reported once', async () => {
   const { url } = await createTestDatabase()
   const port = await freePort()
   const other = createServer().listen(port, '127.0.0.1')

@@ -17,7 +17,7 @@ export type Receiver = {
   close: () => Promise<void>
 }
 
-/** A real receiver on loopback that keeps what it gets and answers as told. */
+/** A real receiver on loopback that stores what it gets and answers as the test sets it. */
 export function startReceiver(answer: RequestListener = (_, response) => response.end()): Promise<Receiver> {
   const received: Received[] = []
   return listen(createServer(keeping(received, answer)), 'http', received)

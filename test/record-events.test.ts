@@ -369,7 +369,7 @@ test('an event that no registration wants is not written', async () => {
   expect(rows).toEqual([{ event: 'whatsapp.message.received' }])
 })
 
-test('an event that does not exist cannot be wanted', async () => {
+test('an event that does not exist cannot be subscribed to', async () => {
   const company = await service.createCompany()
   for (const event of ['whatsapp.message.deleted', 'contact.created', 'email.*']) {
     const registration = { name: 'R', url: 'https://receiver.example/', events: [event] }

@@ -20,7 +20,7 @@ const CUSTOMER = uniquePhone()
 const slow = (status: number) =>
   startReceiver((_, response) => setTimeout(() => response.writeHead(status).end(), 1_000))
 
-/** Lets every sequence of ids within a company begin anew. */
+/** Restarts every sequence of ids within a company. */
 async function restartIds(): Promise<void> {
   const sequences = await db<{ name: string }[]>`
     select sequence.oid::regclass::text as name

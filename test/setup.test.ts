@@ -122,7 +122,7 @@ test('tests install everything at once in a new clone, and running needs nothing
   expect(await setUp()).toEqual([])
 })
 
-test('packages of the tests that were not added whole are installed anew with all others', async () => {
+test('packages of the tests that were not added completely are installed again with all others', async () => {
   const { at, calls, setUp, start } = clone()
   await setUp()
   writeFileSync(at('fails'), '')
@@ -160,7 +160,7 @@ test.each([
   ['a folder of a package', ['one', 'lib']],
   ['the list of packages', ['.package-lock.json']],
   ['the stamp and a package', ['.parley-lock', 'one']],
-])('packages that have lost %s are installed anew', async (_, lost) => {
+])('packages that have lost %s are installed again', async (_, lost) => {
   const { at, setUp } = clone()
   await setUp()
   const paths = lost[0]?.startsWith('.parley') ? lost : [join(...lost)]
@@ -241,7 +241,7 @@ test.skipIf(!hasFlock)('packages are not replaced below a service that runs', as
   const refused = start()
   expect(await refused.exited).toBe(1)
   expect(refused.output()).toContain(
-    'Parley runs from this folder, and its packages have to be installed anew: stop it first',
+    'Parley runs from this folder, and its packages have to be installed again: stop it first',
   )
   expect(calls()).toEqual([])
   process.kill(service.pid, 'SIGKILL')

@@ -20,7 +20,7 @@ const buildSlowApp: Build = async ({ db }) => {
   })
   app.get('/crash', async () => {
     setImmediate(() => {
-      throw new Error('nobody foresaw this')
+      throw new Error('an unexpected error')
     })
     return {}
   })

@@ -11,7 +11,7 @@ import { installMirrors } from './mirrors.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/parley-test')
-/** What the databases are made from. */
+/** The template that the databases are made from. */
 const SOURCES = [
   'package-lock.json',
   'migrations/*',

@@ -53,7 +53,7 @@ describe('connecting', () => {
     [400, 200, 'Permissions error', 422, 'accessToken'],
     [500, 2, 'Service temporarily unavailable', 201, undefined],
     [400, 4, 'Application request limit reached', 201, undefined],
-  ])('answered %i with code %i: the refusal in its own words, whatever else was given', async (...row) => {
+  ])('answered %i with code %i: the refusal with its own message, whatever else the request has', async (...row) => {
     const [status, code, message, expected, path] = row
     const server = createServer((_request, response) => {
       response

@@ -46,7 +46,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     number = await connected(provider)
   })
 
-  test('the number is connected with what the provider knows of it, and told where its events must come', async () => {
+  test('the number is connected with what the provider knows of it, and answered with the address for its events', async () => {
     expect(number.sender).toMatchObject({ provider, phoneName: 'Acme at its provider', isPreferred: true })
     expect(number.sender.phoneNumber.replaceAll(/\D/g, '')).toBe(number.displayPhoneNumber.replaceAll(/\D/g, ''))
     expect(number.sender.webhookUrl).toBe(`https://api.example.com${WEBHOOK}`)
@@ -117,7 +117,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     expect((await takenBy(recipient)).body.sticker).toEqual({ id: providerMediaId })
   })
 
-  test('hears of a message on its way, in any order, and knows its wamid', async () => {
+  test('takes the statuses of a message in any order, and knows its wamid', async () => {
     const recipient = uniquePhone()
     const template = { name: 'parcel_left' }
     const { body } = await number.api('POST', SEND, { recipient, type: 'template', template })
@@ -126,7 +126,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     expect(await untilStatus(body.data.messageId, 'read')).toMatchObject({ wamid, error: null })
   })
 
-  test('hears why a message failed', async () => {
+  test('takes the reason why a message failed', async () => {
     const recipient = uniquePhone()
     const template = { name: 'parcel_left' }
     const { body } = await number.api('POST', SEND, { recipient, type: 'template', template })
@@ -182,7 +182,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     expect(Buffer.from(await fetched.arrayBuffer()).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
   })
 
-  test('hears that a template was rejected, and that it is good again', async () => {
+  test('takes the rejection of a template, and its later approval', async () => {
     const { body: all } = await service.control('GET', '/templates')
     const { id } = all.find(
       (one: { wabaAccountId: string; name: string }) =>

@@ -10,7 +10,7 @@ type CodeAndDetails<Given> = Given extends { code: infer Code; details: infer De
       : never
 
 /**
- * What the client says by itself: no answer came, no answer came within the time limit, the answer is not one of Parley, a webhook
+ * The client's own codes: no answer came, no answer came within the time limit, the answer is not one of Parley, a webhook
  * is not signed with the secret.
  */
 export type ClientErrorCode = 'network_error' | 'timeout' | 'unexpected_answer' | 'invalid_signature'

@@ -22,14 +22,14 @@ test('a receiver takes any method, keeps the request as it came and answers 200'
   expect((await call(sandbox, 'GET', '/sandbox/receivers/other/requests')).body).toEqual([])
 })
 
-test('it answers as it is told, until it is told otherwise', async () => {
-  await behave('told', { statusCode: 503, body: 'later', delayMs: 20 })
-  const answer = await post('told')
+test('it answers as it is set to, until that changes', async () => {
+  await behave('changed', { statusCode: 503, body: 'later', delayMs: 20 })
+  const answer = await post('changed')
   expect([answer.status, await answer.text()]).toEqual([503, 'later'])
-  await behave('told', {})
-  expect((await post('told')).status).toBe(200)
-  expect((await behave('told', { statusCode: 42 })).status).toBe(400)
-  expect((await behave('told', { unknown: true })).status).toBe(400)
+  await behave('changed', {})
+  expect((await post('changed')).status).toBe(200)
+  expect((await behave('changed', { statusCode: 42 })).status).toBe(400)
+  expect((await behave('changed', { unknown: true })).status).toBe(400)
 })
 
 test('it hangs, drips and resets', async () => {

@@ -64,7 +64,7 @@ test('pages through the numbers', async () => {
   expect(second.paging).not.toHaveProperty('next')
 })
 
-test('tells the namespace of the account', async () => {
+test('returns the namespace of the account', async () => {
   const { body } = await call(sandbox, 'GET', `/v25.0/${ACCOUNT}?fields=message_template_namespace`)
   expect(body).toEqual({
     id: ACCOUNT,

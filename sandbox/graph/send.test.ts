@@ -132,7 +132,7 @@ const impatientSend = (to: string) =>
     headersTimeout: 1_200,
   })
 
-test('behaviour: refuses every send with a code, until told otherwise', async () => {
+test('behaviour: refuses every send with a code until that is switched off', async () => {
   await call(sandbox, 'PUT', '/sandbox/behaviour', { refuseWithCode: 131056 })
   const refused = await send(sandbox, textTo('393331234567'))
   expect([refused.status, refused.body.error.code]).toEqual([429, 131056])

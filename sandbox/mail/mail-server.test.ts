@@ -37,14 +37,14 @@ test('keeps what it receives and shows it newest first', async () => {
   expect((await call(sandbox, 'GET', '/sandbox/emails?limit=x')).status).toBe(400)
 })
 
-test.each([450, 550])('refuses with %i when told to, and no more when told so', async (code) => {
+test.each([450, 550])('refuses with %i while it is set to', async (code) => {
   await call(sandbox, 'PUT', '/sandbox/behaviour', { refuseMailWith: code })
   await expect(send('refused')).rejects.toMatchObject({ responseCode: code })
   await call(sandbox, 'PUT', '/sandbox/behaviour', { refuseMailWith: null })
   await expect(send('taken')).resolves.toMatchObject({ response: expect.stringContaining('250') })
 })
 
-test('forgets its mails when it begins anew', async () => {
+test('forgets its mails when it is reset', async () => {
   await send('old')
   await call(sandbox, 'POST', '/sandbox/reset')
   expect((await call(sandbox, 'GET', '/sandbox/emails')).body).toEqual([])

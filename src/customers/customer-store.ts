@@ -91,7 +91,7 @@ export async function updateCustomers(tx: Db, customers: readonly NewCustomer[])
   `
 }
 
-/** Deletes identities of customers: they go to others, or are inserted anew. */
+/** Deletes identities of customers: they go to others, or are inserted again. */
 export async function deleteIdentities(
   tx: Db,
   identities: readonly Pick<CustomerIdentity, 'companyId' | 'customerId' | 'identity'>[],

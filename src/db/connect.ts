@@ -72,8 +72,7 @@ export type ConnectOptions = {
  * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
  * `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts).
  *
- * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool connects
- * anew by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).
+ * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool reconnects by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const address = readAddress(url)

@@ -6,7 +6,7 @@ import { startDatabaseClock } from './database-clock.ts'
 const { db } = await createTestDatabase()
 const SKEW_MS = 120_000
 
-test.each([SKEW_MS, -SKEW_MS])('a process whose clock is %i ms off tells the time of the database', async (skewMs) => {
+test.each([SKEW_MS, -SKEW_MS])('a process whose clock is %i ms off uses the time of the database', async (skewMs) => {
   const own = { now: () => new Date(systemClock.now().getTime() + skewMs) }
   const clock = await startDatabaseClock(db, own)
   onTestFinished(() => clock.stop())

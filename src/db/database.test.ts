@@ -120,7 +120,7 @@ test('sslmode and sslrootcert mean what they mean to libpq', async () => {
   expect(await isEncrypted(urlOf(several, `/parley?sslmode=verify-full${root}${attribute}`))).toBe(true)
 }, 300_000)
 
-test('a fault of TLS is told with its remedy', async () => {
+test('a fault of TLS is reported with its remedy', async () => {
   const localhost = `localhost:${primary}`
   const refusalOf = (hosts: string, parameters: string) => refusal(urlOf(hosts, `/parley?${parameters}`))
   expect(await refusalOf(localhost, 'sslmode=verify-full')).toContain('add sslrootcert=/path/of/ca.pem to DATABASE_URL')

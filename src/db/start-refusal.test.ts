@@ -23,14 +23,14 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
   return String(explained)
 }
 
-test('a role that may not create tables in public is told how to get them', async () => {
+test('a role that may not create tables in public gets an error with the remedy', async () => {
   const { runtimeUrl } = await createRoles()
   const sentence = await sentenceOf(migrate(open(runtimeUrl)))
   expect(sentence).toContain('may not create tables in the schema public')
   expect(sentence).toContain('run parley migrate as the owner and start with MIGRATE=off')
 })
 
-test('a role that may not read the tables is told which, and what grants it', async () => {
+test('a role that may not read the tables gets an error with their names and the grant', async () => {
   const { ownerUrl, runtimeUrl, adminUrl } = await createRoles()
   await migrate(open(ownerUrl))
   await checkSchema(open(runtimeUrl))
@@ -51,7 +51,7 @@ test('a table that is missing is named, with MIGRATE=off and on', async () => {
   expect(await sentenceOf(migrate(db))).toContain(sentence)
 })
 
-test('a statement on a table that is missing is told with its remedy', async () => {
+test('a missing table is reported with the remedy', async () => {
   const { db } = await createTestDatabase()
   const sentence = await sentenceOf(Promise.resolve(db`select from absent`))
   expect(sentence).toContain('relation "absent" does not exist')
@@ -72,7 +72,7 @@ test('a server that is too old is refused by its version', async () => {
   }
 })
 
-test('a server without the contrib package is told which package to install', () => {
+test('a server without the contrib package gets an error that names the package', () => {
   const message = 'extension "pg_trgm" is not available'
   const refusal = explainRefusal(Object.assign(new Error(message), { code: '0A000' }))
   expect(refusal?.message).toContain('install the contrib package of the server (postgresql-contrib)')

@@ -95,7 +95,7 @@ export type BusyLane = { lane: number; waiting: number }
 
 /** The lanes that hold events, the longest waiting first: one look into the index per lane, however many events. */
 export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): Promise<BusyLane[]> {
-  // Passed as an array: for a series of unknown length each look would be planned anew.
+  // Passed as an array: for a series of unknown length each look would be planned again.
   return db<BusyLane[]>`
     select lane.number as lane, held.waiting
     from unnest(${lanes as number[]}::smallint[]) as lane (number)

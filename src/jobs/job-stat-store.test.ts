@@ -20,7 +20,7 @@ const claim = async (batches: number) => {
   return (await claimJobs(db, { kind: 'work', batches, afterLane: '', ...caps })).jobs
 }
 
-test('the figures tell by kind what is due, in flight, failed, and how old the oldest is', async () => {
+test('the figures show by kind what is due, in flight and failed, and the age of the oldest', async () => {
   await enqueueJobs(db, jobs(5, { dueAt: new Date(Date.now() - 90_000) }))
   await enqueueJobs(db, [job(9, { lane: 'later', dueInMs: 60_000 }), job(1, { kind: 'other' })])
   const [, second] = await claim(2)

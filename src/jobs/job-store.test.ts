@@ -251,7 +251,7 @@ test('a job that its handler is finishing is neither renewed nor recovered nor w
   expect(await db`select from jobs`).toHaveLength(0)
 })
 
-test('a rescheduled job is due at its time, by a date or a wait, and counts the attempt if told so', async () => {
+test('a rescheduled job is due at its time, by a date or a wait, and counts the attempt if asked to', async () => {
   await enqueueJobs(db, jobs(3))
   const [a, b, c] = await claim()
   await rescheduleJobs(db, [
@@ -280,7 +280,7 @@ test('a held job keeps its lane closed until it is due, and is the first then', 
   expect(subjects(await claim(batches))).toEqual([1])
 })
 
-test('a failed job is listed, not claimed, and starts anew when revived or enqueued again', async () => {
+test('a failed job is listed, not claimed, and starts again when revived or enqueued again', async () => {
   await enqueueJobs(db, jobs(2, { once: true }))
   const held = await claim()
   await rescheduleJobs(

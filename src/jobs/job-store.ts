@@ -81,13 +81,13 @@ const toReschedulingRow = (item: Rescheduling) => ({
   due_at: item.at?.toISOString() ?? null,
   wait_ms: item.afterMs ?? null,
   counts: item.counts,
-  error: item.error === undefined ? null : cutError(item.error),
+  error: item.error === undefined ? null : boundError(item.error),
   hold: item.hold ?? false,
   fail: item.fail ?? false,
 })
 
 /** The database takes neither NUL nor half a character. */
-const cutError = (error: string): string => error.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
+const boundError = (error: string): string => error.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
 
 /** Returns claimed jobs unchanged, due at once. */
 export async function releaseJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<void> {

@@ -43,7 +43,7 @@ test('a job enqueued in a process starts at once when its worker is woken, and i
   expect(handled.sort()).toEqual(['polled', 'work'])
 })
 
-test('a job of a removed company ends without a run, and one that runs at the removal is told to stop', async () => {
+test('a job of a removed company ends without a run, and one that runs at the removal is aborted', async () => {
   const { companyId: living } = await createTestKey(db)
   const { companyId: removed } = await createTestKey(db)
   const { handled, handle } = keeping()
@@ -273,7 +273,7 @@ test('a worker that stops claims nothing more and ends what it has started', asy
   expect(await db`select from jobs where claim_id is not null`).toHaveLength(0)
 })
 
-test('jobs that have not ended by the deadline of a stop are told to end, and free for others at once', async () => {
+test('jobs that have not ended by the deadline of a stop are aborted, and free for others at once', async () => {
   const seen: AbortSignal[] = []
   const worker = startWorker({
     kind: 'work',

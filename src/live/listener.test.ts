@@ -5,7 +5,7 @@ import { notify } from './live-store.ts'
 
 const { db } = await createTestDatabase()
 
-test('a listener that begins again while it ends hears what is told from then on', async () => {
+test('a listener that starts again while it stops gets what is published from then on', async () => {
   const onChanges = vi.fn()
   const listener = createListener(db, { onChanges, onGap: () => {} })
   onTestFinished(() => listener.end())
@@ -18,7 +18,7 @@ test('a listener that begins again while it ends hears what is told from then on
   }
 })
 
-test('a listener that ends before it has begun hears nothing twice when it begins again', async () => {
+test('a listener that stops before it has started gets nothing twice when it starts again', async () => {
   const onChanges = vi.fn()
   const listener = createListener(db, { onChanges, onGap: () => {} })
   onTestFinished(() => listener.end())

@@ -100,7 +100,7 @@ async function send(companyId: number, id: number): Promise<void> {
   await eventually(async () => readIds.flat().includes(id))
 }
 
-test('leaves out events for a slow reader, and tells it to read again when it has caught up', async () => {
+test('leaves out events for a slow reader, and sends it a reset when it has caught up', async () => {
   const { url } = await startStreams({ staleMs: 60_000 })
   const key = await createTestKey(db)
   const slow = await openSlow(url, key.headers)
@@ -169,7 +169,7 @@ test('a company whose changes come too quickly gets a reset, and records again w
   })
 })
 
-test('tells many streams of a company to read again in groups, each once', async () => {
+test('sends a reset to many streams of a company in groups, to each once', async () => {
   const hub = startHub()
   onTestFinished(() => hub.close())
   const { companyId } = await createTestKey(db)

@@ -87,7 +87,7 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
       other.close()
     })
 
-    test('a mail that the server takes is accepted, in its words', async () => {
+    test('a mail that the server takes is accepted, with its message', async () => {
       const { url, mails } = await start()
       const message = expect.stringContaining('taken')
       expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'accepted', message })

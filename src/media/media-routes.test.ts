@@ -137,7 +137,7 @@ describe('200', () => {
     expect(answer.headers.get('content-disposition')).toContain('attachment; filename="x_set-cookie: a=b<script>.svg"')
   })
 
-  test('HEAD tells the same without the bytes, whatever the range', async () => {
+  test('HEAD has the same headers without the bytes, whatever the range', async () => {
     const answer = await get(await stored(), { range: 'bytes=0-1' }, 'HEAD')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-length')).toBe('1000')
@@ -206,7 +206,7 @@ test('416 for a range behind the end', async () => {
   expect(await answer.json()).toMatchObject({ error: { code: 'range_not_satisfiable' } })
 })
 
-describe('404, in the same words for every reason', () => {
+describe('404, with the same text for every reason', () => {
   const refusal = async (address: string) => {
     const answer = await fetch(address)
     return { status: answer.status, body: await answer.json() }

@@ -49,7 +49,7 @@ export function parseSend(body: SendBody): SendRequest {
 }
 
 /**
- * What a body asks to send.
+ * The message that a body asks to send.
  * @throws {AppError} as `parseSend`
  */
 export function parseContent(body: ContentBody): SendContent {
@@ -76,7 +76,7 @@ function contentOf(body: ContentBody): SendContent {
 }
 
 /**
- * What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. `given`:
+ * The faults of a body, or of its members that fit, beyond its shape: combinations, and a link that is not https. `given`:
  * the body as it came, whose members count as given although they do not fit.
  */
 export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {

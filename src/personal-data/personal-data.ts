@@ -1,5 +1,5 @@
 /**
- * What each table holds about the customers of companies; test/erasure.test.ts compares the list with the catalogue.
+ * The personal data of customers in each table; test/erasure.test.ts compares the list with the catalogue.
  *
  * - `none`: nothing about a customer, or counters and ids only.
  * - `erased`: an erasure removes it.

@@ -4,7 +4,7 @@ import { type Reading, readAnswer, readSendAnswer } from './graph-answer.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
 import type { Fetched, MediaFile, SenderAccess, SendOutcome } from './provider.ts'
 
-/** What a provider's API does in its own way. */
+/** The parts of a provider's API that differ between providers. */
 export type ApiConventions = {
   addressOf: (access: SenderAccess, path: string) => string
   /** The headers with the credential. */

@@ -73,7 +73,7 @@ describe('secrets in the data folder', () => {
     expect(readdirSync(path)).toEqual(['encryption-key'])
   })
 
-  test('an empty file and a folder that is not there are told', async () => {
+  test('an empty file and a missing folder are reported', async () => {
     const path = folder()
     writeFileSync(join(path, 'admin-token'), '\n')
     await expect(ensureDataSecret(path, 'admin-token', () => 'new')).rejects.toThrow('is empty: restore it')

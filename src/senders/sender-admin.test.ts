@@ -131,7 +131,7 @@ describe("the provider's number id", () => {
     expect(moved.isPreferred).toBe(true)
   })
 
-  it('moves with the sender, and is told like a new connection', async () => {
+  it('moves with the sender, and is reported like a new connection', async () => {
     const one = await connect({ phoneNumberId: 'old-id' })
     await updateSender(deps, companyId, one.id, { phoneNumberId: 'new-id' })
     await updateSender(deps, companyId, one.id, { phoneName: 'Renamed' })

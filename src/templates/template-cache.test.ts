@@ -20,7 +20,7 @@ beforeAll(async () => {
   await createSender(db, companyId)
 })
 
-it('answers lookups that were under way when it was cleared, and asks anew afterwards', async () => {
+it('answers lookups that were under way when it was cleared, and asks again afterwards', async () => {
   const cache = createTemplateCache(db)
   const early = Array.from({ length: 20 }, (_, n) => cache.versionsOf(companyId, 'WABA1', { name: `t${n}` }))
   cache.clear()

@@ -149,7 +149,7 @@ it('applies an event about a template that a sync is adding in the same moment',
   expect(await statuses()).toEqual(['one APPROVED'])
 })
 
-it('a refusal is reported in the provider’s words, with its details', async () => {
+it('a refusal is reported with the provider’s message and details', async () => {
   refusal = { error: { code: 100, message: '(#100) Invalid parameter', error_data: { details: 'Unknown account' } } }
   await expect(syncTemplates(deps, companyId)).rejects.toThrow(
     'The templates of account WABA1 could not be read: 100: (#100) Invalid parameter: Unknown account',

@@ -69,7 +69,7 @@ async function readAccount(
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
   const isOutdated = await deps.db.begin(async (tx) => {
-    const isReported = deps.recordEvents.areWanted('whatsapp.template.status', [companyId])
+    const isReported = deps.recordEvents.isSubscribed('whatsapp.template.status', [companyId])
     const changesSince = isReported ? await watchTemplates(tx, companyId, sender.wabaAccountId) : async () => []
     const isOutdated = await replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt })
     await deps.recordEvents.publish(tx, await changesSince())

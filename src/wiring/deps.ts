@@ -29,7 +29,7 @@ import { createTemplateCache, type TemplateCache } from '../templates/template-c
 import type { Tracing } from '../tracing.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/attempts/post.ts'
 import { createRecordEvents } from '../webhooks/events/record-events.ts'
-import { createWantedEvents, type WantedEvents } from '../webhooks/registrations/wanted-events.ts'
+import { createSubscribedEvents, type SubscribedEvents } from '../webhooks/registrations/subscribed-events.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000
@@ -89,8 +89,8 @@ export type Deps = Dependencies & {
   emailsAccepted: Signal
   /** Deliveries were enqueued. */
   deliveriesDue: Signal
-  /** Which companies want events about records. */
-  wantedEvents: WantedEvents
+  /** The events about records that companies subscribe to. */
+  subscribedEvents: SubscribedEvents
   recordEvents: RecordEvents
 }
 
@@ -107,7 +107,7 @@ export function createDeps(dependencies: Dependencies): Deps {
   registerMailGauge(metrics.registry, mailHealth)
   const requireOpen = createRequireOpen(dependencies.db)
   const { config, clock, log } = dependencies
-  const wantedEvents = createWantedEvents(dependencies.db, (error) =>
+  const subscribedEvents = createSubscribedEvents(dependencies.db, (error) =>
     log.debug({ reason: String(error) }, 'registrations.unread'),
   )
   return {
@@ -135,10 +135,10 @@ export function createDeps(dependencies: Dependencies): Deps {
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
     deliveriesDue: createSignal(),
-    wantedEvents,
+    subscribedEvents,
     recordEvents: createRecordEvents({
       clock,
-      wantedEvents,
+      subscribedEvents,
       mediaAddress: createMediaSigner({ ...config, clock }).address,
     }),
   }

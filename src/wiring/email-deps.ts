@@ -69,7 +69,9 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       return (await hasRefusedEmail(db, companyId, address)) ? 'consent' : null
     },
     unsubscribe: ({ companyId, emailId, recipient }) =>
-      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => unsubscribe(companyId, emailId, recipient)),
+      onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () =>
+        unsubscribe(companyId, emailId, recipient),
+      ),
     onAttempt: ({ companyId, id }, server, outcome, durationMs) => {
       deps.mailHealth.record(server, companyId, outcome)
       deps.metrics.emails.inc({ outcome: outcome.kind === 'unavailable' ? outcome.fault : outcome.kind })

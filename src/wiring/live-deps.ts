@@ -17,7 +17,7 @@ export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const withCompanySlot =
     <Rest extends unknown[], Found>(read: (companyId: number, ...rest: Rest) => Promise<Found>) =>
     (companyId: number, ...rest: Rest) =>
-      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ...rest))
+      onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => read(companyId, ...rest))
   return createHub({
     db: pool,
     clock,

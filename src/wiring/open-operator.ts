@@ -42,7 +42,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
     mailer: createMailer(),
     blobStore,
   })
-  await deps.wantedEvents.refresh()
+  await deps.subscribedEvents.refresh()
   return {
     ...createOperatorDeps(deps),
     close: async () => {

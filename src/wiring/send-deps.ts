@@ -13,7 +13,7 @@ import type { Deps } from './deps.ts'
 const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 
 /**
- * What sending works with: the process's caches, shared statements, and measurements of the provider. A database that is
+ * The dependencies of sending: the process's caches, shared statements, and measurements of the provider. A database that is
  * silent keeps no caller waiting: a send takes as long as its provider does, so each wait is bounded by itself.
  */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {

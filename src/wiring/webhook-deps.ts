@@ -15,7 +15,7 @@ export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & Delivery
   const publish = (companyId: number) => deps.publish([{ topic: 'all', companyId }])
   const onChanged = async (companyId: number) => {
     publish(companyId)
-    await deps.wantedEvents.refresh()
+    await deps.subscribedEvents.refresh()
   }
   const onEnqueued = (companyId: number) => {
     deps.deliveriesDue.raise()

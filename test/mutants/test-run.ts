@@ -11,7 +11,7 @@ export type Failure = string | undefined
 
 /**
  * Runs test files of a copy of the repository, one after the other, in one process of vitest with one database server:
- * starting both anew for each mutant would take longer than most tests do.
+ * starting both again for each mutant would take longer than most tests do.
  */
 export async function openTestRun(root: string) {
   const vitest = await createVitest({ root, watch: false, bail: 1, maxWorkers: 1, reporters: [{}], retry: 0 })

@@ -88,7 +88,7 @@ export const eventsAt = (phoneNumberId: string) => ({
       timestamp,
     ),
 
-  /** The customer tells the provider to stop, or to resume, marketing messages. */
+  /** The customer stops, or resumes, marketing messages at the provider. */
   preference: (customer: Named, value: 'stop' | 'resume', { timestamp = secondsNow() }: Details = {}) =>
     event(
       phoneNumberId,

@@ -28,7 +28,7 @@ export type Saying = {
 }
 
 /**
- * What a contact says by a write, after which it is as `state` says. Adds the contact and its sayings to the ledger, so that
+ * The statements of a contact's write, after which the contact has the values of `state`. Adds the contact and its sayings to the ledger, so that
  * those that follow find them.
  */
 export function sayByWrite(ledger: ConsentLedger, state: ContactState, write: ContactWrite, source: string): Saying[] {

@@ -14,7 +14,7 @@ import {
 import { lockContacts, type ShownConsents, writeShownConsents } from './consent-store.ts'
 
 /**
- * What counts on a channel for the persons with these identities, in the order of the keys: identities of phones and user ids for
+ * The consent that counts on a channel for the persons with these identities, in the order of the keys: identities of phones and user ids for
  * WhatsApp, addresses in lower case for email. Null: nothing was said.
  */
 export async function latestConsents(

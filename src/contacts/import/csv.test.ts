@@ -95,7 +95,7 @@ test('records know the line they begin on and where the next begins', () => {
   ])
 })
 
-test('a field that does not end is told, and holds no memory', () => {
+test('a field that does not end is reported, and holds no memory', () => {
   const [, open] = read(Buffer.from(`a\n"b${'x'.repeat(RECORD_MAX_BYTES)}`), [1000])
   expect([open?.isTooLong, open?.bytes.length]).toEqual([true, 0])
   expect(parseCsvRow('a,"b')).toEqual({ fields: ['a'], fault: 'a quoted field does not end' })

@@ -73,8 +73,8 @@ async function waitForSlot(companyId: number, connected: [boolean, boolean]) {
       return run(request, work)
     },
   })
-  const as = <T>(isWanted: () => boolean, work: () => Promise<T>) =>
-    onBehalfOf({ companyId, isHeavy: false, isWanted }, work)
+  const as = <T>(isAwaited: () => boolean, work: () => Promise<T>) =>
+    onBehalfOf({ companyId, isHeavy: false, isAwaited }, work)
   const { promise, resolve: start } = Promise.withResolvers<void>()
   const held = as(
     () => true,

@@ -52,5 +52,5 @@ function onBehalfOfAll<T>(writes: readonly Write<unknown>[], work: () => T): T {
   const requests = writes.flatMap(({ request }) => request ?? [])
   const [first] = requests
   if (first === undefined) return work()
-  return onBehalfOf({ ...first, isWanted: () => requests.some(({ isWanted }) => isWanted()) }, work)
+  return onBehalfOf({ ...first, isAwaited: () => requests.some(({ isAwaited }) => isAwaited()) }, work)
 }

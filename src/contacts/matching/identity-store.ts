@@ -15,7 +15,7 @@ export type BatchLane = 'array' | 'import'
 /**
  * Locks customers by identity until the transaction ends, without waiting: false when another transaction has one of
  * them. With a lane it takes a place for a large batch, too: one per company and lane, and as many in all as the lock
- * table of the server has room for. The statements of a large batch are planned anew: a plan that was made for an empty
+ * table of the server has room for. The statements of a large batch are planned again: a plan that was made for an empty
  * table may read all contacts of the company for each row.
  */
 export async function tryLockContacts(

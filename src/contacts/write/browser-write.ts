@@ -13,7 +13,7 @@ export type BrowserRights = {
 type Existing = Pick<Contact, 'id' | 'email' | 'phone' | 'emailConsent' | 'whatsappConsent'>
 
 /**
- * What a key of a browser may write, of all that a write carries; the rest is left out. Every visitor of the page has the
+ * The part of a write that a key of a browser may make; the rest is left out. Every visitor of the page has the
  * key. It adds the missing email or phone of an existing contact and changes neither, and never ends an opt-out, whether of
  * the contact or kept under an identity (`optOuts`, see `optOutOf`). A visitor who has proven an identity of the contact
  * may do both. `writableFields` holds in each case.

@@ -97,7 +97,7 @@ const CONSENTS = ['emailConsent', 'whatsappConsent'] as const
 const OWN_MEMBERS = STATE_MEMBERS.filter((member) => !CONSENTS.some((consent) => consent === member))
 type Member = (typeof STATE_MEMBERS)[number]
 
-/** A change as receivers of events want it: of a new contact, of its members, of its consent. */
+/** A change as receivers of events get it: of a new contact, of its members, of its consent. */
 function toRecordChanges(companyId: number, { existing, state }: Change, hasSaid: boolean): RecordChange[] {
   const event = { event: 'contact.changed', companyId, id: state.id } as const
   if (existing === undefined) return [{ ...event, change: 'created' }]
@@ -129,7 +129,7 @@ export async function writeChanges(
   const [added, updated] = [contacts.filter(({ existing }) => !existing), contacts.filter(({ existing }) => existing)]
   const changed = changedEmails(updated)
   // Events are read from what was written, and belong to the same transaction.
-  const isReported = events.areWanted('contact.changed', [companyId])
+  const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
   // All statements are sent at once; the server runs them in this order.
   const [, updatedAt, addedAt] = await Promise.all([

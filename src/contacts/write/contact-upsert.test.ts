@@ -203,7 +203,7 @@ test('an array does what its items do one after another', async () => {
   )
 })
 
-test('arrays, sends to the same phones, updates and deletions at once: no deadlock, and the house in order', async () => {
+test('arrays, sends to the same phones, updates and deletions at once: no deadlock, and consistent rows', async () => {
   const companyId = await newCompany()
   const phones = Array.from({ length: 12 }, (_, i) => `39333000000${String(i).padStart(2, '0')}`)
   const emails = Array.from({ length: 12 }, (_, i) => `mix${i}@x.org`)

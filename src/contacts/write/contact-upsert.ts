@@ -32,7 +32,7 @@ export const UPSERT_MAX_CONTACTS = 1000
 
 export type UpsertOptions = {
   /**
-   * What happens to custom fields that would exceed their limits together with the stored ones: `refuse` the whole call
+   * The handling of custom fields that would exceed their limits together with the stored ones: `refuse` the whole call
    * (422), or `keep` the stored ones. A caller who may not learn whether a contact exists needs the latter.
    */
   whenFull?: WhenFull

@@ -9,7 +9,7 @@ import { emailKey, isEmail } from '../../text/email-address.ts'
 import { formToWriteBody } from '../contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 
-/** Keys that have harmed others, among any. */
+/** Keys with a meaning to JavaScript, among any. */
 const key = fc.oneof(
   fc.constantFrom(
     '__proto__',

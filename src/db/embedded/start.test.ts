@@ -235,7 +235,7 @@ test.skipIf(!isRoot)(
 )
 
 test.skipIf(!isRoot)(
-  'root without either takes a plain account where that can reach, and is told where not',
+  'root without either takes a plain account where that can reach, and gets an error where it cannot',
   async () => {
     const env = { PATH: pathWithout('unshare', 'setpriv') }
     const reachable = dataFolder()

@@ -152,21 +152,21 @@ test('the functions of a later Parley stay', async () => {
   expect(await db`select answer()`).toEqual([{ answer: 2 }])
 })
 
-test('a database from before the baseline is refused with the way to begin anew', async () => {
+test('a database from before the baseline is refused with the way to start again', async () => {
   const { db } = await emptyDatabase()
   await migrate(db, schema({ '0001_companies.sql': 'create table companies (id int);' })).catch(() => {})
   const error = await migrate(db).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
-  expect(String(error)).toContain('begin anew with an empty DATA_DIR')
+  expect(String(error)).toContain('start again with an empty DATA_DIR')
 })
 
-test('a database whose migration had another text is refused with the way to begin anew', async () => {
+test('a database whose migration had another text is refused with the way to start again', async () => {
   const { db } = await emptyDatabase()
   await migrate(db, schema({ '0001_first.sql': 'create table first (id int);' }))
   const edited = schema({ '0001_first.sql': 'create table first (id bigint);' })
   const error = await migrate(db, edited).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
-  expect(String(error)).toContain('begin anew with an empty DATA_DIR')
+  expect(String(error)).toContain('start again with an empty DATA_DIR')
 })
 
 test('files and catalogue are equal: each function, view and type has its one file', async () => {

@@ -160,7 +160,7 @@ function checkBaseline(shipped: Migration[], done: Map<string, Done>): void {
   const isEdited = shipped.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
   if (!isEdited && !done.has(BEFORE_BASELINE)) return
   throw new StartError(
-    'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: begin anew with an empty ' +
+    'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: start again with an empty ' +
       'DATA_DIR (move ./data away) or an empty database in DATABASE_URL',
   )
 }

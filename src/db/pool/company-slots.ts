@@ -63,7 +63,7 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
       const first = queue.first(companyId)
       if (first === undefined || !mayRun(first.request)) continue
       queue.removeFirst(companyId)
-      if (first.request.isWanted()) first.start()
+      if (first.request.isAwaited()) first.start()
       else first.refuse(noSlot())
     }
   }

@@ -28,14 +28,14 @@ describe('a database that is down', () => {
     expect(isDatabaseDown(await failureOf(pool`select 1`))).toBe(true)
   })
 
-  test('is not what a wrong statement or a missing file tells', async () => {
+  test('does not include a wrong statement or a missing file', async () => {
     expect(isDatabaseDown(await failureOf(db`select nonsense`))).toBe(false)
     expect(isDatabaseDown(Object.assign(new Error('no file'), { code: 'ENOENT', syscall: 'open' }))).toBe(false)
     expect(isDatabaseDown(undefined)).toBe(false)
   })
 })
 
-test('refused data is told from contention', async () => {
+test('refused data and contention are distinguished', async () => {
   const divided = await failureOf(db`select 1 / 0`)
   expect([sqlState(divided), isDataError(divided), isContention(divided)]).toEqual(['22012', true, false])
   const duplicate = await failureOf(db`

@@ -16,7 +16,7 @@ const make = (limits: Partial<SlotLimits> = {}) => {
     createCompanySlots({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000, ...limits }),
   )
   const as = (companyId: number, request: Partial<SlotRequest> = {}) => {
-    const caller = { companyId, isHeavy: false, isWanted: () => true, ...request }
+    const caller = { companyId, isHeavy: false, isAwaited: () => true, ...request }
     return {
       sleep: (seconds: number) =>
         onBehalfOf(caller, async () => db`select pg_sleep(${seconds}), ${`company ${companyId}`}::text`),
@@ -121,7 +121,7 @@ test('work whose caller has gone is dropped when its slot is free', async () => 
   const openGate = await closeGate()
   const held = Array.from({ length: 6 }, () => as(7).wait())
   await expect.poll(running).toBe(6)
-  const dropped = as(7, { isWanted: () => false }).work()
+  const dropped = as(7, { isAwaited: () => false }).work()
   const kept = as(7).work()
   const isDropped = expect(dropped).rejects.toMatchObject({ status: 503 })
   await openGate()
@@ -134,7 +134,7 @@ test('fragments take no slot, and work of no company waits for none', async () =
   const { db, as } = make()
   const openGate = await closeGate()
   const held = Array.from({ length: 6 }, () => as(8).wait())
-  const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isWanted: () => true }, async () => {
+  const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isAwaited: () => true }, async () => {
     const columns = db`company_id, at`
     await pause(1)
     return db`select ${columns} from work where company_id = ${9}`
@@ -148,7 +148,7 @@ test('fragments take no slot, and work of no company waits for none', async () =
 
 test('a failed statement or transaction gives its slot back', async () => {
   const { db, as } = make()
-  const caller = { companyId: 5, isHeavy: true, isWanted: () => true }
+  const caller = { companyId: 5, isHeavy: true, isAwaited: () => true }
   for (let n = 0; n < 12; n += 1) {
     await expect(onBehalfOf(caller, async () => db`select 1 / 0`)).rejects.toMatchObject({ code: '22012' })
     await expect(onBehalfOf(caller, () => db.begin((tx) => tx`select 1 / 0`))).rejects.toMatchObject({ code: '22012' })
@@ -167,7 +167,7 @@ test('every statement and transaction asks whether its company is open, and none
   const limits = { slots: 3, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 }
   const db = shareFairly(pool, createCompanySlots(limits), requireOpen)
   const insert = 'insert into work (company_id) values ($1)'
-  const outcome = await onBehalfOf({ companyId: 20, isHeavy: false, isWanted: () => true }, async () => {
+  const outcome = await onBehalfOf({ companyId: 20, isHeavy: false, isAwaited: () => true }, async () => {
     await db`insert into work (company_id) values (20)`
     closed.add(20)
     // More than there are slots: each that is refused gives its slot back.
@@ -180,7 +180,7 @@ test('every statement and transaction asks whether its company is open, and none
   })
   expect(outcome).toEqual(outcome.map(() => ({ status: 'rejected', reason: expect.objectContaining({ status: 503 }) })))
   expect(asked).toEqual(Array.from({ length: 13 }, () => 20))
-  await onBehalfOf({ companyId: 21, isHeavy: false, isWanted: () => true }, async () => {
+  await onBehalfOf({ companyId: 21, isHeavy: false, isAwaited: () => true }, async () => {
     await db.begin(async (tx) => {
       await tx`insert into work (company_id) values (21)`
       // It ends what it began: an export waits for its end.

@@ -9,7 +9,7 @@ export type SlotRequest = {
   /** Work that keeps a core of the database busy: always held to the company's share. */
   isHeavy: boolean
   /** Whether the caller is still connected when the slot is free. */
-  isWanted: () => boolean
+  isAwaited: () => boolean
 }
 
 /** A request that waits, and how its wait ends. */

@@ -1,5 +1,5 @@
 -- Gathers the statistics of tables that have grown tenfold since their last statistics, and returns how many. A plan that was
--- made while a table was empty may read all of it; new statistics make all sessions plan anew. Runs with the rights of its
+-- made while a table was empty may read all of it; new statistics make all sessions plan again. Runs with the rights of its
 -- owner, since only the owner of a table may analyze it; the role must have the right to write deliveries. A table that
 -- another session has locked is left to the next call: asking for its size would wait for the lock.
 create function analyze_grown_tables()

@@ -101,8 +101,8 @@ function createSteps({ db, recordEvents: events }: DeliveryDeps) {
       spacingMs: COMPLETE_SPACING_MS,
       run: async (items: EmailCompletion[]) => {
         const companyIds = items.map(({ companyId }) => companyId)
-        return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
-          const changesSince = await watchEmails(tx, isWanted ? items : [])
+        return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isSubscribed) => {
+          const changesSince = await watchEmails(tx, isSubscribed ? items : [])
           await completeEmails(tx, items)
           return { result: items.map(() => undefined), changes: await changesSince() }
         })

@@ -18,10 +18,10 @@ test.each([
   ['4.4.7', false],
   ['4.2.2', false],
 ])('status %s: whether the failure is permanent for the address is %s', async (status, isPermanent) => {
-  expect(await read(dsn({ status, diagnostic: 'smtp; 5xx The words' }))).toEqual({
+  expect(await read(dsn({ status, diagnostic: 'smtp; 5xx The text' }))).toEqual({
     kind: 'bounce',
     isPermanent,
-    message: '5xx The words',
+    message: '5xx The text',
   })
 })
 
@@ -40,7 +40,7 @@ test.each([
   expect(await read(text)).toBeUndefined()
 })
 
-test('a report is read when the returned mail is cut, and its words are bounded and on one line', async () => {
+test('a report is read when the returned mail is truncated, and its message is bounded and on one line', async () => {
   const text = dsn({ diagnostic: `smtp; 550 a\r\n b${'x'.repeat(1_000)}`, more: 'y'.repeat(500_000) })
   const report = await read(text.slice(0, 256 * 1024))
   expect(report?.message).toMatch(/^550 a bx+$/)

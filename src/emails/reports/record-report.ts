@@ -28,7 +28,7 @@ export type RecordedReport = {
  */
 export async function recordReport(deps: ReportDeps, token: ReportToken, report: MailReport): Promise<void> {
   const { companyId, emailId } = token
-  const recorded = await onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () =>
+  const recorded = await onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () =>
     deps.db.begin(async (tx) => {
       const email = await lockReportedEmail(tx, token)
       if (email === undefined) return undefined

@@ -77,8 +77,8 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
 const writeFetches = ({ db, recordEvents: events }: TrackingDeps, fetches: readonly Fetch[]) => {
   const emails = fetches.map(({ token: { companyId, emailId: id } }) => ({ companyId, id }))
   const companyIds = emails.map(({ companyId }) => companyId)
-  return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
-    const changesSince = await watchEmails(tx, isWanted ? emails : [])
+  return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isSubscribed) => {
+    const changesSince = await watchEmails(tx, isSubscribed ? emails : [])
     return { result: await recordFetches(tx, fetches), changes: await changesSince() }
   })
 }
@@ -86,7 +86,7 @@ const writeFetches = ({ db, recordEvents: events }: TrackingDeps, fetches: reado
 /** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */
 function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    // Whatever a mail program sends along says no more than the address does.
+    // A body that a mail program sends adds nothing to the address.
     app.addContentTypeParser('*', (_request, body, done) => {
       body.resume()
       done(null)

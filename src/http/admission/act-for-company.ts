@@ -13,13 +13,13 @@ export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen):
     const { handler } = route
     route.handler = function (request, reply) {
       const { companyId } = request.caller
-      const isWanted = () => takesLong || isAwaited(reply)
+      const isAwaited = () => takesLong || isReplyAwaited(reply)
       const handle = () =>
-        onBehalfOf({ companyId, isHeavy: takesLong, isWanted }, () => handler.call(this, request, reply))
+        onBehalfOf({ companyId, isHeavy: takesLong, isAwaited }, () => handler.call(this, request, reply))
       const opened = requireOpen(companyId)
       return opened === undefined ? handle() : opened.then(handle)
     }
   })
 }
 
-const isAwaited = (reply: FastifyReply): boolean => !reply.sent && !reply.raw.destroyed
+const isReplyAwaited = (reply: FastifyReply): boolean => !reply.sent && !reply.raw.destroyed

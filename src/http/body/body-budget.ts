@@ -99,7 +99,7 @@ function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
 const tooManyBodies = (): AppError =>
   serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
 
-/** Ends bodies that arrive too slowly. It counts ticks, so that a process that stood still blames no client for it. */
+/** Ends bodies that arrive too slowly. It counts ticks, so that a process that stood still ends no body for it. */
 function watchThroughput(tickMs: number) {
   const open = new Map<HeldBody, { ticks: number; bytesBefore: number }>()
   let timer: NodeJS.Timeout | undefined

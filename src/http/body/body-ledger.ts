@@ -42,10 +42,10 @@ export function createBodyLedger({ budget, groupShare }: { budget: number; group
 
   /** Makes room by ending another body; false when the new bytes are those that have to go. */
   const makeRoom = (body: HeldBody, among: readonly HeldBody[]): boolean => {
-    const victim = chooseVictim(among)
-    if (victim === undefined || victim === body || (victim.isKnown && victim.client === body.client)) return false
-    close(victim)
-    victim.refuse()
+    const evicted = chooseEvicted(among)
+    if (evicted === undefined || evicted === body || (evicted.isKnown && evicted.client === body.client)) return false
+    close(evicted)
+    evicted.refuse()
     return true
   }
 
@@ -80,13 +80,13 @@ export function createBodyLedger({ budget, groupShare }: { budget: number; group
 }
 
 /** The oldest incomplete body of the client with most bytes, complete ones included. */
-function chooseVictim(bodies: readonly HeldBody[]): HeldBody | undefined {
+function chooseEvicted(bodies: readonly HeldBody[]): HeldBody | undefined {
   const held = new Map<string, number>()
   for (const { client, bytes } of bodies) held.set(client, (held.get(client) ?? 0) + bytes)
-  let victim: HeldBody | undefined
+  let evicted: HeldBody | undefined
   for (const body of bodies) {
     if (body.isComplete) continue
-    if (victim === undefined || (held.get(body.client) ?? 0) > (held.get(victim.client) ?? 0)) victim = body
+    if (evicted === undefined || (held.get(body.client) ?? 0) > (held.get(evicted.client) ?? 0)) evicted = body
   }
-  return victim
+  return evicted
 }

@@ -36,10 +36,10 @@ test.each([
 const X = 'multipart/form-data; boundary=x'
 
 test.each([
-  ['words before the first part', `never mind\r\n--x\r\n${field('a', '1')}--x--\r\n`],
-  ['words after the last', `--x\r\n${field('a', '1')}--x--\r\nnever mind\r\n--x\r\n`],
+  ['text before the first part', `never mind\r\n--x\r\n${field('a', '1')}--x--\r\n`],
+  ['text after the last part', `--x\r\n${field('a', '1')}--x--\r\nnever mind\r\n--x\r\n`],
   ['no line end at the end', `--x\r\n${field('a', '1')}--x--`],
-  ['words after the end', `--x\r\n${field('a', '1')}--x-- \r\n`],
+  ['text after the end', `--x\r\n${field('a', '1')}--x-- \r\n`],
   ['a line end before the first delimiter', `\r\n--x\r\n${field('a', '1')}--x--\r\n`],
   ['further headers', `--x\r\nContent-Length: 1\r\nContent-Type: text/plain\r\n${field('a', '1')}--x--`],
   ['a folded header', '--x\r\nContent-Disposition: form-data;\r\n\tname="a"\r\n\r\n1\r\n--x--'],
@@ -92,7 +92,11 @@ test.each([
   ['another disposition', X, '--x\r\nContent-Disposition: attachment; name="a"\r\n\r\n1\r\n--x--'],
   ['no empty line', X, '--x\r\nContent-Disposition: form-data; name="a"\r\n--x--'],
   ['a file', X, '--x\r\nContent-Disposition: form-data; name="a"; filename="a.txt"\r\n\r\n1\r\n--x--'],
-  ['a file in other words', X, "--x\r\nContent-Disposition: form-data; name=a; filename*=UTF-8''a\r\n\r\n1\r\n--x--"],
+  [
+    'a file with an encoded name',
+    X,
+    "--x\r\nContent-Disposition: form-data; name=a; filename*=UTF-8''a\r\n\r\n1\r\n--x--",
+  ],
   [
     'a file without a name',
     X,

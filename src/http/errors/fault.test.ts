@@ -49,7 +49,7 @@ describe('faults', () => {
     expect(faultsOf(not, { a: 1, b: 2 })).toEqual(['shape body: must NOT be valid'])
   })
 
-  test('are a hundred at most, each told once', () => {
+  test('are a hundred at most, each reported once', () => {
     expect(faultsOf(Type.Array(Type.String()), Array(5_000).fill(1))).toHaveLength(100)
   })
 

@@ -4,7 +4,7 @@ import type { FieldFault } from '../../errors.ts'
 /** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {
   readonly kind: 'shape' | 'value'
-  /** The rule that was broken, in JSON Schema's words, such as `required`, `minLength` or `pattern`. */
+  /** The rule that was broken, as JSON Schema names it, such as `required`, `minLength` or `pattern`. */
   readonly keyword: string
   /** JSON pointer to the value at fault; undefined where a member is absent or unknown. */
   readonly pointer: string | undefined
@@ -144,7 +144,7 @@ function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
   return { ...first, keyword: 'enum', params: { allowedValues } }
 }
 
-/** The value itself has another type, or the member that tells the branches apart another value. */
+/** The value itself has another type, or the member that distinguishes the branches another value. */
 function isAnotherKind(union: ErrorObject, error: ErrorObject): boolean {
   const isOwnPlace = error.instancePath === union.instancePath
   return (isOwnPlace && error.keyword === 'type') || error.keyword === 'const'

@@ -255,7 +255,7 @@ describe('a process that died', () => {
     expect(replies.filter(({ statusCode }) => statusCode === 200).length).toBeGreaterThanOrEqual(1)
   })
 
-  test('after its send began is asked for what became of it, and nothing is sent again', async () => {
+  test('after its send began is answered with the outcome of the first, and nothing is sent again', async () => {
     await call('lost', { url: '/public/v1/send' })
     await dies('lost', 77)
     recovered = 0

@@ -338,7 +338,7 @@ describe('settings that let no request in', () => {
     [{ HOST: '::' }, 'HOST=:: takes requests'],
     [{ BASE_URL: 'https://api.example.com' }, 'BASE_URL is https, and neither a certificate nor a proxy is set'],
     [{ PLAIN_HTTP: 'reject' }, 'PLAIN_HTTP=reject is set without a certificate or a proxy'],
-  ])('%o are told with the remedy', (env, cause) => {
+  ])('%o are reported with the remedy', (env, cause) => {
     expect(adviceOnHttps(readConfig(env))).toContain(cause)
     expect(adviceOnHttps(readConfig(env))).toMatch(/Set TRUST_PROXY to .*, or TLS_CERT_FILE and TLS_KEY_FILE$/)
   })
@@ -352,7 +352,7 @@ describe('settings that let no request in', () => {
   ])('%o are not', (env) => expect(adviceOnHttps(readConfig(env))).toBeUndefined())
 })
 
-test('a certificate that cannot be used is told by its setting', async () => {
+test('a certificate that cannot be used is reported with its setting', async () => {
   const folder = await createTestFolder()
   const [own, other] = [createCertificate(), createCertificate()]
   const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }

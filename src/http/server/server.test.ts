@@ -160,12 +160,12 @@ describe('400 or 422', () => {
     ])
   })
 
-  test('a list that is too long is told so, and not looked through', async () => {
+  test('a list that is too long is refused as such, and not examined', async () => {
     const reply = await post('/public/v1/items', { recipient: '1', kind: 'text', tags: Array(10_000).fill(1) })
     expect(reply.json().error.details.fields).toEqual([{ path: 'tags', message: 'must NOT have more than 3 items' }])
   })
 
-  test('a route may answer what does not fit in its own words', async () => {
+  test('a route may answer an invalid request with an error of its own', async () => {
     const reply = await post('/public/v1/send', { kind: 'text' })
     expect([reply.statusCode, reply.json()]).toEqual([400, { error: 'Missing recipient phone number' }])
     expect((await post('/public/v1/send', { recipient: '1', kind: 'fax' })).statusCode).toBe(422)
@@ -227,7 +227,7 @@ describe('an internal error', () => {
     expect(JSON.stringify(lines)).not.toContain('ada@example.com')
   })
 
-  test('500 in the words of the route', async () => {
+  test('500 with the text of the route', async () => {
     const reply = await post('/public/v1/send', { recipient: '1', kind: 'text' })
     expect([reply.statusCode, reply.json()]).toEqual([500, { error: 'Failed to send the message' }])
   })

@@ -22,7 +22,7 @@ const MAX_WAIT_MS = 1_000
 
 /**
  * Stops a listener without failing a call. The kernel resets connections that wait to be accepted when a listener
- * closes, and clients whose connection was closed with its answer connect anew at once. Requests are therefore held
+ * closes, and clients whose connection was closed with its answer reconnect at once. Requests are therefore held
  * while the listener closes, so that no client has a reason to connect. They are answered when it is closed; new
  * connections are refused, and their clients use another process.
  */

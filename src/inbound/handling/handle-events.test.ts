@@ -142,7 +142,7 @@ test('busy lanes are listed by their oldest event, counted up to the limit', asy
 
 test('a customer that another transaction has locked delays only the lane of the customer, and fails no item', async () => {
   const [held, free] = await connectNumbers(2)
-  const hurried = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
+  const impatient = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
   await accept(bodyOf(held!.number, 'e1'), bodyOf(free!.number, 'e2'))
   const ended = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
@@ -153,12 +153,12 @@ test('a customer that another transaction has locked delays only the lane of the
     await ended.promise
   })
   await locked.promise
-  const { failing } = await handleLanes({ ...deps, db: hurried }, [held!.lane, free!.lane])
+  const { failing } = await handleLanes({ ...deps, db: impatient }, [held!.lane, free!.lane])
   expect([await wamids('e'), failing]).toEqual([['e2'], [held!.lane]])
-  await expect(handleApart({ ...deps, db: hurried }, held!.lane)).rejects.toMatchObject({ code: '55P03' })
+  await expect(handleApart({ ...deps, db: impatient }, held!.lane)).rejects.toMatchObject({ code: '55P03' })
   ended.resolve()
   await lock
-  expect(await handleApart({ ...deps, db: hurried }, held!.lane)).toBe(1)
+  expect(await handleApart({ ...deps, db: impatient }, held!.lane)).toBe(1)
   expect(await wamids('e')).toEqual(['e2', 'e1'])
-  await hurried.end()
+  await impatient.end()
 })

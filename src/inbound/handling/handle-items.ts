@@ -182,7 +182,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
 /** Contacts that were created for the writers of new messages. */
 async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readonly PlacedItem[]): Promise<void> {
   const places = fresh.map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
-  const requested = places.filter(({ companyId }) => recordEvents.areWanted('contact.changed', [companyId]))
+  const requested = places.filter(({ companyId }) => recordEvents.isSubscribed('contact.changed', [companyId]))
   if (requested.length > 0) await recordEvents.publish(tx, await listCreatedContacts(tx, requested))
 }
 

@@ -77,7 +77,7 @@ export const claimStatement = perTable(
 )
 
 /**
- * What is in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
+ * Jobs in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
  * put their jobs back: a lane in order must not begin its second batch before.
  */
 const countInFlight = (table: JobTable): string => `

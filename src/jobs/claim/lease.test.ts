@@ -10,7 +10,7 @@ import { claimJobs } from './claim-store.ts'
 const LEASE_MS = 9_000
 const { db, workers, startWorker, left, allDone } = await createWorkerFixture({ leaseMs: LEASE_MS })
 
-test('a worker that lost its lease is told so, and cannot complete what another has claimed', async () => {
+test('a worker that lost its lease gets an abort signal, and cannot complete what another has claimed', async () => {
   const slow = gate()
   const started = gate()
   let signal: AbortSignal | undefined

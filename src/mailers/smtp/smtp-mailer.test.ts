@@ -54,7 +54,7 @@ test.each<[Moment, number, boolean]>([
   ['RCPT', 550, false],
   ['END', 452, true],
   ['END', 554, false],
-])('%s answered with %i: temporary %s, in the words of the server', async (moment, code, isTemporary) => {
+])('%s answered with %i: temporary %s, with the message of the server', async (moment, code, isTemporary) => {
   const { url } = await startAt(moment, { code, message: 'says the server' })
   const message = expect.stringMatching(new RegExp(`${code} .*says the server`))
   expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'refused', isTemporary, message })
@@ -66,13 +66,13 @@ test.each<[Moment, number, string]>([
   ['MAIL', 530, 'login'],
   ['MAIL', 538, 'login'],
   ['RCPT', 535, 'login'],
-])('%s answered with %i is a fault of the server (%s), in its words', async (moment, code, fault) => {
+])('%s answered with %i is a fault of the server (%s), with its message', async (moment, code, fault) => {
   const { url } = await startAt(moment, { code, message: 'says the server' })
   const message = expect.stringMatching(new RegExp(`${code} .*says the server`))
   expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault, message })
 })
 
-test('a refused login is a fault of the server, in its words', async () => {
+test('a refused login is a fault of the server, with its message', async () => {
   const server = {
     onAuth: (_auth: unknown, _session: unknown, done: (error: Error) => void) =>
       done(Object.assign(new Error('Authentication failed'), { responseCode: 535 })),

@@ -69,7 +69,7 @@ function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines)
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: beforeEndMs,
     dnsTimeout: CONNECT_TIMEOUT_MS,
-    // Of the two deadlines the longer: a timeout of the library alone cannot tell before from after the end.
+    // Of the two deadlines the longer: a timeout of the library alone does not say whether the end was sent.
     socketTimeout: Math.max(beforeEndMs, afterEndMs),
     disableFileAccess: true,
     disableUrlAccess: true,

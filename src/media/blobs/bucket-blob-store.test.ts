@@ -31,7 +31,7 @@ afterAll(async () => {
 
 blobStoreSuite('a bucket', () => blobStore)
 
-describe('a bucket that cannot be used is told at the start, without the secret', () => {
+describe('a bucket that cannot be used is reported at the start, without the secret', () => {
   const refusal = async (url: string): Promise<string> => {
     const error = await openBucketBlobStore(url).then(
       () => undefined,

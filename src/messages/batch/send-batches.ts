@@ -48,7 +48,7 @@ export function createSendBatches(
   const complete = async (sends: readonly CompletedSend[]): Promise<undefined[]> => {
     const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
     const companyIds = sends.map(({ companyId }) => companyId)
-    const isReported = recordEvents.areWanted('whatsapp.message.status', companyIds)
+    const isReported = recordEvents.isSubscribed('whatsapp.message.status', companyIds)
     await db.begin('isolation level read committed', async (tx) => {
       const [, , changesSince] = await Promise.all([
         pinPlans(tx, LOCK_TIMEOUT_MS),

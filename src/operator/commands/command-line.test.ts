@@ -127,7 +127,7 @@ describe('sender', () => {
     expect(await json('sender', 'list', id)).toEqual([{ ...changed, isPreferred: true }])
   })
 
-  it('is told where its events have to come; a list has no room for that', async () => {
+  it('is answered with the address for its events; a list has no room for that', async () => {
     const id = await newCompany()
     const flags = ['--app-id', 'app-1', '--app-name', 'Acme', '--throughput-per-second', '20']
     const connected = await parley(['sender', 'connect', id, ...number(), ...flags])

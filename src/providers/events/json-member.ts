@@ -33,7 +33,7 @@ const keepBigInteger = (_name: string, value: unknown, context?: { source?: stri
     ? context?.source
     : value
 
-/** Whatever is there. The name is ours and never the body's, so nothing inherited answers to it. */
+/** The value of any type. The name is a constant of ours and never the body's, so it names no inherited member. */
 export const memberAt = (object: JsonObject, name: string): unknown => object[name]
 
 /** The object there, or an empty one. */

@@ -180,7 +180,7 @@ describe('an item', () => {
     ])
   })
 
-  it('has texts of at most 65,536 characters and other words of at most 1,024', () => {
+  it('has texts of at most 65,536 characters and other strings of at most 1,024', () => {
     const document = { id: '1', caption: long(70_000), filename: long(70_000), mime_type: `${long(1_023)}😀` }
     const messages = [
       { ...message, text: { body: long(70_000) } },

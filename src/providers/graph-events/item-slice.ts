@@ -125,7 +125,7 @@ function openMember(
 const membersIn = (text: string, span: Span): Member[] => (isObjectText(text, span) ? membersOf(text, span) : [])
 
 /**
- * What stays of a value around one item of a list: text, and two places to fill. Of other arrays only `errors` belong to every
+ * The rest of a value around one item of a list: text, and two places to fill. Of other arrays only `errors` belong to every
  * item; the rest are siblings.
  */
 function frameValue({ text, limit }: Source, change: Change, list: string): Frame {

@@ -42,7 +42,7 @@ export const providerTypeOf = (message: JsonObject): string =>
   'unknown'
 
 /**
- * What a message says, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
+ * The text and type of a message, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
  * messages). They differ in that the conversation also shows the text of a location, an order and a system notice,
  * where receivers get a placeholder and the type.
  */

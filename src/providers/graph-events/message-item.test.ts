@@ -61,7 +61,7 @@ describe('the content of a message, for receivers and in the conversation', () =
     ],
     ['interactive without body', { type: 'interactive' }, ['interactive', '[interactive]', 'text', '[interactive]']],
     ['order', { type: 'order', order: { text: '' } }, ['order', '[order]', 'text', '[order]']],
-    ['order with words', { type: 'order', order: { text: 'quick!' } }, ['order', '[order]', 'text', 'quick!']],
+    ['order with text', { type: 'order', order: { text: 'quick!' } }, ['order', '[order]', 'text', 'quick!']],
     ['system', { type: 'system', system: { body: 'Ida changed' } }, ['system', '[system]', 'text', 'Ida changed']],
     [
       'unsupported',
@@ -115,7 +115,7 @@ describe('the content of a message, for receivers and in the conversation', () =
       { type: 'edit', edit: { message: { type: 'image', image: { caption: 'new' } } } },
       { change: 'edit', text: 'new', newText: 'new', originalWamid: null },
     ],
-    ['edit without words', { type: 'edit', edit: {} }, { change: 'edit', text: '[edit]', newText: null }],
+    ['edit without text', { type: 'edit', edit: {} }, { change: 'edit', text: '[edit]', newText: null }],
     [
       'revoke',
       { type: 'revoke', revoke: { original_message_id: 'wamid.0' } },
@@ -298,7 +298,7 @@ describe('an echo', () => {
   })
 })
 
-describe('a system message that tells of a new identity', () => {
+describe('a system message that reports a new identity', () => {
   const system = (content: Json, message: Json = {}) =>
     read({
       metadata: METADATA,
@@ -319,7 +319,7 @@ describe('a system message that tells of a new identity', () => {
     ])
   })
 
-  it('user id: with the one before, where it is told', () => {
+  it('user id: with the one before, where it is reported', () => {
     const change = { type: 'user_changed_user_id', user_id: 'DE.2', previous_user_id: 'DE.1' }
     expect(system(change)[0]).toMatchObject({
       ...{ kind: 'user-id-changed', wamid: 'wamid.1', previousUserIds: ['DE.1'], userId: 'DE.2' },

@@ -85,7 +85,7 @@ describe('a status', () => {
       { code: 1002, reason: 'Not on WhatsApp' },
       { code: 1002, title: 'Not on WhatsApp', details: null },
     ],
-  ])('failed tells why: %j', (status, error) => {
+  ])('a failure has its reason: %j', (status, error) => {
     expect(readStatus({ status: 'failed', ...status })).toMatchObject({ error })
   })
 })

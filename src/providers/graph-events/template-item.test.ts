@@ -104,7 +104,7 @@ describe('a template event', () => {
     ])
   })
 
-  it('tells quality, category and components', () => {
+  it('has quality, category and components', () => {
     expect(
       read('message_template_quality_update', { ...named, previous_quality_score: 'GREEN', new_quality_score: 'RED' }),
     ).toMatchObject([{ kind: 'template-quality', previousScore: 'GREEN', score: 'RED' }])

@@ -70,7 +70,7 @@ describe('media that are there', () => {
     }
   })
 
-  test('may be told little about', async () => {
+  test('may be described poorly', async () => {
     answer = serve(() => `${base}/file`, { file_size: null, sha256: 'ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=' })
     const outcome = await fetchOne()
     expect(outcome).toMatchObject({

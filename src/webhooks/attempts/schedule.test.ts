@@ -48,7 +48,7 @@ describe('the schedule', () => {
     expect(nextAttemptAt(now, 5, { statusCode: 429, retryAfterSeconds: 10 }, () => 0)).toBe('dead')
   })
 
-  it('begins the last row of a dead letter with the words of the decision', () => {
+  it('begins the last row of a dead letter with the fixed message', () => {
     expect(deadLetterMessage('the receiver answered 500')).toBe(
       'dead-lettered after 5 attempts: the receiver answered 500',
     )

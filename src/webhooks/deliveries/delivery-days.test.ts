@@ -34,7 +34,7 @@ async function makeDay(daysAgo: number): Promise<void> {
   }
 }
 
-/** A delivery of an earlier day, as `fields` tell. */
+/** A delivery of an earlier day with these `fields`. */
 async function pastDelivery(daysAgo: number, companyId: number, registrationId: number, fields: object = {}) {
   const day = today.day - daysAgo
   const identity = { companyId, event: 'e', eventId: `past${daysAgo}`, day }
@@ -136,7 +136,7 @@ test('a delivery of an earlier day is claimed, logged, found by its log id and r
   ])
 })
 
-test('deliveries of two companies that have the same id are told apart in one statement', async () => {
+test('deliveries of two companies that have the same id are distinguished in one statement', async () => {
   const companies = [await createCompany(db), await createCompany(db)]
   const held = []
   for (const companyId of companies) {

@@ -58,7 +58,7 @@ const call = async (...request: Parameters<typeof inject>) => {
   return { status: answer.statusCode, body: answer.json() }
 }
 
-/** Makes one delivery and lets its attempts end as told. */
+/** Makes one delivery whose attempts have the given outcomes. */
 async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
   const [enqueued] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
   for (const end of ends) {

@@ -18,7 +18,7 @@ const WAITS_MS = [5_000, 10_000, 20_000, 40_000]
 type Answer = { kind: 'ok' | 'refused' | 'hang' | 'reset'; statusCode: number; retryAfterSeconds: number | null }
 type Act = { act: 'pause' | 'resume' | 'delete' | 'rotate'; afterMs: number }
 type Row = AttemptRecord & { atMs: number }
-type Post = { atMs: number; target: ReceiverTarget; secret: string; isWanted: boolean }
+type Post = { atMs: number; target: ReceiverTarget; secret: string; isAllowed: boolean }
 
 const anyAnswer: fc.Arbitrary<Answer> = fc.oneof(
   { weight: 2, arbitrary: fc.constant({ kind: 'ok' as const, statusCode: 204, retryAfterSeconds: null }) },
@@ -59,10 +59,10 @@ async function play(answers: Answer[], acts: Act[], random: number) {
     }
     clock.set(new Date(Math.max(ms, clock.now().getTime())))
   }
-  const isWanted = () => registration.isActive && !registration.isDeleted
+  const isAllowed = () => registration.isActive && !registration.isDeleted
   const post = async (target: ReceiverTarget): Promise<AttemptOutcome> => {
     const answer = answers[posts.length] ?? { kind: 'ok', statusCode: 200, retryAfterSeconds: null }
-    posts.push({ atMs: clock.now().getTime(), target, secret: registration.secret, isWanted: isWanted() })
+    posts.push({ atMs: clock.now().getTime(), target, secret: registration.secret, isAllowed: isAllowed() })
     const durationMs = answer.kind === 'hang' ? target.timeoutMs : 7
     moveTo(clock.now().getTime() + durationMs)
     return outcomeOf(answer, durationMs)
@@ -80,7 +80,7 @@ async function play(answers: Answer[], acts: Act[], random: number) {
   let dueAtMs = START.getTime()
   while (status === 'pending') {
     moveTo(dueAtMs)
-    if (!isWanted()) {
+    if (!isAllowed()) {
       status = 'skipped'
       break
     }
@@ -143,12 +143,12 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
       async (answers, acts, random) => {
         const { status, posts, rows } = await play(answers, acts, random)
         ends[status] += 1
-        // One row per attempt, numbered from 1, at most five; none begins while it is not wanted.
+        // One row per attempt, numbered from 1, at most five; none begins while it is not allowed.
         expect(rows).toHaveLength(posts.length)
         expect(rows.map(({ attempt }) => attempt)).toEqual(rows.map((_, index) => index + 1))
         expect(posts.length).toBeLessThanOrEqual(5)
-        expect(posts.every(({ isWanted }) => isWanted)).toBe(true)
-        // It ends with the first success, after five failures, or unwanted.
+        expect(posts.every(({ isAllowed }) => isAllowed)).toBe(true)
+        // It ends with the first success, after five failures, or when its registration ends.
         const successes = rows.filter(({ statusCode }) => statusCode === 204)
         expect(successes).toHaveLength(status === 'delivered' ? 1 : 0)
         if (status === 'delivered') expect(rows.at(-1)?.statusCode).toBe(204)

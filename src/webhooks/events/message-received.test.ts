@@ -124,7 +124,7 @@ describe('beside text and media, the envelope', () => {
     ],
     ['contacts', { type: 'contacts', contacts }, { contacts }],
     ['an order', { type: 'order', order }, { order }],
-  ])('tells of %s, and of nothing else', (_name, message, expected) => {
+  ])('has %s, and nothing else', (_name, message, expected) => {
     expect(messageOf(message)).toMatchObject({ ...ABSENT, ...expected })
   })
 

@@ -3,23 +3,23 @@ import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import type { ChangeOf, RecordChange, RecordEventName, RecordEvents } from '../../record-change.ts'
 import { enqueueDeliveries, type NewEnvelope } from '../deliveries/delivery-store.ts'
-import type { WantedEvents } from '../registrations/wanted-events.ts'
+import type { SubscribedEvents } from '../registrations/subscribed-events.ts'
 import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
 import { RECORD_EVENTS } from './event-kinds.ts'
 
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
-  wantedEvents: Pick<WantedEvents, 'has'>
+  subscribedEvents: Pick<SubscribedEvents, 'has'>
 }
 
 /** Events about records of the API: built and enqueued in the transaction that changed the records. */
-export function createRecordEvents({ clock, wantedEvents, mediaAddress }: RecordEventsDeps): RecordEvents {
+export function createRecordEvents({ clock, subscribedEvents, mediaAddress }: RecordEventsDeps): RecordEvents {
   const deps: EventDeps = { mediaAddress, now: () => clock.now(), newId: randomUUID }
   return {
-    areWanted: (event, companyIds) => [...companyIds].some((companyId) => wantedEvents.has(companyId, event)),
+    isSubscribed: (event, companyIds) => [...companyIds].some((companyId) => subscribedEvents.has(companyId, event)),
     publish: async (tx, changes) => {
       const envelopes: NewEnvelope[] = []
-      const relevant = changes.filter(({ companyId, event }) => wantedEvents.has(companyId, event))
+      const relevant = changes.filter(({ companyId, event }) => subscribedEvents.has(companyId, event))
       for (const [companyId, own] of Map.groupBy(relevant, (change) => change.companyId)) {
         for (const [event, alike] of Map.groupBy(own, (change) => change.event)) {
           const built = await build(tx, deps, companyId, event, alike)

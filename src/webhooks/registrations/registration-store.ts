@@ -50,7 +50,7 @@ export async function findUnknownChannels(db: Db, companyId: number, channelIds:
 }
 
 /** The events beside messages that active registrations name, by company. */
-export const listWantedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
+export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
   db<{ companyId: number; events: string[] }[]>`
     select registration.company_id, array_agg(distinct named.event) as events
     from registrations registration
