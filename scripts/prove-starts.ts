@@ -1,6 +1,7 @@
-// Proves that the first `npm start` of a clone survives others and interruptions. In a clone of the last commit four first starts
-// at once end with one service. Then the first start is interrupted at random moments, ten times unless an argument gives another
-// number, and each time the next start works. Prints what happened; ends with code 1 when a start did not work.
+// Proves that the first `npm start` of a clone survives others and interruptions. In a clone of the last commit four
+// first starts at once end with one service. Then the first start is interrupted at random moments, ten times unless an
+// argument gives another number, and each time the next start works. Prints what happened; ends with code 1 when a
+// start did not work.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

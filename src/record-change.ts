@@ -30,7 +30,10 @@ export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { eve
 export type RecordEvents = {
   /** Whether a registration of one of the companies subscribes to the event. Reads memory only. */
   isSubscribed(event: RecordEventName, companyIds: Iterable<number>): boolean
-  /** Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does nothing. */
+  /**
+   * Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does
+   * nothing.
+   */
   publish(tx: Db, changes: readonly RecordChange[]): Promise<void>
 }
 
@@ -38,8 +41,8 @@ export type RecordEvents = {
 export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }
 
 /**
- * Runs a write that reports its changes: in a transaction together with its events where a registration subscribes to them, else alone, as
- * one statement.
+ * Runs a write that reports its changes: in a transaction together with its events where a registration subscribes to
+ * them, else alone, as one statement.
  */
 export async function writeWithEvents<T>(
   { db, events }: { db: Pool; events: RecordEvents },

@@ -8,7 +8,10 @@ type Mode = 'open' | 'refused' | 'silent'
 /** How connections end: orderly (FIN) or with a reset (RST). */
 export type Cut = 'fin' | 'rst'
 
-/** A way to the test server over TCP that can be cut at any moment. It ends with the test; concurrent tests pass their own `whenDone`. */
+/**
+ * A way to the test server over TCP that can be cut at any moment. It ends with the test; concurrent tests pass their
+ * own `whenDone`.
+ */
 export async function startCutProxy(
   databaseUrl: string,
   whenDone: (clean: () => Promise<void> | void) => void = onTestFinished,

@@ -3,8 +3,8 @@ import { badRequest, contactNotFound, duplicateResource, validationError } from 
 import { NO_EVENTS, type RecordEvents } from '../record-change.ts'
 import { emailKey, isEmail } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
+import { lastOptOuts } from './consent/consent-statements.ts'
 import { appendConsents } from './consent/consent-store.ts'
-import { lastSayings } from './consent/contact-sayings.ts'
 import { readLedgers } from './consent/shown-consent.ts'
 import type { ChangedBy, Contact, ContactWrite, ShownContact } from './contact-record.ts'
 import { endContact, findContact, findContactByEmail } from './contact-store.ts'
@@ -102,7 +102,7 @@ export async function endContactAndKeepOptOuts(
 ): Promise<void> {
   const ledger = (await readLedgers(tx, [{ companyId, contactId: id, identity }]))(companyId)
   const contact = ledger.contacts.get(id)
-  const optOuts = contact === undefined ? [] : lastSayings(ledger, contact)
+  const optOuts = contact === undefined ? [] : lastOptOuts(ledger, contact)
   if (optOuts.length > 0) {
     await appendConsents(
       tx,

@@ -16,7 +16,10 @@ export type Fragment = Statement
 /** The values that `sql.json(...)` takes. */
 export type Json = JsonValue
 
-/** Many rows as one parameter of a statement, which reads them with `jsonb_to_recordset` (docs/decisions/0008-rows-as-json.md). */
+/**
+ * Many rows as one parameter of a statement, which reads them with `jsonb_to_recordset`
+ * (docs/decisions/0008-rows-as-json.md).
+ */
 export const jsonRows = (db: Db, rows: readonly object[]) => db.json(rows as unknown as Json)
 
 /**
@@ -60,7 +63,10 @@ export type ConnectOptions = {
    * in the next. A plan that was made while `jobs` was empty reads all of it in each claim.
    */
   pinPlans?: boolean
-  /** The key of `keyed_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match nothing. */
+  /**
+   * The key of `keyed_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match
+   * nothing.
+   */
   optOutKey?: string
   /** Name shown in pg_stat_activity. */
   applicationName?: string
@@ -68,11 +74,12 @@ export type ConnectOptions = {
 }
 
 /**
- * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON
- * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
- * `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts).
+ * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON included,
+ * are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`. `sslmode`,
+ * `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts).
  *
- * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool reconnects by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).
+ * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool reconnects
+ * by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const address = readAddress(url)

@@ -2,7 +2,8 @@ import { messageOf, StartError } from '../start-error.ts'
 import { sqlState } from './pool/failure.ts'
 
 /**
- * The sentence with the remedy for what a database that answers refuses to a start, a migration or a command; undefined for every other error (docs/operating.md, Schema and roles).
+ * The sentence with the remedy for what a database that answers refuses to a start, a migration or a command; undefined
+ * for every other error (docs/operating.md, Schema and roles).
  */
 export function explainRefusal(error: unknown): StartError | undefined {
   const message = messageOf(error)

@@ -114,8 +114,8 @@ export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<Te
 
 /**
  * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
- * the contact has refused it or the address is suppressed; 422 for a bad address and for values that the template cannot take; 503 without a mail
- * server or sender address.
+ * the contact has refused it or the address is suppressed; 422 for a bad address and for values that the template
+ * cannot take; 503 without a mail server or sender address.
  */
 export async function sendTemplateEmail(
   deps: EmailDeps,

@@ -1,8 +1,9 @@
 import { isLeased, type JobTable, NO_WORKER, perTable } from './job-table.ts'
 
 /**
- * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
- * several companies may have jobs of the same id; a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
+ * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one
+ * row: several companies may have jobs of the same id; a claim is of one. Two arrays and not JSON: see
+ * docs/decisions/0008-rows-as-json.md.
  */
 const isHeld = (table: JobTable): string => `
   job.id = any ($1::bigint[]) and ${isWithin(table)}
@@ -60,9 +61,9 @@ export const rescheduleStatement = perTable(
 )
 
 /**
- * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a company that has
- * been removed; claimJobs ends the latter once they are returned. A job that its handler completes in a transaction at
- * this moment is neither waited for nor returned, nor is one that is finished.
+ * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a
+ * company that has been removed; claimJobs ends the latter once they are returned. A job that its handler completes in
+ * a transaction at this moment is neither waited for nor returned, nor is one that is finished.
  */
 export const renewStatement = perTable(
   (table) => `

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keptOptOuts } from '../contacts/consent/contact-sayings.ts'
+import { keptOptOuts } from '../contacts/consent/consent-statements.ts'
 import { readLedgers } from '../contacts/consent/shown-consent.ts'
 import { blankContact, keepOptOuts, lastConsentId, type Person, readPerson } from '../contacts/contact-erasure-store.ts'
 import { endContact } from '../contacts/contact-store.ts'

@@ -12,16 +12,17 @@ export type Stoppable = {
 }
 
 /**
- * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first signal is the same request, not a second one.
+ * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first signal is
+ * the same request, not a second one.
  */
 const SAME_SIGNAL_MS = 700
 /** After an unexpected error, stopping in order may take this long. */
 const CRASH_DEADLINE_MS = 10_000
 
 /**
- * Runs what `start` starts until a signal, a component that ends or an uncaught error, stops it in order, and
- * answers the exit code: that of `start`'s result after a signal, else 1. A second signal ends the process at once; PostgreSQL has a
- * keeper of its own that stops it even then.
+ * Runs what `start` starts until a signal, a component that ends or an uncaught error, stops it in order, and answers
+ * the exit code: that of `start`'s result after a signal, else 1. A second signal ends the process at once; PostgreSQL
+ * has a keeper of its own that stops it even then.
  */
 export async function runUntilStopped(start: () => Promise<Stoppable>, log: Log): Promise<number> {
   const signalled = onSignal()

@@ -17,7 +17,8 @@ export type Checked = { number: ProviderNumber | undefined; unreachable: string 
 /**
  * Asks the provider with the credential of the request. A provider that cannot be reached must not stop a number from
  * being connected; one that refuses does.
- * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does not list
+ * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does
+ * not list
  */
 export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)

@@ -15,9 +15,9 @@ export type PersonKey = {
 const SHARING_MAX = 100
 
 /**
- * The facts on which the consent of persons depends, by company: their customers and contacts, and the newest entries of the ledger
- * under each of their identities and contacts. One statement for all. An erased person's entries are found under the keyed
- * hash of an identity and returned under the identity.
+ * The facts on which the consent of persons depends, by company: their customers and contacts, and the newest entries
+ * of the ledger under each of their identities and contacts. One statement for all. An erased person's entries are
+ * found under the keyed hash of an identity and returned under the identity.
  */
 export async function readConsentFacts(
   db: Db,

@@ -84,7 +84,7 @@ export const isNew = ({ id }: ConsentEntry): boolean => id >= FIRST_NEW_ID
  * Adds an entry that is said now, and returns its id. It takes the place of what the same contact and identity said before in
  * memory.
  */
-export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): number {
+export function addNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): number {
   const { identity, contactId, channel } = entry
   for (const entries of [
     identity === null ? undefined : ledger.entriesByIdentity.get(identity),

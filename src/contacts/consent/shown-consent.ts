@@ -14,8 +14,8 @@ import {
 import { lockContacts, type ShownConsents, writeShownConsents } from './consent-store.ts'
 
 /**
- * The consent that counts on a channel for the persons with these identities, in the order of the keys: identities of phones and user ids for
- * WhatsApp, addresses in lower case for email. Null: nothing was said.
+ * The consent that counts on a channel for the persons with these identities, in the order of the keys: identities of
+ * phones and user ids for WhatsApp, addresses in lower case for email. Null: nothing was said.
  */
 export async function latestConsents(
   db: Db,

@@ -38,10 +38,9 @@ export type ImportRunDeps = {
 }
 
 /**
- * Continues an import from the row where it stopped. A transaction writes 1,000 rows and counts them, so that each row is applied
- * once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports run, and `gone` when the
- * import has ended before.
- *
+ * Continues an import from the row where it stopped. A transaction writes 1,000 rows and counts them, so that each row
+ * is applied once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports
+ * run, and `gone` when the import has ended before.
  * @throws when `signal` is aborted, and the errors of the blob store and the database
  */
 export async function runImport(

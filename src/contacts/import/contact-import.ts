@@ -116,7 +116,8 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
 }
 
 /**
- * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row shows it, once the transaction that locks the row has ended. Otherwise the list stays.
+ * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row shows it, once the
+ * transaction that locks the row has ended. Otherwise the list stays.
  */
 export async function discardList(
   { db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>,

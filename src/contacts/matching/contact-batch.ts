@@ -9,7 +9,13 @@ import {
   relatedContacts,
   whatsappConsent,
 } from '../consent/consent-ledger.ts'
-import { CHANNELS, type Saying, sayByWrite, toLedgerContact, withoutReplaced } from '../consent/contact-sayings.ts'
+import {
+  CHANNELS,
+  type ConsentStatement,
+  stateConsents,
+  toLedgerContact,
+  withoutReplaced,
+} from '../consent/consent-statements.ts'
 import { shownConsents } from '../consent/shown-consent.ts'
 import type { ContactWrite } from '../contact-record.ts'
 import type { ContactState } from '../contact-store.ts'
@@ -37,7 +43,7 @@ export type ItemResult = {
   /** The contact after this item; its id is the target's. */
   readonly state: ContactState
   /** Its statements about marketing. */
-  readonly sayings: readonly Saying[]
+  readonly consentStatements: readonly ConsentStatement[]
   readonly fault?: ItemFault
 }
 
@@ -144,16 +150,22 @@ function applyItem(
   const applied = applyWrite(target.id, before, write)
   const fault = write.customFields && customFieldsFault(applied.customFields)
   if (fault !== undefined && whenFull === 'refuse') {
-    return { target, kind: 'refused', state: applied, sayings: [], fault: { path: 'customFields', message: fault } }
+    return {
+      target,
+      kind: 'refused',
+      state: applied,
+      consentStatements: [],
+      fault: { path: 'customFields', message: fault },
+    }
   }
   if (before === undefined && applied.email === null && applied.phone === null) {
-    return { target, kind: 'refused', state: applied, sayings: [], fault: { path: '', message: NAMELESS } }
+    return { target, kind: 'refused', state: applied, consentStatements: [], fault: { path: '', message: NAMELESS } }
   }
   const accepted = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
-  const sayings = sayByWrite(ledger, accepted, write, source)
+  const consentStatements = stateConsents(ledger, accepted, write, source)
   const state = hasFacts || target.existing === undefined ? withShownConsents(ledger, accepted) : accepted
   const kind = before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated'
-  return { target, kind, state, sayings }
+  return { target, kind, state, consentStatements }
 }
 
 /** The contacts of a batch that an item has an effect on. */
@@ -167,10 +179,12 @@ const targetsOf = ({ results }: Batch): BatchContact[] => [
  */
 export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
   if (batch.hasFacts) return false
-  return batch.results.some(({ kind, target: { existing }, state, sayings }) => {
-    if (kind === 'refused' || kind === 'unchanged') return sayings.length > 0 && existing !== undefined
-    if (existing === undefined) return areKnown || (sayings.length > 0 && isHeld(heldPhones, state))
-    return sayings.length > 0 || keyOf(existing) !== keyOf(state) || existing.phoneIdentity !== state.phoneIdentity
+  return batch.results.some(({ kind, target: { existing }, state, consentStatements }) => {
+    if (kind === 'refused' || kind === 'unchanged') return consentStatements.length > 0 && existing !== undefined
+    if (existing === undefined) return areKnown || (consentStatements.length > 0 && isHeld(heldPhones, state))
+    return (
+      consentStatements.length > 0 || keyOf(existing) !== keyOf(state) || existing.phoneIdentity !== state.phoneIdentity
+    )
   })
 }
 
@@ -204,8 +218,10 @@ export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
   })
   return {
     contacts,
-    sayings: withoutReplaced(
-      batch.results.flatMap(({ target, sayings }) => sayings.map((one) => ({ ...one, contactId: target.id }))),
+    consentStatements: withoutReplaced(
+      batch.results.flatMap(({ target, consentStatements }) =>
+        consentStatements.map((one) => ({ ...one, contactId: target.id })),
+      ),
     ),
     others: hasFacts ? othersOf(batch, targets) : [],
   }
@@ -213,12 +229,14 @@ export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
 
 /** Contacts beyond the batch with the numbers or customers of contacts that say something or change their number. */
 function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]): number[] {
-  const saying = new Set(results.filter(({ sayings }) => sayings.length > 0).map(({ target }) => target))
+  const withStatement = new Set(
+    results.filter(({ consentStatements }) => consentStatements.length > 0).map(({ target }) => target),
+  )
   const own = new Set(targets.map(({ existing }) => existing?.id))
   const related = targets.flatMap((target) => {
     const { existing, state, leftPhones } = target
     const hasMoved = state !== undefined && existing?.phoneIdentity !== state.phoneIdentity
-    if (state === undefined || !(saying.has(target) || hasMoved || leftPhones.size > 0)) return []
+    if (state === undefined || !(withStatement.has(target) || hasMoved || leftPhones.size > 0)) return []
     return [toLedgerContact(state), ...leftPhones].flatMap((one) => relatedContacts(ledger, one))
   })
   // A new contact of the batch is no stored one.

@@ -45,9 +45,9 @@ export type SearchTerm = { readonly text: string; readonly trigrams: readonly st
 const PHONE_MIN_DIGITS = 7
 
 /**
- * The texts that a search text stands for: itself, and when it looks like a formatted phone number, its digits too. The digits alone if
- * the index knows nothing of a number's groups (two digits each): names do not hold such texts.
- * Empty: there is nothing to search for.
+ * The texts that a search text stands for: itself, and when it looks like a formatted phone number, its digits too. The
+ * digits alone if the index knows nothing of a number's groups (two digits each): names do not hold such texts. Empty:
+ * there is nothing to search for.
  */
 export function searchTerms(search: string): SearchTerm[] {
   const text = plain(oneBlank(search))

@@ -3,8 +3,8 @@ import type { Db } from '../../db/connect.ts'
 import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { phoneIdentity } from '../../text/phone.ts'
+import type { ConsentStatement } from '../consent/consent-statements.ts'
 import { appendConsents, type NewConsent } from '../consent/consent-store.ts'
-import type { Saying } from '../consent/contact-sayings.ts'
 import { refreshContacts } from '../consent/shown-consent.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../contact-record.ts'
 import {
@@ -81,7 +81,7 @@ export type Change = { readonly existing: Contact | undefined; readonly state: C
 /** The effect of a write: contacts, each once, and what they say about marketing. */
 export type ContactChanges = {
   readonly contacts: readonly Change[]
-  readonly sayings: readonly Saying[]
+  readonly consentStatements: readonly ConsentStatement[]
   /** Other contacts for which this may count, because they have the same number or customer. */
   readonly others: readonly number[]
 }
@@ -98,12 +98,12 @@ const OWN_MEMBERS = STATE_MEMBERS.filter((member) => !CONSENTS.some((consent) =>
 type Member = (typeof STATE_MEMBERS)[number]
 
 /** A change as receivers of events get it: of a new contact, of its members, of its consent. */
-function toRecordChanges(companyId: number, { existing, state }: Change, hasSaid: boolean): RecordChange[] {
+function toRecordChanges(companyId: number, { existing, state }: Change, hasStatement: boolean): RecordChange[] {
   const event = { event: 'contact.changed', companyId, id: state.id } as const
   if (existing === undefined) return [{ ...event, change: 'created' }]
   return [
     ...(isSame(existing, state, OWN_MEMBERS) ? [] : [{ ...event, change: 'updated' } as const]),
-    ...(hasSaid || !isSame(existing, state, CONSENTS) ? [{ ...event, change: 'consent' } as const] : []),
+    ...(hasStatement || !isSame(existing, state, CONSENTS) ? [{ ...event, change: 'consent' } as const] : []),
   ]
 }
 
@@ -122,7 +122,7 @@ export type WriteOptions = {
 export async function writeChanges(
   tx: Db,
   companyId: number,
-  { contacts, sayings, others }: ContactChanges,
+  { contacts, consentStatements, others }: ContactChanges,
   by: ChangedBy,
   { addedRows, commit, events = NO_EVENTS }: WriteOptions = {},
 ): Promise<Contact[]> {
@@ -136,10 +136,10 @@ export async function writeChanges(
     changed.length > 0 && releaseEmails(tx, companyId, changed),
     updated.length > 0 ? updateContacts(tx, companyId, rowsOf(updated)) : undefined,
     added.length > 0 ? insertContacts(tx, companyId, addedRows ?? rowsOf(added)) : undefined,
-    sayings.length > 0 &&
+    consentStatements.length > 0 &&
       appendConsents(
         tx,
-        sayings.map((one) => toEntry(companyId, one, by)),
+        consentStatements.map((one) => toEntry(companyId, one, by)),
       ),
     isLast && commit !== undefined && inOrder(commit),
   ])
@@ -152,9 +152,11 @@ export async function writeChanges(
             others.map((contactId) => ({ companyId, contactId })),
             { waits: false },
           )
-    const saying = new Set(sayings.flatMap(({ contactId, repeats }) => (repeats === null ? [contactId] : [])))
+    const withStatement = new Set(
+      consentStatements.flatMap(({ contactId, repeats }) => (repeats === null ? [contactId] : [])),
+    )
     await events.publish(tx, [
-      ...contacts.flatMap((change) => toRecordChanges(companyId, change, saying.has(change.state.id))),
+      ...contacts.flatMap((change) => toRecordChanges(companyId, change, withStatement.has(change.state.id))),
       ...refreshed.map(
         ({ contactId: id }) => ({ event: 'contact.changed', companyId, id, change: 'consent' }) as const,
       ),
@@ -171,7 +173,7 @@ export async function writeChanges(
 
 const toEntry = (
   companyId: number,
-  { channel, identity, contactId, value, repeats }: Saying,
+  { channel, identity, contactId, value, repeats }: ConsentStatement,
   by: ChangedBy,
 ): NewConsent => ({
   ...{ companyId, channel, identity, contactId, value, repeats, ...by },

@@ -280,7 +280,10 @@ test('a contact that a send made is found by search and renamed by an upsert of 
   await checkHouse(companyId)
 })
 
-/** How often rows of contacts are written, without those of mirrors, while the work is done. No other work goes on meanwhile. */
+/**
+ * How often rows of contacts are written, without those of mirrors, while the work is done. No other work goes on
+ * meanwhile.
+ */
 async function countWrites(work: () => Promise<unknown>): Promise<number> {
   const pool = pools[0]!
   const read = async () => {

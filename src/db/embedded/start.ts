@@ -106,7 +106,8 @@ function serverSettings(socket: string): Record<string, string> {
     checkpoint_timeout: '15min',
     // Plans made while a table was empty read all of it: until statistics come, by default after up to a minute.
     autovacuum_naptime: '5s',
-    // Gathered again after each growth by a tenth, as by default, they take half a second of every five while a database is new.
+    // Gathered again after each growth by a tenth, as by default, they take half a second of every five while a
+    // database is new.
     autovacuum_analyze_scale_factor: '0.5',
     random_page_cost: '1.1',
     // Parallel queries would take both cores from all other statements.

@@ -46,8 +46,9 @@ function isKind(kind: string): kind is SqlObject['kind'] {
 }
 
 /**
- * Brings the objects of the database to the text of their files: when any of them differs, drops all of them and creates them again, within the caller's transaction. A transaction of another session sees either all old or all new ones.
- *
+ * Brings the objects of the database to the text of their files: when any of them differs, drops all of them and
+ * creates them again, within the caller's transaction. A transaction of another session sees either all old or all new
+ * ones.
  * @returns whether anything changed.
  * @throws StartError that names the file when the database refuses one.
  */

@@ -36,7 +36,10 @@ const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** The pause between two writes of outcomes; only the next claim waits for them. */
 const COMPLETE_SPACING_MS = 20
-/** An outcome that the server reported is kept while the database is away, for an hour: without it the mail counts as unknown. */
+/**
+ * An outcome that the server reported is kept while the database is away, for an hour: without it the mail counts as
+ * unknown.
+ */
 const COMPLETE_RETRIES = { everyMs: 1_000, shouldRetry: (tries: number) => tries < 3_600 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000

@@ -3,7 +3,10 @@ import type { Caller } from './caller.ts'
 
 /** The API keys, as authentication needs them; src/companies reads them. */
 export type ApiKeys = {
-  /** The caller named by the `Authorization` header; undefined if the header is missing or wrong. Throws only database errors. */
+  /**
+   * The caller named by the `Authorization` header; undefined if the header is missing or wrong. Throws only database
+   * errors.
+   */
   findCaller(authorization: string | undefined): Promise<Caller | undefined>
   /** Whether any live key lists this origin. */
   isLiveOrigin(origin: string): Promise<boolean>

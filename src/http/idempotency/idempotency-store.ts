@@ -180,8 +180,8 @@ export async function removeExpiredKeys(db: Db, limit: number): Promise<number> 
 
 /**
  * Replaces the answers that hold one of the texts in lower case or are about a message to the contact, and forgets the
- * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request takes effect again. Returns where to continue; undefined at
- * the end.
+ * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request
+ * takes effect again. Returns where to continue; undefined at the end.
  */
 export async function eraseAnswers(
   db: Db,

@@ -83,8 +83,8 @@ export const WINDOW_MS = 24 * 60 * 60 * 1000
 
 /**
  * Decides for each send whether it may go out, in the order in which they came: the only place where consent, window,
- * throttle and daily limit refuse one (decisions: WhatsApp send, Consent, ThrottleLimits). A send sees the slots and places that
- * earlier ones took; a refused one takes none.
+ * throttle and daily limit refuse one (decisions: WhatsApp send, Consent, ThrottleLimits). A send sees the slots and
+ * places that earlier ones took; a refused one takes none.
  */
 export function decideSends(
   sends: readonly Send[],

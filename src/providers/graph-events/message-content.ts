@@ -42,9 +42,9 @@ export const providerTypeOf = (message: JsonObject): string =>
   'unknown'
 
 /**
- * The text and type of a message, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
- * messages). They differ in that the conversation also shows the text of a location, an order and a system notice,
- * where receivers get a placeholder and the type.
+ * The text and type of a message, once for receivers (spec: Envelope) and once for the conversation (decisions:
+ * Conversations and messages). They differ in that the conversation also shows the text of a location, an order and a
+ * system notice, where receivers get a placeholder and the type.
  */
 export function readContent(message: JsonObject, providerType: string): MessageContent {
   const media = readMedia(message, providerType)

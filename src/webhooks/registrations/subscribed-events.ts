@@ -14,8 +14,8 @@ export type SubscribedEvents = {
 }
 
 /**
- * The events beside messages that companies subscribe to, in memory: without a subscription, a write runs no statement for events. A
- * registration of this process counts at once, one of another process within a second.
+ * The events beside messages that companies subscribe to, in memory: without a subscription, a write runs no statement
+ * for events. A registration of this process counts at once, one of another process within a second.
  */
 export function createSubscribedEvents(db: Db, onFailure: (error: unknown) => void): SubscribedEvents {
   let subscribed = new Map<number, ReadonlySet<string>>()

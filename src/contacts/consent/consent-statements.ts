@@ -3,18 +3,18 @@ import type { Channel, ContactWrite } from '../contact-record.ts'
 import type { ContactState } from '../contact-store.ts'
 import { ERASURE } from './consent.ts'
 import {
+  addNow,
   type ConsentLedger,
   consentIdentity,
   contactConsent,
   isNew,
   type LedgerContact,
   putContact,
-  sayNow,
 } from './consent-ledger.ts'
 import type { NewConsent } from './consent-store.ts'
 
 /** A statement of a contact about marketing on a channel. */
-export type Saying = {
+export type ConsentStatement = {
   readonly contactId: number
   readonly channel: Channel
   readonly identity: string | null
@@ -28,10 +28,15 @@ export type Saying = {
 }
 
 /**
- * The statements of a contact's write, after which the contact has the values of `state`. Adds the contact and its sayings to the ledger, so that
- * those that follow find them.
+ * The statements of a contact's write, after which the contact has the values of `state`. Adds the contact and its
+ * statements to the ledger, so that those that follow find them.
  */
-export function sayByWrite(ledger: ConsentLedger, state: ContactState, write: ContactWrite, source: string): Saying[] {
+export function stateConsents(
+  ledger: ConsentLedger,
+  state: ContactState,
+  write: ContactWrite,
+  source: string,
+): ConsentStatement[] {
   const contact = toLedgerContact(state)
   putContact(ledger, contact)
   return CHANNELS.flatMap(({ channel, member }) => {
@@ -47,15 +52,15 @@ export function sayByWrite(ledger: ConsentLedger, state: ContactState, write: Co
     const replaces = isRepeated && isNew(before) ? before.id : null
     const stored = isRepeated && replaces === null ? before.id : (before?.repeats ?? null)
     const repeats = isRepeated ? stored : null
-    const entryId = sayNow(ledger, { channel, identity, contactId: contact.id, value, source, repeats })
+    const entryId = addNow(ledger, { channel, identity, contactId: contact.id, value, source, repeats })
     return [{ contactId: contact.id, channel, identity, value, repeats, entryId, replaces }]
   })
 }
 
-/** The sayings without those whose place a later one takes. */
-export function withoutReplaced(sayings: readonly Saying[]): Saying[] {
-  const replaced = new Set(sayings.map(({ replaces }) => replaces))
-  return sayings.filter(({ entryId }) => !replaced.has(entryId))
+/** The statements without those whose place a later one takes. */
+export function withoutReplaced(statements: readonly ConsentStatement[]): ConsentStatement[] {
+  const replaced = new Set(statements.map(({ replaces }) => replaces))
+  return statements.filter(({ entryId }) => !replaced.has(entryId))
 }
 
 export const CHANNELS = [
@@ -76,7 +81,7 @@ export const toLedgerContact = (state: ContactState): LedgerContact => ({
  * The opt-outs that a deleted contact leaves to its identities: what it said under an earlier number, or under none, counted
  * for it until now.
  */
-export function lastSayings(ledger: ConsentLedger, contact: LedgerContact): Omit<NewConsent, 'companyId'>[] {
+export function lastOptOuts(ledger: ConsentLedger, contact: LedgerContact): Omit<NewConsent, 'companyId'>[] {
   return CHANNELS.flatMap(({ channel }) => {
     const identity = consentIdentity(ledger, contact, channel)
     const entry = contactConsent(ledger, contact, channel)
