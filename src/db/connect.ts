@@ -1,4 +1,4 @@
-import { readAddress } from './driver/address.ts'
+import { readAddress } from './driver/session/address.ts'
 import type { Transaction } from './driver/sql.ts'
 import { openSqlPool, type Pool } from './driver/sql-pool.ts'
 import type { Statement } from './driver/statement.ts'

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { escapeIdentifier } from 'pg'
-import { connectionError } from './connection-error.ts'
+import { connectionError } from './session/connection-error.ts'
 import { run } from './execution.ts'
-import type { Servers } from './servers.ts'
+import type { Servers } from './session/servers.ts'
 import { type Runner, Statement } from './statement.ts'
 
 /** The pause between two attempts to listen again. */

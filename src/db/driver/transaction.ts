@@ -1,6 +1,6 @@
-import { connectionError } from './connection-error.ts'
+import { connectionError } from './session/connection-error.ts'
 import { CopyExecution, type CopyStream } from './copy.ts'
-import type { DatabaseSession } from './database-session.ts'
+import type { DatabaseSession } from './session/database-session.ts'
 import { run } from './execution.ts'
 import { createSql, type Transaction } from './sql.ts'
 import { type Rows, type Runner, Statement } from './statement.ts'

@@ -1,5 +1,5 @@
-import { StartError } from '../../start-error.ts'
-import { type Tls, takeTls } from '../tls.ts'
+import { StartError } from '../../../start-error.ts'
+import { type Tls, takeTls } from '../../tls.ts'
 
 /** A server: `host` is a name, an address, or the folder of a Unix socket. Absent: the defaults of libpq, PGHOST and PGPORT. */
 export type Host = { host?: string; port?: number }

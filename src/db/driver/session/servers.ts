@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { answersProbe, type ServerAddress } from '../pool/probe.ts'
+import { answersProbe, type ServerAddress } from '../../pool/probe.ts'
 import type { DatabaseAddress, Host } from './address.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { DatabaseSession, type Watch } from './database-session.ts'
