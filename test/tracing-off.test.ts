@@ -38,5 +38,5 @@ test('without OTEL_EXPORTER_OTLP_ENDPOINT a send, an event and its handling call
   })
   expect(callsIn('/src/messages/send.ts')).toBeGreaterThanOrEqual(SENDS)
   expect(callsIn('/src/inbound/handling/inbound-worker.ts')).toBeGreaterThan(0)
-  expect([callsIn('/src/tracing.ts'), callsIn('/src/http/server/trace-requests.ts')]).toEqual([0, 0])
+  expect([callsIn('/src/telemetry/tracing.ts'), callsIn('/src/http/server/trace-requests.ts')]).toEqual([0, 0])
 })

@@ -7,8 +7,8 @@ import { readConfig } from '../config.ts'
 import { receiveImport } from '../contacts/import/contact-import.ts'
 import { connect } from '../db/connect.ts'
 import { openFolderBlobStore } from '../media/blobs/folder-blob-store.ts'
-import { createMetrics } from '../metrics.ts'
 import { NO_EVENTS } from '../record-change.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { importKind } from './import-deps.ts'
 
 const { db, url } = await createTestDatabase()

@@ -1,6 +1,6 @@
 import type { Job } from '../jobs/job.ts'
 import type { LiveChange } from '../live-change.ts'
-import type { Tracing } from '../tracing.ts'
+import type { Tracing } from '../telemetry/tracing.ts'
 import { createDeliverer, type Deliverer } from '../webhooks/attempts/deliver.ts'
 import type { ReceiverClient } from '../webhooks/attempts/post.ts'
 import type { DeliveryLogRoutesDeps } from '../webhooks/deliveries/delivery-log-routes.ts'

@@ -9,7 +9,7 @@ import { createCertificate } from '../../../test/certificate.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { type Config, readConfig } from '../../config.ts'
-import { createMetrics } from '../../metrics.ts'
+import { createMetrics } from '../../telemetry/metrics.ts'
 import { healthRoutes } from '../server/health-routes.ts'
 import { adviceOnHttps } from './https-rule.ts'
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../../metrics.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 
 /** Statuses that any route may answer when something is wrong here. */
 const FAILURES = [500, 503]

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { createTestFolder } from '../test/temporary-folder.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 
 /** Line 1, column 21 of the bundle is line 7, column 5 of the source. */
 const MAP = { version: 3, sources: ['../src/source.ts'], names: [], mappings: 'oBAMI' }

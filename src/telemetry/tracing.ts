@@ -1,6 +1,6 @@
 import type { Context } from '@opentelemetry/api'
-import { StartError } from './start-error.ts'
-import { VERSION } from './version.ts'
+import { StartError } from '../start-error.ts'
+import { VERSION } from '../version.ts'
 
 export type SpanName = 'send' | 'ingest' | 'handle' | 'deliver'
 export type SpanValues = Record<string, string | number>

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
-import { codeOf } from './start-error.ts'
+import { codeOf } from '../start-error.ts'
 
 const STANDARD_OUTPUT = 1
 const WAIT_MS = 200

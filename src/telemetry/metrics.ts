@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
-import { VERSION } from './version.ts'
+import { VERSION } from '../version.ts'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
