@@ -32,10 +32,9 @@ import { deliveryRoutes } from './webhooks/deliveries/delivery-routes.ts'
 import { receiverEvents } from './webhooks/events/event-reference.ts'
 import { registrationRoutes } from './webhooks/registrations/registration-routes.ts'
 import { createConsoleDeps } from './wiring/console-deps.ts'
+import { createErasureDeps } from './wiring/contact-deps.ts'
 import type { Deps } from './wiring/deps.ts'
 import { createEmailDeps } from './wiring/email-deps.ts'
-import { createErasureDeps } from './wiring/erasure-deps.ts'
-import { createImportDeps } from './wiring/import-deps.ts'
 import { createInboundDeps } from './wiring/inbound-deps.ts'
 import { createLiveHub } from './wiring/live-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
@@ -84,7 +83,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes({ ...deps, erase: (companyId, id) => eraseContact(erasure, companyId, id) }))
   await app.register(archiveRoutes({ ...deps, mediaAddress: media.signer.address }))
-  await app.register(contactImportRoutes({ ...createImportDeps(deps), publish: deps.publish }))
+  await app.register(contactImportRoutes(deps))
   await app.register(customFieldRoutes(deps))
   const emails = createEmailDeps(deps)
   await app.register(emailRoutes(emails))

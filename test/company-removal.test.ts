@@ -1,10 +1,8 @@
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { receiveImport } from '../src/contacts/import/contact-import.ts'
-import { recordMedia } from '../src/media/copy-media.ts'
+import { recordMedia } from '../src/media/copy-job.ts'
 import { forwardMessages } from '../src/webhooks/events/forward-messages.ts'
-import { createImportDeps } from '../src/wiring/import-deps.ts'
-import { createMediaDeps } from '../src/wiring/media-deps.ts'
 import { MAIL } from './email-world.ts'
 import { startMailServer } from './mail-server.ts'
 import { createMediaMessage } from './media-world.ts'
@@ -46,12 +44,12 @@ test('every background job of a removed company ends without effect: mail, deliv
   // Work that was on its way into the queue at the removal.
   await whileNothingIsClaimed(async () => {
     const list = Readable.from([Buffer.from('email\na@example.com\n')])
-    await receiveImport(createImportDeps(deps), companyId, 'csv', list, null)
+    await receiveImport(deps, companyId, 'csv', list, null)
     await forwardMessages(db, [
       { companyId, wamid: 'wamid.1', messageId: null, senderId: 1, conversationId: null, body: '{}' },
     ])
     const media = await createMediaMessage(db, { providerMediaId: '1' }, { companyId, senderId: sender.channelId })
-    await recordMedia(createMediaDeps(deps).enqueue, db, [media])
+    await recordMedia(db, [media])
     const jobs = await db<{ kind: string }[]>`select kind from jobs where company_id = ${companyId} order by kind`
     const deliveries = await db`
       select 'webhook.deliver' as kind from deliveries where company_id = ${companyId} and status = 'pending'

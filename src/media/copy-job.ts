@@ -1,22 +1,28 @@
+import type { Db } from '../db/connect.ts'
 import { done, retryAt } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
-import { type CopyDeps, copyMedia, type EnqueueCopies } from './copy-media.ts'
+import { newStorageKey } from './blobs/blob-store.ts'
+import { type CopyDeps, copyMedia } from './copy-media.ts'
+import { insertMedia } from './media-store.ts'
 
 export const MEDIA_COPY = 'media.copy'
 
-/** One lane per number: a provider that is slow for one number delays no other. */
-export const enqueueCopies: EnqueueCopies = async (tx, places) => {
-  await enqueueJobs(
-    tx,
-    places.map(({ companyId, senderId, messageId }) => ({
-      kind: MEDIA_COPY,
-      lane: `sender:${companyId}.${senderId}`,
-      companyId,
-      subjectId: messageId,
-      once: true,
-    })),
-  )
+/**
+ * Notes the media of messages, written before in this transaction, and enqueues a job for each: those that came in, and
+ * those that went out by the provider's id. One lane per number: a provider that is slow for one number delays no other.
+ */
+export async function recordMedia(
+  tx: Db,
+  messages: readonly { companyId: number; messageId: number }[],
+): Promise<void> {
+  const media = messages.map((message) => ({ ...message, storageKey: newStorageKey(message.companyId) }))
+  const noted = await insertMedia(tx, media)
+  const jobs = noted.map(({ companyId, senderId, messageId }) => {
+    const lane = `sender:${companyId}.${senderId}`
+    return { kind: MEDIA_COPY, lane, companyId, subjectId: messageId, once: true }
+  })
+  if (jobs.length > 0) await enqueueJobs(tx, jobs)
 }
 
 /** The job that copies the media of a message. */

@@ -14,7 +14,8 @@ import { fixedClock } from '../clock.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { openFolderBlobStore } from './blobs/folder-blob-store.ts'
-import { type CopyDeps, type CopyJob, copyMedia, MAX_MEDIA_BYTES, recordMedia } from './copy-media.ts'
+import { recordMedia } from './copy-job.ts'
+import { type CopyDeps, copyMedia, MAX_MEDIA_BYTES } from './copy-media.ts'
 import { findMedia } from './media-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -35,7 +36,7 @@ beforeAll(async () => {
     db,
     clock,
     blobStore: await openFolderBlobStore(folder, clock.now()),
-    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 }) },
+    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 }) },
     findSender: async () => ({
       provider: 'meta',
       phoneNumberId: NUMBER,
@@ -62,13 +63,12 @@ async function upload(bytes: Buffer = BYTES, type = 'image/png'): Promise<string
   return id
 }
 
-const jobs: CopyJob[] = []
-const enqueue = async (_tx: unknown, more: readonly CopyJob[]) => {
-  jobs.push(...more)
-}
+const jobsOf = (companyId: number) =>
+  db`select kind, lane, subject_id from jobs where company_id = ${companyId} order by id`
+
 async function noted(providerMediaId: string, more: object = {}) {
   const message = await createMediaMessage(db, { providerMediaId, mimeType: null, filename: 'a.png', ...more })
-  await db.begin((tx) => recordMedia(enqueue, tx, [message]))
+  await db.begin((tx) => recordMedia(tx, [message]))
   return message
 }
 const rowOf = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
@@ -100,10 +100,11 @@ describe('noting', () => {
     const message = { companyId, messageId }
     const withLink = await createMediaMessage(db, { link: 'https://x.example/a.png', providerMediaId: null })
     const withText = await createMediaMessage(db, null)
-    jobs.length = 0
-    await db.begin((tx) => recordMedia(enqueue, tx, [message, withLink, withText]))
-    await db.begin((tx) => recordMedia(enqueue, tx, [message]))
-    expect(jobs).toEqual([{ companyId, senderId, messageId }])
+    await db.begin((tx) => recordMedia(tx, [message, withLink, withText]))
+    await db.begin((tx) => recordMedia(tx, [message]))
+    expect([...(await jobsOf(companyId))]).toEqual([
+      { kind: 'media.copy', lane: `sender:${companyId}.${senderId}`, subjectId: messageId },
+    ])
     expect(await rowOf(message)).toMatchObject({
       senderId,
       providerMediaId: '5',
@@ -119,9 +120,8 @@ describe('noting', () => {
   test('another company’s message is not found', async () => {
     const { messageId } = await noted('5')
     const companyId = await createCompany(db)
-    jobs.length = 0
-    await db.begin((tx) => recordMedia(enqueue, tx, [{ companyId, messageId }]))
-    expect(jobs).toEqual([])
+    await db.begin((tx) => recordMedia(tx, [{ companyId, messageId }]))
+    expect(await jobsOf(companyId)).toHaveLength(0)
     expect(await rowOf({ companyId, messageId })).toBeUndefined()
     expect(await copyMedia(deps, companyId, messageId)).toEqual({ kind: 'gone' })
   })
@@ -129,10 +129,11 @@ describe('noting', () => {
   test('nothing is enqueued when the transaction fails', async () => {
     const message = await createMediaMessage(db, { providerMediaId: '5' })
     const failing = db.begin(async (tx) => {
-      await recordMedia(enqueue, tx, [message])
+      await recordMedia(tx, [message])
       throw new Error('later')
     })
     await expect(failing).rejects.toThrow('later')
+    expect(await jobsOf(message.companyId)).toHaveLength(0)
     expect(await rowOf(message)).toBeUndefined()
   })
 })

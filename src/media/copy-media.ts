@@ -3,19 +3,11 @@ import type { Db } from '../db/connect.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
-import { type BlobStore, newStorageKey } from './blobs/blob-store.ts'
+import type { BlobStore } from './blobs/blob-store.ts'
 import { safeMimeType } from './content-headers.ts'
 import { nextCopyAt } from './copy-schedule.ts'
 import { TooLarge } from './measure.ts'
-import {
-  findMedia,
-  insertMedia,
-  type MediaPlace,
-  type MediaRow,
-  markLost,
-  markStored,
-  recordFailedCopy,
-} from './media-store.ts'
+import { findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from './media-store.ts'
 
 /** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
@@ -38,29 +30,7 @@ export type CopyDeps = {
 /** `gone`: the provider has it no more. `failed`: given up. Both are final, as is `stored`. */
 export type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
 
-/** A job to copy the media of one message. */
-export type CopyJob = MediaPlace
-export type EnqueueCopies = (tx: Db, jobs: readonly CopyJob[]) => Promise<void>
-
-/**
- * Notes the media of messages, written before in this transaction, and enqueues a job for each: those that came in, and
- * those that went out by the provider's id.
- */
-export async function recordMedia(
-  enqueue: EnqueueCopies,
-  tx: Db,
-  messages: readonly { companyId: number; messageId: number }[],
-): Promise<void> {
-  const media = messages.map(({ companyId, messageId }) => ({
-    companyId,
-    messageId,
-    storageKey: newStorageKey(companyId),
-  }))
-  const noted = await insertMedia(tx, media)
-  if (noted.length > 0) await enqueue(tx, noted)
-}
-
-/** Copies the media of one message from the provider into the blob store; the handler of a CopyJob. Repeating it is safe. */
+/** Copies the media of one message from the provider into the blob store; the handler of its job. Repeating it is safe. */
 export async function copyMedia(
   deps: CopyDeps,
   companyId: number,

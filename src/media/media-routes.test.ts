@@ -11,7 +11,8 @@ import { fixedClock } from '../clock.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { openFolderBlobStore } from './blobs/folder-blob-store.ts'
-import { type CopyJob, copyMedia, recordMedia } from './copy-media.ts'
+import { recordMedia } from './copy-job.ts'
+import { copyMedia } from './copy-media.ts'
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts'
 import { createMediaSigner } from './media-signer.ts'
 import { findMedia } from './media-store.ts'
@@ -20,7 +21,6 @@ const { db } = await createTestDatabase({ mirrors: true })
 const folder = await createTestFolder()
 const dispatcher = createProviderAgent()
 const clock = fixedClock(new Date())
-const jobs: CopyJob[] = []
 const BYTES = Buffer.from(Array.from({ length: 1_000 }, (_, index) => index % 251))
 const DAY_MS = 24 * 3_600_000
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
     db,
     clock,
     blobStore: await openFolderBlobStore(folder, clock.now()),
-    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 }) },
+    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 }) },
     findSender: async () => ({
       provider: 'meta',
       phoneNumberId: NUMBER,
@@ -47,9 +47,6 @@ beforeAll(async () => {
       appId: null,
     }),
     signer: createMediaSigner({ baseUrl: '', encryptionKeys: [randomBytes(32).toString('base64')], clock }),
-    enqueue: async (_tx, more) => {
-      jobs.push(...more)
-    },
   }
   const { app } = await createTestApi({
     db,
@@ -82,7 +79,7 @@ async function upload(type: string, bytes = BYTES): Promise<string> {
 /** A message whose media were copied soon after arrival. */
 async function stored({ type = 'image/png', filename = null as string | null, bytes = BYTES } = {}) {
   const message = await createMediaMessage(db, { providerMediaId: await upload(type, bytes), filename })
-  await db.begin((tx) => recordMedia(deps.enqueue, tx, [message]))
+  await db.begin((tx) => recordMedia(tx, [message]))
   expect(await copyMedia(deps, message.companyId, message.messageId)).toEqual({ kind: 'stored' })
   return message
 }
@@ -258,12 +255,12 @@ describe('404, with the same text for every reason', () => {
 describe('not copied yet', () => {
   test('copies at once for the first reader, and enqueues a job for media without a record', async () => {
     const message = await createMediaMessage(db, { providerMediaId: await upload('image/png') })
-    jobs.length = 0
     const answers = await Promise.all(Array.from({ length: 6 }, () => get(message)))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200])
     expect(await bytesOf(answers[0]!)).toEqual(BYTES)
     const { companyId, senderId, messageId } = message
-    expect(jobs).toEqual([{ companyId, senderId, messageId }])
+    const jobs = await db`select lane, subject_id from jobs where company_id = ${companyId}`
+    expect([...jobs]).toEqual([{ lane: `sender:${companyId}.${senderId}`, subjectId: messageId }])
   })
 
   test('503 with a time to come back while the provider is down; readers do not count as attempts', async () => {

@@ -9,7 +9,7 @@ import { fileContent } from '../http/shapes.ts'
 import type { ByteRange } from './blobs/blob-store.ts'
 import { parseByteRange } from './byte-range.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
-import type { CopyDeps, EnqueueCopies } from './copy-media.ts'
+import type { CopyDeps } from './copy-media.ts'
 import { createCopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
 import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
 import type { MediaSigner } from './media-signer.ts'
@@ -18,7 +18,6 @@ import { companyNamedBy, type MediaPass } from './signed-address.ts'
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & {
   db: Pool
   signer: MediaSigner
-  enqueue: EnqueueCopies
   /** The secret of the addresses that a company gave out before it was moved here. */
   movedSecret?: (companyId: number) => Promise<Buffer | undefined>
 }
@@ -42,7 +41,7 @@ const schema = {
 
 /** Files of messages at their signed addresses, without login (decisions: Conversations and messages). */
 export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
-  const found = { db: deps.db, enqueue: deps.enqueue, copyOnDemand: createCopyOnDemand(deps) }
+  const found = { db: deps.db, copyOnDemand: createCopyOnDemand(deps) }
   return async (app) => {
     const read = async (request: FastifyRequest, reply: FastifyReply, token: string) => {
       const pass = deps.signer.verify(token) ?? (await verifyMoved(deps, token))

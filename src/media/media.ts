@@ -1,6 +1,6 @@
 import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, notFound } from '../errors.ts'
-import { type EnqueueCopies, recordMedia } from './copy-media.ts'
+import { recordMedia } from './copy-job.ts'
 import { type CopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
 import { findMedia, type MediaRow } from './media-store.ts'
 
@@ -8,7 +8,6 @@ export type StoredMedia = MediaRow & { state: 'stored'; sizeBytes: number; sha25
 
 export type GetMediaDeps = {
   db: Pool
-  enqueue: EnqueueCopies
   copyOnDemand: CopyOnDemand
 }
 
@@ -31,7 +30,7 @@ export const nothingHere = () => notFound('There is no file at this address, or 
 
 /** Messages without a media record, such as those sent by the provider's id before records existed. */
 async function noteMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<MediaRow | undefined> {
-  await deps.db.begin((tx) => recordMedia(deps.enqueue, tx, [{ companyId, messageId }]))
+  await deps.db.begin((tx) => recordMedia(tx, [{ companyId, messageId }]))
   return findMedia(deps.db, companyId, messageId)
 }
 

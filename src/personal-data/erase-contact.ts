@@ -10,25 +10,19 @@ import type { Db, Pool } from '../db/connect.ts'
 import { contactNotFound, serviceUnavailable } from '../errors.ts'
 import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { type PassDeps, runPass } from './erasure-pass.ts'
-import { completeErasure, findErasure, insertErasure, recordFirstPass } from './erasure-store.ts'
-import { type Subject, toSubject } from './subject.ts'
+import { advanceErasure, type EraseJobDeps, enqueueErasure } from './erase-job.ts'
+import { insertErasure } from './erasure-store.ts'
+import { toSubject } from './subject.ts'
 
-export type EraseDeps = PassDeps & {
+export type EraseDeps = EraseJobDeps & {
   db: Pool
-  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  cipher: Pick<Cipher, 'encrypt'>
   recordEvents: RecordEvents
-  /** Enqueues the job that completes the erasure, in the transaction that records it. */
-  enqueue(tx: Db, companyId: number, contactId: number): Promise<void>
-  /** Called after a pass, which may have changed any record of the company. */
-  onPass(companyId: number): void
   onFailure(error: unknown): void
 }
 
 /** How long a request works on its erasure before it leaves the rest to the job. */
 const WITHIN_REQUEST_MS = 3_000
-/** Longer than any send, delivery or copy that was under way when the erasure was requested can take to write its outcome. */
-const SECOND_PASS_AFTER_MS = 150_000
 const MOST_TRIES = 5
 
 /**
@@ -42,30 +36,6 @@ export async function eraseContact(deps: EraseDeps, companyId: number, id: numbe
     advanceErasure(deps, companyId, id, AbortSignal.timeout(WITHIN_REQUEST_MS)).catch(deps.onFailure),
     sleep(WITHIN_REQUEST_MS, undefined, { ref: false }),
   ])
-}
-
-/**
- * Works an erasure off as far as it can be now. Repeating it is safe. Returns the milliseconds until the second pass, or
- * undefined when the erasure is complete or the signal has ended it.
- */
-export async function advanceErasure(
-  deps: EraseDeps,
-  companyId: number,
-  contactId: number,
-  signal: AbortSignal,
-): Promise<number | undefined> {
-  const erasure = await findErasure(deps.db, companyId, contactId)
-  if (erasure === undefined || erasure.subject === null) return undefined
-  const subject: Subject = JSON.parse(deps.cipher.decrypt(erasure.subject))
-  const waitMs = SECOND_PASS_AFTER_MS - erasure.ageMs
-  if (erasure.passes === 0 || waitMs <= 0) {
-    const isComplete = await runPass(deps, companyId, contactId, subject, signal)
-    deps.onPass(companyId)
-    if (!isComplete) return undefined
-    if (waitMs > 0) await recordFirstPass(deps.db, companyId, contactId)
-    else await completeErasure(deps.db, companyId, contactId)
-  }
-  return waitMs > 0 ? waitMs : undefined
 }
 
 async function startErasure(deps: EraseDeps, companyId: number, id: number): Promise<void> {
@@ -95,7 +65,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
     await deps.recordEvents.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
     const subject = { ...toSubject(person), lastConsentId: await lastConsentId(tx, companyId) }
     await insertErasure(tx, companyId, id, deps.cipher.encrypt(JSON.stringify(subject)))
-    await deps.enqueue(tx, companyId, id)
+    await enqueueErasure(tx, companyId, id)
     return true
   })
 }

@@ -2,7 +2,16 @@ import type { Db } from '../db/connect.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
-import { advanceErasure, type EraseDeps } from './erase-contact.ts'
+import type { Cipher } from '../secrets/secrets.ts'
+import { type PassDeps, runPass } from './erasure-pass.ts'
+import { completeErasure, findErasure, recordFirstPass } from './erasure-store.ts'
+import type { Subject } from './subject.ts'
+
+export type EraseJobDeps = PassDeps & {
+  cipher: Pick<Cipher, 'decrypt'>
+  /** Called after a pass, which may have changed any record of the company. */
+  onPass(companyId: number): void
+}
 
 const CONTACTS_ERASE = 'contacts.erase'
 /** The request works on its erasure first. */
@@ -10,6 +19,8 @@ const AFTER_REQUEST_MS = 5_000
 /** About two weeks of an unreachable blob store. */
 const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
+/** Longer than any send, delivery or copy that was under way when the erasure was requested can take to write its outcome. */
+const SECOND_PASS_AFTER_MS = 150_000
 
 /** Enqueues the job of an erasure. It starts only when the request, which erases first, must have ended. */
 export async function enqueueErasure(tx: Db, companyId: number, contactId: number): Promise<void> {
@@ -19,7 +30,7 @@ export async function enqueueErasure(tx: Db, companyId: number, contactId: numbe
 }
 
 /** The job that completes an erasure. One company's erasures run one after another. */
-export const eraseKind = (deps: EraseDeps): SingleKind => ({
+export const eraseKind = (deps: EraseJobDeps): SingleKind => ({
   kind: CONTACTS_ERASE,
   laneCap: 1,
   concurrency: 2,
@@ -30,3 +41,27 @@ export const eraseKind = (deps: EraseDeps): SingleKind => ({
     return waitMs === undefined ? done : retryAfter(waitMs, { counts: false })
   },
 })
+
+/**
+ * Works an erasure off as far as it can be now. Repeating it is safe. Returns the milliseconds until the second pass, or
+ * undefined when the erasure is complete or the signal has ended it.
+ */
+export async function advanceErasure(
+  deps: EraseJobDeps,
+  companyId: number,
+  contactId: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const erasure = await findErasure(deps.db, companyId, contactId)
+  if (erasure === undefined || erasure.subject === null) return undefined
+  const subject: Subject = JSON.parse(deps.cipher.decrypt(erasure.subject))
+  const waitMs = SECOND_PASS_AFTER_MS - erasure.ageMs
+  if (erasure.passes === 0 || waitMs <= 0) {
+    const isComplete = await runPass(deps, companyId, contactId, subject, signal)
+    deps.onPass(companyId)
+    if (!isComplete) return undefined
+    if (waitMs > 0) await recordFirstPass(deps.db, companyId, contactId)
+    else await completeErasure(deps.db, companyId, contactId)
+  }
+  return waitMs > 0 ? waitMs : undefined
+}

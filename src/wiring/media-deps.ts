@@ -1,5 +1,4 @@
-import { enqueueCopies } from '../media/copy-job.ts'
-import type { CopyDeps, EnqueueCopies } from '../media/copy-media.ts'
+import type { CopyDeps } from '../media/copy-media.ts'
 import type { MediaRoutesDeps } from '../media/media-routes.ts'
 import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
 import { findMediaSecret } from '../moves/move-store.ts'
@@ -8,12 +7,10 @@ import type { Deps } from './deps.ts'
 /** The dependencies of media: copying from the provider, signed addresses, and the routes that serve them. */
 export const createMediaDeps = (
   deps: Deps,
-): CopyDeps &
-  Pick<MediaRoutesDeps, 'movedSecret'> & { db: Deps['db']; enqueue: EnqueueCopies; signer: MediaSigner } => ({
+): CopyDeps & Pick<MediaRoutesDeps, 'movedSecret'> & { db: Deps['db']; signer: MediaSigner } => ({
   ...deps,
   findSender: async (companyId, senderId) =>
     (await deps.senders.listFor(companyId)).find((sender) => sender.id === senderId),
-  enqueue: enqueueCopies,
   movedSecret: async (companyId) => {
     const sealed = await findMediaSecret(deps.pool, companyId)
     return sealed === undefined ? undefined : Buffer.from(deps.cipher.decrypt(sealed), 'base64')

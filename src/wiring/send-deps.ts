@@ -1,8 +1,7 @@
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import type { Publish } from '../live-change.ts'
-import { enqueueCopies } from '../media/copy-job.ts'
-import { recordMedia } from '../media/copy-media.ts'
+import { recordMedia } from '../media/copy-job.ts'
 import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'
 import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
@@ -20,7 +19,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
   const sourceType = config.serviceName.toLowerCase()
   const consequences: SendConsequences = {
-    copyMedia: (tx, messages) => recordMedia(enqueueCopies, tx, messages),
+    copyMedia: recordMedia,
     learnRecipients: (recipients) =>
       recordAnswers({ ...deps, db: deps.pool }, recipients, sourceType, deps.clock.now()),
     recordEvents: deps.recordEvents,

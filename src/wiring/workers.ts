@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { sweepLists } from '../contacts/import/contact-import.ts'
+import { importKind } from '../contacts/import/contact-import-job.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
@@ -13,8 +14,7 @@ import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
-import { copyKind, enqueueCopies, MEDIA_COPY } from '../media/copy-job.ts'
-import { recordMedia } from '../media/copy-media.ts'
+import { copyKind, MEDIA_COPY, recordMedia } from '../media/copy-job.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
 import { eraseKind } from '../personal-data/erase-job.ts'
 import { expireData } from '../personal-data/expire-data.ts'
@@ -24,10 +24,9 @@ import { DELIVER } from '../webhooks/deliveries/delivery-table.ts'
 import { endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end-deliveries.ts'
 import { forwardMessages } from '../webhooks/events/forward-messages.ts'
 import { eventReader } from './adapters.ts'
+import { createErasureDeps, createImportJobDeps } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
-import { createErasureDeps } from './erasure-deps.ts'
-import { importKind } from './import-deps.ts'
 import { createMediaDeps } from './media-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
@@ -81,7 +80,7 @@ export function startWorkers(deps: Deps): Workers {
       }
     },
     copyMedia: async (tx, media) => {
-      await recordMedia(enqueueCopies, tx, media)
+      await recordMedia(tx, media)
       return () => {
         if (media.length > 0) jobs.wake(MEDIA_COPY)
       }
@@ -134,7 +133,7 @@ const publishMessages = ({ publish }: Deps, messages: readonly { companyId: numb
 
 /** The other kinds of job, one entry each. */
 const jobKinds = (deps: Deps): JobKind[] => [
-  importKind(deps),
+  importKind(createImportJobDeps(deps)),
   eraseKind(createErasureDeps(deps)),
   emailSendKind(createEmailDeps(deps)),
   copyKind(createMediaDeps(deps)),

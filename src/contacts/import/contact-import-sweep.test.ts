@@ -18,7 +18,7 @@ const blobStore = await openFolderBlobStore(folder, new Date())
 async function leave(status: string, age: string) {
   const companyId = await createTestCompany(db)
   const { started } = await receiveImport(
-    { db, blobStore, enqueue: async () => {} },
+    { db, blobStore },
     companyId,
     'csv',
     Readable.from([Buffer.from('email\na@example.com\n')]),
@@ -70,7 +70,7 @@ test('a list that is refused leaves neither a file nor a row', async () => {
     },
   }
   const bring = receiveImport(
-    { db, blobStore: watching, enqueue: async () => {} },
+    { db, blobStore: watching },
     companyId,
     'csv',
     Readable.from([Buffer.from('city\nRome\n')]),

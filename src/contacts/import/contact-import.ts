@@ -4,6 +4,7 @@ import { importNotFound, payloadTooLarge } from '../../errors.ts'
 import { type BlobStore, newStorageKey } from '../../media/blobs/blob-store.ts'
 import { TooLarge } from '../../media/measure.ts'
 import type { ListFormat } from '../export/contact-export.ts'
+import { enqueueImport } from './contact-import-job.ts'
 import {
   type ContactImport,
   endCancelled,
@@ -23,10 +24,7 @@ import { createUploadReader, refusedList, type UploadSummary } from './upload-re
 
 export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
-/** Enqueues the job of an import, in the transaction that records it. */
-export type EnqueueImport = (tx: Db, companyId: number, importId: number) => Promise<void>
-
-export type ImportDeps = { db: Pool; blobStore: BlobStore; enqueue: EnqueueImport }
+export type ImportDeps = { db: Pool; blobStore: BlobStore }
 
 /** Lists of one company that may wait, and their bytes. */
 export const IMPORTS_MAX_WAITING = 10
@@ -96,7 +94,7 @@ export async function queueList(
       await lockWaiting(tx, companyId)
       checkWaiting(await readWaiting(tx, companyId, list.id), list.sizeBytes)
       const receipt = { started: await queueImport(tx, companyId, list.id, list), ignored: list.ignored }
-      await deps.enqueue(tx, companyId, list.id)
+      await enqueueImport(tx, companyId, list.id)
       await alsoCommit(tx, receipt)
       return receipt
     })
@@ -120,7 +118,7 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
  * transaction that locks the row has ended. Otherwise the list stays.
  */
 export async function discardList(
-  { db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>,
+  { db, blobStore }: ImportDeps,
   companyId: number,
   { id, storageKey }: Pick<ReceivedList, 'id' | 'storageKey'>,
 ): Promise<void> {
@@ -156,7 +154,7 @@ async function storeList(
 const LEFTOVERS_AT_ONCE = 100
 
 /** Takes lists out of the blob store that a killed process left there, and what was recorded of those that never came in. */
-export async function sweepLists({ db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>): Promise<void> {
+export async function sweepLists({ db, blobStore }: ImportDeps): Promise<void> {
   for (const { companyId, id, storageKey, isReceiving } of await readLeftovers(db, LEFTOVERS_AT_ONCE)) {
     await blobStore.remove(storageKey)
     if (isReceiving) await removeImport(db, companyId, id)

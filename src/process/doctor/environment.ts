@@ -5,9 +5,9 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../../config.ts'
 import { newStorageKey } from '../../media/blobs/blob-store.ts'
+import { openBlobStore } from '../../media/blobs/open-blob-store.ts'
 import { codeOf, messageOf } from '../../start-error.ts'
 import { verifyMailServer } from '../../wiring/adapters.ts'
-import { openBlobStore } from '../../wiring/open-blob-store.ts'
 import { type Finding, finding } from './finding.ts'
 
 const GIBIBYTE = 1024 ** 3

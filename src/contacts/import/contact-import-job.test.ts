@@ -1,15 +1,12 @@
 import { Readable } from 'node:stream'
 import { afterAll, expect, test } from 'vitest'
-import { createTestCompany } from '../../test/api.ts'
-import { createTestDatabase } from '../../test/database.ts'
-import { createTestFolder } from '../../test/temporary-folder.ts'
-import { readConfig } from '../config.ts'
-import { receiveImport } from '../contacts/import/contact-import.ts'
-import { connect } from '../db/connect.ts'
-import { openFolderBlobStore } from '../media/blobs/folder-blob-store.ts'
-import { NO_EVENTS } from '../record-change.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
-import { importKind } from './import-deps.ts'
+import { createTestCompany } from '../../../test/api.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createTestFolder } from '../../../test/temporary-folder.ts'
+import { connect } from '../../db/connect.ts'
+import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
+import { receiveImport } from './contact-import.ts'
+import { importKind } from './contact-import-job.ts'
 
 const { db, url } = await createTestDatabase()
 const folder = await createTestFolder()
@@ -24,15 +21,8 @@ test('an import that meets locks ten times and more is not given up', async () =
   const blobStore = await openFolderBlobStore(folder, new Date())
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
-  const { started } = await receiveImport({ db, blobStore, enqueue: async () => {} }, companyId, 'csv', list, null)
-  const kind = importKind({
-    db: impatient,
-    blobStore,
-    config: readConfig({}),
-    metrics: createMetrics(),
-    publish: () => {},
-    recordEvents: NO_EVENTS,
-  })
+  const { started } = await receiveImport({ db, blobStore }, companyId, 'csv', list, null)
+  const kind = importKind({ db: impatient, blobStore, sourceType: 'parley', onSlice: () => {} })
   const run = (attempts: number) =>
     kind.handle(
       {

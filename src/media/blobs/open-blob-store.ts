@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import { systemClock } from '../clock.ts'
-import type { Config } from '../config.ts'
-import type { BlobStore } from '../media/blobs/blob-store.ts'
-import { openFolderBlobStore } from '../media/blobs/folder-blob-store.ts'
+import { systemClock } from '../../clock.ts'
+import type { Config } from '../../config.ts'
+import type { BlobStore } from './blob-store.ts'
+import { openFolderBlobStore } from './folder-blob-store.ts'
 
 /** Where media are kept: the bucket that is set, else a folder beside the data. */
 export async function openBlobStore(
@@ -15,7 +15,7 @@ export async function openBlobStore(
     }
   }
   // Its client takes 30 MB: only where there is a bucket.
-  const { openBucketBlobStore } = await import('../media/blobs/bucket-blob-store.ts')
+  const { openBucketBlobStore } = await import('./bucket-blob-store.ts')
   const blobStore = await openBucketBlobStore(config.mediaBucketUrl)
   return { blobStore, stop: async () => blobStore.close() }
 }

@@ -1,0 +1,50 @@
+import { monotonicMs } from '../../clock.ts'
+import type { Db } from '../../db/connect.ts'
+import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
+import { done, retryAfter } from '../../jobs/job.ts'
+import type { SingleKind } from '../../jobs/job-kind.ts'
+import { enqueueJobs } from '../../jobs/job-store.ts'
+import { abandonImport, type ImportRunDeps, runImport } from './contact-import-run.ts'
+
+const CONTACTS_IMPORT = 'contacts.import'
+const MAX_ATTEMPTS = 10
+const RETRY_MS = 1_000
+/** A long import yields to those of other companies after this time. */
+const SLICE_MS = 10_000
+
+export type ImportJobDeps = ImportRunDeps & {
+  /** Called after each slice of an import: `paused` when more of it follows, `gone` when it had ended before. */
+  onSlice(companyId: number, id: number, outcome: 'completed' | 'failed' | 'paused' | 'gone'): void
+}
+
+/** Enqueues the job of an import. One lane per company: its imports are applied one after another. */
+export async function enqueueImport(tx: Db, companyId: number, importId: number): Promise<void> {
+  const job = { kind: CONTACTS_IMPORT, lane: `company:${companyId}`, companyId, subjectId: importId, once: true }
+  await enqueueJobs(tx, [job])
+}
+
+/** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
+export const importKind = (deps: ImportJobDeps): SingleKind => ({
+  kind: CONTACTS_IMPORT,
+  laneCap: 1,
+  ordered: true,
+  concurrency: 2,
+  maxAttempts: MAX_ATTEMPTS,
+  handle: async ({ companyId = 0, subjectId, attempts }, signal) => {
+    const endsAtMs = monotonicMs() + SLICE_MS
+    try {
+      const pause = () => monotonicMs() > endsAtMs
+      const outcome = await runImport(deps, companyId, subjectId, { signal, pause })
+      deps.onSlice(companyId, subjectId, outcome)
+      return outcome !== 'paused' ? done : retryAfter(0, { counts: false })
+    } catch (error) {
+      if (signal.aborted) throw error
+      // Errors that pass by themselves never fail an import.
+      if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
+      if (attempts + 1 < MAX_ATTEMPTS) throw error
+      await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
+      deps.onSlice(companyId, subjectId, 'failed')
+      return done
+    }
+  },
+})

@@ -1,0 +1,49 @@
+import { getImport, receiveImport } from '../contacts/import/contact-import.ts'
+import { type ImportJobDeps, importKind } from '../contacts/import/contact-import-job.ts'
+import { EMAIL_SEND, emailLane } from '../emails/delivery/email-delivery.ts'
+import { hastenJobs } from '../jobs/job-store.ts'
+import { createWorker } from '../jobs/worker.ts'
+import type { ImportVerbs } from '../operator/operator.ts'
+import type { EraseDeps } from '../personal-data/erase-contact.ts'
+import type { Deps } from './deps.ts'
+
+/** The dependencies of the job that runs imports. */
+export const createImportJobDeps = (
+  deps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'publish' | 'recordEvents'>,
+): ImportJobDeps => ({
+  db: deps.db,
+  blobStore: deps.blobStore,
+  recordEvents: deps.recordEvents,
+  sourceType: deps.config.serviceName.toLowerCase(),
+  onProgress: (companyId, id) => deps.publish([{ topic: 'import', companyId, id }]),
+  onSlice: (companyId, id, outcome) => {
+    // A reset stands for all contacts of the slice.
+    deps.publish([
+      { topic: 'import', companyId, id },
+      { topic: 'all', companyId },
+    ])
+    if (outcome === 'completed' || outcome === 'failed') deps.metrics.imports.inc({ outcome })
+  },
+})
+
+/** Imports on the command line: worked off by the command itself, beside a service that may be running. */
+export const createImportVerbs = (
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'publish' | 'recordEvents'>,
+): ImportVerbs => ({
+  take: (companyId, format, body) => receiveImport(deps, companyId, format, body, null),
+  read: (companyId, id) => getImport(deps.db, companyId, id),
+  work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(createImportJobDeps(deps))]),
+})
+
+/** The dependencies of an erasure. */
+export const createErasureDeps = (
+  deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish' | 'recordEvents'>,
+): EraseDeps => ({
+  db: deps.db,
+  blobStore: deps.blobStore,
+  cipher: deps.cipher,
+  recordEvents: deps.recordEvents,
+  endEmailJobs: (companyId, emailIds) => hastenJobs(deps.db, companyId, EMAIL_SEND, emailLane(companyId), emailIds),
+  onPass: (companyId) => deps.publish([{ topic: 'all', companyId }]),
+  onFailure: (error) => deps.log.error({ reason: String(error) }, 'erasure.interrupted'),
+})
