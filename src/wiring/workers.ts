@@ -12,6 +12,7 @@ import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.
 import { requeueMissedEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
+import { type Sweep, startSweep } from '../jobs/sweep.ts'
 import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
 import { copyKind, MEDIA_COPY, recordMedia } from '../media/copy-job.ts'
@@ -116,17 +117,22 @@ function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: r
 }
 
 /** The work that is done again and again, each with its pause. */
-const startSweeps = (deps: Deps, stopping: AbortSignal) => [
-  repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping)),
-  repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS)),
-  repeatedly(deps, APPLY_WAITING_MS, async () =>
-    publishMessages(deps, await applyWaitingStatuses(deps, deps.clock.now())),
-  ),
-  repeatedly(deps, DELIVERY_DAYS_MS, () => maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays)),
-  repeatedly(deps, DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
-  repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db)),
-  repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db)),
-]
+const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
+  const { db, workerDb, log, clock, config } = deps
+  const every = (everyMs: number, work: () => Promise<unknown>) => startSweep(log, everyMs, work)
+  return [
+    every(SWEEP_MS, async () => publishMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))),
+    every(SWEEP_MS, () => requeueMissed(deps)),
+    every(SWEEP_MS, () => sweepLists(deps)),
+    every(SWEEP_MS, () => expireData(deps, stopping)),
+    every(STUCK_CHECK_MS, () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
+    every(APPLY_WAITING_MS, async () => publishMessages(deps, await applyWaitingStatuses(deps, clock.now()))),
+    every(DELIVERY_DAYS_MS, () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
+    every(DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
+    every(COUNT_MS, () => addUpChanges(db)),
+    every(STATISTICS_MS, () => analyzeGrownTables(db)),
+  ]
+}
 
 const publishMessages = ({ publish }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
   publish(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
@@ -140,28 +146,8 @@ const jobKinds = (deps: Deps): JobKind[] => [
   refreshKind(deps),
 ]
 
-/** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
-async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
-  const { db, blobStore, cipher, eventsStored } = deps
-  publishMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))
+/** Requeues events that became unroutable while their number was being connected. */
+async function requeueMissed({ db, cipher, eventsStored }: Deps): Promise<void> {
   const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
-  await sweepLists({ db, blobStore })
-  await expireData(deps, stopping)
-}
-
-/** Does work now and every so often, one run at a time; a failure is logged and the next run tries again. */
-function repeatedly(deps: Deps, everyMs: number, work: () => Promise<unknown>): { stop(): Promise<void> } {
-  let running: Promise<unknown> = Promise.resolve()
-  const next = () => {
-    running = running.then(work).catch((error) => deps.log.error({ reason: String(error) }, 'sweep.failed'))
-  }
-  next()
-  const timer = setInterval(next, everyMs)
-  return {
-    stop: async () => {
-      clearInterval(timer)
-      await running
-    },
-  }
 }
