@@ -39,7 +39,7 @@ beforeAll(async () => {
   const apiBaseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
   deps = {
     db,
-    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 5_000 }) },
+    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 }) },
     senders: { listFor: async () => [{ ...access, provider: 'meta', apiBaseUrl }] },
     templates: createTemplateCache(db),
     publish: () => {},

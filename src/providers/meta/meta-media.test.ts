@@ -11,7 +11,7 @@ import { ownAddress } from './meta-media.ts'
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 const dispatcher = createProviderAgent()
-const provider = createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 })
+const provider = createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 })
 const servers: Server[] = []
 let seen: IncomingMessage[] = []
 let answer: Handler

@@ -16,7 +16,7 @@ const post = (receiver: Pick<Receiver, 'url'>, changes: Partial<ReceiverTarget> 
     method: 'POST',
     headers: {},
     body: Buffer.from('{"a":"é"}'),
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     ...changes,
   })
 
@@ -124,7 +124,7 @@ describe('TLS', () => {
     })
     expect(receiver.received).toHaveLength(0)
     const trusting = createReceiverClient({ allowPrivate: true, ca: receiver.cert })
-    const target = { url: receiver.url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 5_000 } as const
+    const target = { url: receiver.url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 60_000 } as const
     expect(await trusting.post(target)).toMatchObject({ kind: 'delivered', response: 'safe' })
     const wrongName = await trusting.post({ ...target, url: receiver.url.replace('localhost', '127.0.0.1') })
     expect(wrongName.errorMessage).toMatch(
