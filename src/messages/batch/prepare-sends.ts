@@ -107,7 +107,7 @@ async function writePlan(
 ): Promise<void> {
   const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
   const inLedger = plan.contacts.filter(({ isInLedger }) => isInLedger)
-  const isReported = events.areWanted(
+  const isReported = events.isSubscribed(
     'contact.changed',
     plan.contacts.map(({ companyId }) => companyId),
   )
