@@ -220,6 +220,11 @@ export const emailMarketingRefused = (message: string) => forbidden(message)
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   coded('gone', message, replacement === null ? undefined : { replacement }, headers)
 // Media
+/** 503 of an upload to a disk that is full or read-only. */
+export const storageUnavailable = () =>
+  serviceUnavailable(
+    'The disk for files is full or read-only, so nothing was stored: try again when the operator of the service has repaired it',
+  )
 export const mediaNotReady = (retryAfterSeconds: number) =>
   serviceUnavailable('The file cannot be read at the moment: try again soon', retryAfterSeconds)
 export const rangeNotSatisfiable = (sizeBytes: number) =>

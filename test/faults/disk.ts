@@ -20,6 +20,16 @@ export function fillDisk(folder: string): (() => void) | undefined {
   }
 }
 
+/** Whether this user may mount a disk. */
+export const canMount = (): boolean =>
+  process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'none', '/mnt']).status === 0
+
+/** Makes the disk of its own that a folder has read-only. */
+export function makeReadOnly(folder: string): void {
+  const { status, stderr } = spawnSync('mount', ['-o', 'remount,ro', folder])
+  if (status !== 0) throw new Error(`The disk cannot be made read-only: ${stderr}`)
+}
+
 function usedBytes(folder: string): string {
   const { blocks, bfree, bsize } = statfsSync(folder)
   return String((blocks - bfree) * bsize)

@@ -4,16 +4,15 @@ import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { codeOf, StartError } from '../../start-error.ts'
+import { diskFull } from '../../writable-folder.ts'
 import type { Account } from './account.ts'
-import { checkSpace, type DataFolder, diskFull } from './folder.ts'
+import { checkSpace, type DataFolder, START_BYTES } from './folder.ts'
 import { spawnKept } from './keeper.ts'
 import { MAJOR_VERSION, unusableBinary } from './package.ts'
 
 const MEGABYTE = 1024 * 1024
 /** A new cluster takes 39 MB, its write-ahead log and our own database the rest. */
 const NEW_CLUSTER_BYTES = 128 * MEGABYTE
-/** Two files of write-ahead log. */
-const START_BYTES = 32 * MEGABYTE
 const UNFINISHED = 'postgres.new-'
 
 /** The options of initdb: UTF-8 with letters of all languages, compared by their bytes; no access by TCP. */

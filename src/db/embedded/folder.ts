@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { access, chown, constants, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
+import { chown, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { giveToFolderOwner } from '../../ownership.ts'
-import { codeOf, messageOf, StartError } from '../../start-error.ts'
+import { codeOf, StartError } from '../../start-error.ts'
+import { diskFull, makeWritableFolder, unusableFolder } from '../../writable-folder.ts'
 
 /** Where the embedded server keeps its things, as absolute paths. */
 export type DataFolder = { path: string; cluster: string; log: string }
@@ -21,33 +22,10 @@ const SQLITE_BUSY = 5
 /** Creates the folder if it is missing, and checks that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const resolved = resolve(dataDir)
-  try {
-    const created = await mkdir(resolved, { recursive: true, mode: 0o700 })
-    if (created !== undefined) giveToFolderOwner(created)
-    await access(resolved, constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw unusableFolder(resolved, error)
-  }
+  await makeWritableFolder(resolved)
   // One name for one folder, whatever links led to it: the socket's place is made from it.
   const path = await realpath(resolved)
   return { path, cluster: join(path, 'postgres'), log: join(path, 'postgres.log') }
-}
-
-function unusableFolder(path: string, error: unknown): StartError {
-  const code = codeOf(error)
-  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(path, error)
-  const cause =
-    code === 'EEXIST' || code === 'ENOTDIR'
-      ? 'it is not a folder'
-      : code === 'EROFS'
-        ? 'its disk is read-only'
-        : code === 'EACCES' || code === 'EPERM'
-          ? 'this user may not write there'
-          : messageOf(error)
-  return new StartError(
-    `The data folder ${path} can't be used: ${cause}. Set DATA_DIR to a folder that you may write, or change its owner`,
-    error,
-  )
 }
 
 /**
@@ -101,6 +79,9 @@ function noteOwner(pidFile: string): void {
   }
 }
 
+/** What a start needs: two files of write-ahead log. */
+export const START_BYTES = 32 * 1024 * 1024
+
 /** Refuses to start what the disk has no room for: PostgreSQL's own message would go to a log on the same disk. */
 export function checkSpace(folder: DataFolder, neededBytes: number): void {
   const free = freeBytes(folder)
@@ -112,19 +93,6 @@ export function freeBytes(folder: DataFolder): number {
   const disk = statfsSync(folder.path)
   return disk.bavail * disk.bsize
 }
-
-/** The error of a start for which the disk has no room, with what it needs where that is known. */
-export function diskFull(path: string, cause: unknown, space?: { freeBytes: number; neededBytes: number }): StartError {
-  const amounts = space
-    ? `: ${space.freeBytes} bytes are free and ${space.neededBytes} bytes (${megabytes(space.neededBytes)} MB) are needed`
-    : ''
-  return new StartError(
-    `The disk of the data folder ${path} is full${amounts}. Free some space, or set DATA_DIR to a folder on another disk`,
-    cause,
-  )
-}
-
-const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024)
 
 /** The folder of the server's socket: the cluster's own, or a short one in the system's folder for such things. */
 export function socketFolder(folder: DataFolder): string {

@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { giveToFolderOwner } from '../../ownership.ts'
 import { codeOf, messageOf, StartError } from '../../start-error.ts'
+import { diskFull } from '../../writable-folder.ts'
 import { connect } from '../connect.ts'
 import type { Account } from './account.ts'
-import { type DataFolder, diskFull, freeBytes } from './folder.ts'
+import { type DataFolder, freeBytes, START_BYTES } from './folder.ts'
 import { spawnKept } from './keeper.ts'
 import { unusableBinary } from './package.ts'
 import { readPostmasterPid, signal } from './postmaster.ts'
@@ -23,8 +24,6 @@ const READY_DEADLINE_MS = 5 * 60_000
 const STOP_DEADLINE_MS = 30_000
 const LOG_BYTES = 4 * 1024 * 1024
 const LOG_CHECK_MS = 60_000
-/** With less than this, the log has no room either for the line that would say so. */
-const FULL_BYTES = 1024 * 1024
 /** The line of postmaster.pid with the server's state, counted from 0. */
 const STATUS_LINE = 7
 const NOT_YET = new Set([
@@ -142,7 +141,8 @@ async function openDatabase(url: string): Promise<void> {
 
 function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
   const output = readFileSync(folder.log, 'utf8').slice(logStart).trim()
-  const full = /No space left on device|Disk quota exceeded/.test(output) || freeBytes(folder) < FULL_BYTES
+  // The log may have had no room for the line that would say so.
+  const full = /No space left on device|Disk quota exceeded/.test(output) || freeBytes(folder) < START_BYTES
   if (full) return diskFull(folder.path, output)
   if (code === 126 || code === 127) return unusableBinary(output)
   const lines = output.split('\n').slice(-6).join('\n')

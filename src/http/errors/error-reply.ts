@@ -6,8 +6,10 @@ import {
   internalError,
   payloadTooLarge,
   serviceUnavailable,
+  storageUnavailable,
   validationError,
 } from '../../errors.ts'
+import { takesNoFiles } from '../../writable-folder.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'
 import { withOwnFaults } from './value-faults.ts'
@@ -79,6 +81,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
   const { id: requestId, routeOptions } = request
   request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
   if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon', 1)
+  if (takesNoFiles(error)) return storageUnavailable()
   return routeOptions.config.onFailure?.() ?? internalError()
 }
 

@@ -3,13 +3,15 @@ import { once } from 'node:events'
 import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { canMount, fillDisk, makeReadOnly, mountDisk, removeDisk } from '../../../test/faults/disk.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { systemClock } from '../../clock.ts'
 import { type BlobStore, newStorageKey } from './blob-store.ts'
 import { blobStoreSuite } from './blob-store-suite.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
 
+const META = { mimeType: 'image/png', maxBytes: 1_000_000 }
 const folder = await createTestFolder()
 let blobStore: BlobStore
 beforeAll(async () => {
@@ -57,6 +59,26 @@ test('a process killed while it writes leaves nothing under the key', async () =
   expect(await after.open(key)).toBeUndefined()
   await after.put(key, Readable.from(['whole']), { mimeType: 'image/png', maxBytes: 10 })
   expect(await after.open(key)).toBeDefined()
+})
+
+test.skipIf(!canMount())('a disk that is full or read-only takes no file, and says so', async () => {
+  const place = mountDisk(await createTestFolder())
+  onTestFinished(() => removeDisk(place))
+  const store = await openFolderBlobStore(place, systemClock.now())
+  const put = () => store.put(newStorageKey(7), Readable.from(Buffer.alloc(100_000)), META)
+  await put()
+  const giveBack = fillDisk(place)!
+  await expect(put()).rejects.toMatchObject({
+    code: 'ENOSPC',
+    message: `The disk of the data folder ${place} is full. Free some space, or set DATA_DIR to a folder on another disk`,
+  })
+  giveBack()
+  await put()
+  makeReadOnly(place)
+  const readOnly = { code: 'EROFS', message: expect.stringContaining(`${place} can't be used: its disk is read-only.`) }
+  await expect(put()).rejects.toMatchObject(readOnly)
+  await expect(openFolderBlobStore(place, systemClock.now())).rejects.toMatchObject(readOnly)
+  expect(await filesIn(join(place, 'unfinished'))).toEqual([])
 })
 
 test('unfinished files are deleted at a later start, files that are being written are not', async () => {

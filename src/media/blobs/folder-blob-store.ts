@@ -3,6 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { makeWritableFolder, takesNoFiles, unusableFolder } from '../../writable-folder.ts'
 import { writeMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
 
@@ -13,11 +14,13 @@ const ABANDONED_AFTER_MS = 60 * 60 * 1_000
  * Keeps media in a folder, which every process of the service has to share. A file is written beside the others under a
  * temporary name, synced to the disk, and then renamed to its final name. Unfinished files of killed processes are
  * deleted here, at the start.
+ *
+ * @throws UnusableFolder, also from `put` when the disk is full or read-only
  */
 export async function openFolderBlobStore(path: string, now: Date): Promise<BlobStore> {
   const folder = resolve(path)
   const unfinished = join(folder, 'unfinished')
-  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  for (const place of [folder, unfinished]) await makeWritableFolder(place)
   await clearAbandoned(unfinished, now)
   return {
     put: async (key, body, { maxBytes }) => {
@@ -30,6 +33,8 @@ export async function openFolderBlobStore(path: string, now: Date): Promise<Blob
         await rename(temporary, target)
         await syncFolders(folder, target)
         return measured
+      } catch (error) {
+        throw takesNoFiles(error) ? unusableFolder(folder, error) : error
       } finally {
         await rm(temporary, { force: true })
       }
