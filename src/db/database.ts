@@ -1,6 +1,6 @@
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { type ConnectOptions, connect, type Pool } from './connect.ts'
-import { joinEmbedded, startEmbedded } from './embedded/start.ts'
+import { joinEmbedded, type StartEvents, startEmbedded } from './embedded/start.ts'
 
 export type Database = {
   url: string
@@ -18,10 +18,10 @@ type Place = { databaseUrl: string | undefined; dataDir: string }
 /** The database to serve from: the one at `databaseUrl`, once it has answered, else the embedded server, started. */
 export const openDatabase = (
   { databaseUrl, dataDir, processes = 1 }: Place & { processes?: number },
-  onStep?: (title: string) => void,
+  events?: StartEvents,
 ): Promise<Database> =>
   databaseUrl === undefined
-    ? startEmbedded(dataDir, { max_connections: String(connectionsFor(processes)) }, onStep)
+    ? startEmbedded(dataDir, { max_connections: String(connectionsFor(processes)) }, events)
     : openOwn(databaseUrl)
 
 /** Each process holds up to 14 connections; commands and psql need some too. */

@@ -43,7 +43,7 @@ export async function prepare(
   onStep: (title: string) => void,
 ): Promise<Prepared> {
   onStep(config.databaseUrl === undefined ? 'Preparing the data folder' : 'Connecting to the database')
-  const database = await components.add('database', () => openDatabase(config, onStep))
+  const database = await components.add('database', () => openDatabase(config, { onStep, ...diskEvents(log) }))
   onStep('Preparing the tables')
   await prepareSchema(database.url, config, log)
   const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
@@ -58,6 +58,11 @@ export async function prepare(
   const shared = { databaseUrl: database.url, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl: sandbox?.url }
   return { shared, adminTokenFile, sandbox, ended: database.ended }
 }
+
+const diskEvents = (log: Log) => ({
+  onDiskFull: (error: string) => log.error({ error }, 'database.disk.full'),
+  onRestart: () => log.info({}, 'database.restarted'),
+})
 
 /** On a connection of its own, since a migration may take as long as it needs. */
 async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config, log: Log): Promise<void> {

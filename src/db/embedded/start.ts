@@ -6,12 +6,15 @@ import {
   closeSocketFolder,
   type DataFolder,
   FolderInUse,
+  freeBytes,
   lockDataFolder,
   openDataFolder,
   openSocketFolder,
+  START_BYTES,
   socketFolder,
   socketLock,
 } from './folder.ts'
+import { type DiskEvents, outlastFullDisk } from './outlast-full-disk.ts'
 import { findBinaries } from './package.ts'
 import { stopOrphan } from './postmaster.ts'
 import { type Server, startServer } from './server.ts'
@@ -25,24 +28,33 @@ export type EmbeddedServer = {
   ended: Promise<StartError>
 }
 
+export type StartEvents = DiskEvents & {
+  /** Gets the title of each step that may take seconds. */
+  onStep?(title: string): void
+}
+
 /**
  * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
  * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
- * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. `onStep` gets
- * the title of each step that may take seconds.
+ * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. A server that
+ * ends on a full disk is started again when there is room.
  *
  * @throws StartError when the environment does not allow it: the message says what to do.
  */
 export async function startEmbedded(
   dataDir: string,
   settings: Record<string, string> = {},
-  onStep: (title: string) => void = () => {},
+  events: StartEvents = {},
 ): Promise<EmbeddedServer> {
   const folder = await openDataFolder(dataDir)
   const unlock = lockDataFolder(folder)
-  try {
+  const start = async (onStep?: StartEvents['onStep']) => {
     await stopOrphan(folder.cluster, socketLock(folder))
-    const server = await startLocked(folder, settings, onStep)
+    return startLocked(folder, settings, onStep)
+  }
+  try {
+    const hasRoom = () => freeBytes(folder) >= START_BYTES
+    const server = outlastFullDisk(await start(events.onStep), { hasRoom, start }, events)
     const stop = async () => {
       await server.stop()
       await closeSocketFolder(folder)
@@ -58,7 +70,7 @@ export async function startEmbedded(
 async function startLocked(
   folder: DataFolder,
   settings: Record<string, string>,
-  onStep: (title: string) => void,
+  onStep: (title: string) => void = () => {},
 ): Promise<Server> {
   const binaries = await findBinaries()
   const found = await findCluster(folder)
