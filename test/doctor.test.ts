@@ -27,10 +27,16 @@ test(
       status: 'fail',
       message: expect.stringContaining('run parley migrate'),
     })
+    for (const name of ['secrets', 'numbers']) {
+      expect(before.of(name), name).toMatchObject({ status: 'skip', message: 'not checked: a check before it failed' })
+    }
     const migrate = await runParley({ DATA_DIR }, { args: ['migrate'] })
     expect(await migrate.exited).toBe(0)
     const { code, findings } = await doctor({ DATA_DIR })
-    expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
+    expect(findings.filter(({ status }) => status !== 'ok' && status !== 'skip')).toEqual([])
+    const skipped = findings.filter(({ status }) => status === 'skip')
+    expect(skipped.map(({ name }) => name)).toEqual(['numbers', 'redis', 'bucket', 'mail server', 'dns', 'webhook'])
+    for (const { message } of skipped) expect(message).toMatch(/^not checked: ./)
     expect(code).toBe(0)
   },
   TIMEOUT,
@@ -62,7 +68,7 @@ test(
     expect(of('https')).toMatchObject({ status: 'warn', message: expect.stringContaining('HOST=0.0.0.0') })
     expect(of('durability')).toMatchObject({ status: 'fail', message: expect.stringContaining('turn fsync') })
     expect(of('replication')).toMatchObject({ status: 'warn' })
-    for (const name of ['schema', 'secrets', 'clock', 'database', 'disk', 'connections'])
+    for (const name of ['schema', 'secrets', 'clock', 'database', 'connections', 'numbers'])
       expect(of(name)?.status, name).toBe('ok')
     const remedies = {
       redis: 'REDIS_URL',
@@ -79,6 +85,22 @@ test(
       message: expect.stringContaining('meta cannot be reached'),
     })
     expect(JSON.stringify(findings)).not.toMatch(/EAA-secret|secret-of-the-bucket|operator-token|verify-token/)
+  },
+  TIMEOUT,
+)
+
+test(
+  'parley doctor names what it could not check of a database that does not answer',
+  async () => {
+    const { code, of } = await doctor({
+      DATABASE_URL: `postgres://parley@127.0.0.1:${await freePort()}/parley`,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
+      MEDIA_BUCKET_URL: `http://key:secret@127.0.0.1:${await freePort()}/media?region=eu`,
+    })
+    expect(code).toBe(1)
+    expect(of('database')).toMatchObject({ status: 'fail' })
+    for (const name of ['schema', 'secrets', 'numbers', 'disk']) expect(of(name)?.status, name).toBe('skip')
   },
   TIMEOUT,
 )

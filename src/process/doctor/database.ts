@@ -13,7 +13,7 @@ import { type Cipher, createCipher } from '../../secrets/secrets.ts'
 import { createSenderCache } from '../../senders/sender-cache.ts'
 import { messageOf } from '../../start-error.ts'
 import { createProviders } from '../../wiring/adapters.ts'
-import { type Finding, finding } from './finding.ts'
+import { type Finding, finding, skipped } from './finding.ts'
 
 const CLOCK_MS = 1_000
 /** Connections of one process: for requests, for workers, and one more while it starts. */
@@ -33,8 +33,8 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     if (schema.status === 'fail') return [...findings, schema]
     const cipher = createCipher((await readSecrets(config)).encryptionKeys)
     const secrets = await attempt('secrets', 'ENCRYPTION_KEY reads all of them', () => checkSecrets(db, cipher))
-    const numbers = secrets.status === 'fail' ? [] : await checkNumbers(db, cipher, config)
-    return [...findings, schema, secrets, ...numbers]
+    if (secrets.status === 'fail') return [...findings, schema, secrets]
+    return [...findings, schema, secrets, ...(await checkNumbers(db, cipher, config))]
   } finally {
     await stop()
     await database.stop()
@@ -78,10 +78,11 @@ async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<F
   const companies = await listCompanies(db)
   const senders = []
   for (const { id } of companies) {
-    if (senders.length < MAX_NUMBERS) senders.push(...(await cache.listFor(id)))
+    if (senders.length <= MAX_NUMBERS) senders.push(...(await cache.listFor(id)))
   }
-  return Promise.all(
-    senders.slice(0, MAX_NUMBERS).map(async (sender) => {
+  const checked = senders.slice(0, MAX_NUMBERS)
+  const each = await Promise.all(
+    checked.map(async (sender) => {
       const name = `number ${sender.phoneNumber}`
       const listed = await providers[sender.provider]?.listNumbers(sender)
       if (listed === undefined) return finding(name, `there is no adapter for ${sender.provider}`, 'fail')
@@ -92,4 +93,10 @@ async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<F
         : finding(name, `${sender.provider} cannot be reached (${reason})`, 'fail')
     }),
   )
+  if (checked.length === 0) return [skipped('numbers', 'none is connected')]
+  const summary =
+    senders.length > MAX_NUMBERS
+      ? skipped('numbers', `more than ${MAX_NUMBERS} are connected; the first ${MAX_NUMBERS} follow`)
+      : finding('numbers', `${checked.length} connected`)
+  return [summary, ...each]
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
-import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../../config.ts'
@@ -8,7 +8,8 @@ import { newStorageKey } from '../../media/blobs/blob-store.ts'
 import { openBlobStore } from '../../media/blobs/open-blob-store.ts'
 import { codeOf, messageOf } from '../../start-error.ts'
 import { verifyMailServer } from '../../wiring/adapters.ts'
-import { type Finding, finding } from './finding.ts'
+import { makeWritableFolder } from '../../writable-folder.ts'
+import { type Finding, finding, skipped } from './finding.ts'
 
 const GIBIBYTE = 1024 ** 3
 const TIMEOUT_MS = 5_000
@@ -16,8 +17,7 @@ const TIMEOUT_MS = 5_000
 /** Warns below 1 GiB of free disk. Throws when the data folder cannot be made or written. */
 export async function checkDisk(dataDir: string): Promise<Finding[]> {
   const path = resolve(dataDir)
-  await mkdir(path, { recursive: true, mode: 0o700 })
-  await access(path, constants.W_OK | constants.X_OK)
+  await makeWritableFolder(path)
   const { bavail, bsize } = await statfs(path)
   const free = (bavail * bsize) / GIBIBYTE
   const message = `${free.toFixed(1)} GiB are free in ${path}`
@@ -75,7 +75,7 @@ export async function checkBucket(config: Config): Promise<Finding[]> {
  * Connects and logs in, for 5 s at most, and sends nothing. Throws a sentence that names `SMTP_URL` and the remedy.
  */
 export async function checkMailServer(url: string): Promise<Finding[]> {
-  if (!/^smtps?:/.test(url)) return [finding('mail server', 'not tried: it is no SMTP server')]
+  if (!/^smtps?:/.test(url)) return [skipped('mail server', 'it is no SMTP server')]
   try {
     await verifyMailServer(url, TIMEOUT_MS)
     return [finding('mail server', 'answers and accepts the login')]

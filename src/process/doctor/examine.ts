@@ -3,7 +3,7 @@ import { adviceOnHttps } from '../../http/rules/https-rule.ts'
 import { messageOf } from '../../start-error.ts'
 import { checkDatabase } from './database.ts'
 import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './environment.ts'
-import { type Finding, finding } from './finding.ts'
+import { type Finding, finding, skipped } from './finding.ts'
 
 /** Checks one thing. An error that it throws is a failure with its message. */
 export type Check = () => Promise<Finding[]>
@@ -16,21 +16,46 @@ export async function examine(config: Config): Promise<Finding[]> {
   const advice = adviceOnHttps(config)
   if (advice !== undefined) findings.push(finding('https', advice, 'warn'))
   for (const [name, check] of checksOf(config)) findings.push(...(await run(name, check)))
-  return findings
+  return withSkipped(findings)
 }
 
-function checksOf(config: Config): [name: string, check: Check][] {
-  const { hostname, protocol } = new URL(config.baseUrl)
+/** The checks on a database that works, each of which needs the one before. */
+const ON_DATABASE = ['schema', 'secrets', 'numbers']
+
+/** Adds a line for each check that was not made because one before it failed. */
+function withSkipped(findings: Finding[]): Finding[] {
+  const missing = ON_DATABASE.filter((name) => !findings.some((one) => one.name === name))
+  const at = findings.findLastIndex(({ name }) => name === 'database' || ON_DATABASE.includes(name)) + 1
+  return findings.toSpliced(at, 0, ...missing.map((name) => skipped(name, 'a check before it failed')))
+}
+
+type NamedCheck = [name: string, check: Check]
+
+const skip = (name: string, reason: string): NamedCheck => [name, async () => [skipped(name, reason)]]
+
+function checksOf(config: Config): NamedCheck[] {
+  const { databaseUrl, redisUrl, mediaBucketUrl, smtpUrl, sandbox, baseUrl } = config
+  const { hostname, protocol } = new URL(baseUrl)
   const isPublic = protocol === 'https:' && !isLoopbackHost(hostname)
-  const checks: [string, Check][] = [
-    ['disk', () => checkDisk(config.dataDir)],
+  const notPublic = `BASE_URL is ${baseUrl}, which is no https address that others reach`
+  const noMailServer = sandbox
+    ? 'mails go to the sandbox'
+    : 'SMTP_URL is not set, so only companies with an own one send'
+  return [
+    databaseUrl !== undefined && mediaBucketUrl !== undefined
+      ? skip('disk', 'with DATABASE_URL and MEDIA_BUCKET_URL nothing is stored in DATA_DIR')
+      : ['disk', () => checkDisk(config.dataDir)],
     ['database', () => checkDatabase(config)],
+    redisUrl === undefined
+      ? skip('redis', 'REDIS_URL is not set, so requests are counted in the database')
+      : ['redis', () => checkRedis(redisUrl)],
+    mediaBucketUrl === undefined
+      ? skip('bucket', 'MEDIA_BUCKET_URL is not set, so media are stored in DATA_DIR')
+      : ['bucket', () => checkBucket(config)],
+    smtpUrl === undefined ? skip('mail server', noMailServer) : ['mail server', () => checkMailServer(smtpUrl)],
+    isPublic ? ['dns', () => checkName(hostname)] : skip('dns', notPublic),
+    isPublic ? ['webhook', () => checkWebhook(config)] : skip('webhook', notPublic),
   ]
-  if (config.redisUrl !== undefined) checks.push(['redis', () => checkRedis(config.redisUrl ?? '')])
-  if (config.mediaBucketUrl !== undefined) checks.push(['bucket', () => checkBucket(config)])
-  if (config.smtpUrl !== undefined) checks.push(['mail server', () => checkMailServer(config.smtpUrl ?? '')])
-  if (isPublic) checks.push(['dns', () => checkName(hostname)], ['webhook', () => checkWebhook(config)])
-  return checks
 }
 
 async function run(name: string, check: Check): Promise<Finding[]> {
