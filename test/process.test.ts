@@ -159,6 +159,25 @@ test(
   TIMEOUT,
 )
 
+test(
+  'ports in use are named together: that of the sandbox, and that of the service',
+  async () => {
+    const folder = await readyFolder()
+    const ports = [await freePort(), await freePort()]
+    const others = ports.map((port) => createServer().listen(port, '127.0.0.1'))
+    await Promise.all(others.map((other) => once(other, 'listening')))
+    const [port, sandboxPort] = ports.map(String)
+    const env = { DATA_DIR: folder, PORT: port!, SANDBOX: 'on', SANDBOX_PORT: sandboxPort! }
+    const both = `Ports ${port} and ${sandboxPort} are in use: stop what listens there or set PORT and SANDBOX_PORT`
+    await expectRefusal(await runParley(env), both)
+    const one = `Port ${sandboxPort} is in use: stop what listens there or set SANDBOX_PORT or SANDBOX=off`
+    await expectRefusal(await runParley({ ...env, PORT: '0' }), one)
+    expect(processesOn(folder)).toEqual([])
+    others.forEach((other) => void other.close())
+  },
+  TIMEOUT,
+)
+
 test('data of another major version gets a message that names both', async () => {
   const folder = dataFolder()
   mkdirSync(join(folder, 'postgres'))

@@ -50,9 +50,7 @@ export async function prepare(
   const optOutKey = await prepareSecrets(database.url, createCipher(encryptionKeys))
   if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
   if (config.sandbox) onStep('Starting the sandbox')
-  const sandbox = config.sandbox
-    ? await components.add('sandbox', () => startSandboxProcess(config.sandboxPort))
-    : undefined
+  const sandbox = config.sandbox ? await components.add('sandbox', () => startSandboxProcess(config)) : undefined
   // Without a mail server of its own, a service with a sandbox sends there.
   const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
   const shared = { databaseUrl: database.url, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl: sandbox?.url }
