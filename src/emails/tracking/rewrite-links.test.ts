@@ -117,6 +117,14 @@ describe('links', () => {
     expect(html).toContain(`href="https://a.example/${MAX_TRACKED_LINKS + 4}"`)
   })
 
+  test('the address of a link that stands at many places is made once', () => {
+    const html = '<a href="https://a.example/">x</a>'.repeat(50)
+    const { places } = findTracking(html, { links: true, pixel: true, isOwn })
+    const asked: number[] = []
+    putAddresses(html, places, (link) => `${OURS}c/T${asked.push(link)}`)
+    expect(asked).toEqual([1, 0])
+  })
+
   test('neither links nor pixel without the options for them', () => {
     const html = '<a href="https://a.example/">x</a>'
     expect(rewrite(html, { links: false, pixel: false }).html).toBe(html)

@@ -40,16 +40,19 @@ export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, i
   return { places: places.toSorted(([one], [other]) => one - other), targets: [...numbers.keys()] }
 }
 
-/** Puts the addresses in their places; every other byte stays. */
+/** Puts the addresses in their places; every other byte stays. Asks once for the address of a link, which may stand at many. */
 export function putAddresses(
   html: string,
   places: readonly LinkPosition[],
   addressOf: (link: number) => string,
 ): string {
+  const texts = new Map<number, string>()
   let written = ''
   let at = 0
   for (const [start, end, link] of places) {
-    written += html.slice(at, start) + (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
+    const text = texts.get(link) ?? (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
+    texts.set(link, text)
+    written += html.slice(at, start) + text
     at = end
   }
   return written + html.slice(at)
