@@ -87,7 +87,8 @@ export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer
     }
     return end - body.length
   })
-  return { bytes: Buffer.concat(bodies), firsts }
+  const [only] = bodies
+  return { bytes: bodies.length === 1 && only !== undefined ? only : Buffer.concat(bodies), firsts }
 }
 
 /** A lane that holds events, and how many, counted up to a limit. */

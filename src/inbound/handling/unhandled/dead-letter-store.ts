@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../../db/connect.ts'
+import { joinBodies } from '../../event-store.ts'
 
 export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 
@@ -24,28 +25,36 @@ export type RequeuedItem = { body: Buffer; receivedAt: Date }
 
 const REASON_LENGTH = 500
 
-/** Stores items as dead letters. Other items of the same body are not affected. */
+/** Stores items as dead letters, in the order given. Other items of the same body are not affected. */
 export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Promise<void> {
   if (items.length === 0) return
-  const rows = items.map((item) => ({
+  const bodies = joinBodies(items)
+  const rows = items.map((item, index) => ({
     state: item.state,
     reason: item.reason.replaceAll('\0', '').slice(0, REASON_LENGTH).toWellFormed(),
     phone_number_id: item.phoneNumberId,
     waba_account_id: item.wabaAccountId,
     app: item.app,
-    body: item.body.toString('hex'),
+    first: bodies.firsts[index],
+    length: item.body.length,
     received_at: item.receivedAt,
     event_id: item.eventId,
   }))
   await db`
     insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
     select
-      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'),
-      item.received_at, item.event_id
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as item (
-      state text, reason text, phone_number_id text, waba_account_id text, app text, body text, received_at timestamptz,
-      event_id bigint
+      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app,
+      substring(input.bytes from item.first for item.length), item.received_at, item.event_id
+    from (select ${bodies.bytes}::bytea as bytes) as input
+    cross join rows from (
+      jsonb_to_recordset(${jsonRows(db, rows)}) as (
+        state text, reason text, phone_number_id text, waba_account_id text, app text, first integer, length integer,
+        received_at timestamptz, event_id bigint
+      )
+    ) with ordinality as item (
+      state, reason, phone_number_id, waba_account_id, app, first, length, received_at, event_id, place
     )
+    order by item.place
   `
 }
 
