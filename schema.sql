@@ -231,6 +231,7 @@ create table conversations (
   user_id text,
   controlled_by text,
   controlled_at timestamp with time zone,
+  profile_search text,
   constraint conversations_by_customer UNIQUE (company_id, sender_id, customer_id),
   constraint conversations_pkey PRIMARY KEY (company_id, id),
   constraint conversations_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
@@ -239,6 +240,7 @@ create table conversations (
   constraint conversations_last_direction_check CHECK ((last_direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
+CREATE INDEX conversations_by_profile ON public.conversations USING gin (company_id, profile_search gin_trgm_ops) WITH (gin_pending_list_limit='2048') WHERE (profile_search IS NOT NULL);
 CREATE INDEX conversations_of_customer ON public.conversations USING btree (company_id, customer_id);
 
 create table custom_fields (

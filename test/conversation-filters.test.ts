@@ -7,7 +7,7 @@ import {
 } from '../src/conversations/list/conversation-list-store.ts'
 import { connect } from '../src/db/connect.ts'
 import { inboxOf, providerOf, textFrom } from './provider-webhook.ts'
-import { startTestService, type TestService, uniquePhone } from './service.ts'
+import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
 const LIST = '/whatsapp/conversations'
 
@@ -98,6 +98,52 @@ describe('a filtered list', () => {
     expect(await phonesOf(company, 'search=ada&unread=true')).toEqual([ada])
   })
 
+  test('finds a customer by the profile name that the list shows, in any script, with and without accents', async () => {
+    const company = await service.createCompany()
+    const { find } = inboxOf(company)
+    const names = ['Marta Rossi', 'José Muñoz', 'Анна Петрова', '王小明', 'محمد علي', '𝓙𝓾𝓵𝓲𝓪']
+    const phones = new Map(names.map((name) => [name, uniquePhone()]))
+    for (const [name, phone] of phones) await provider.named(company.phoneNumberId, name, textFrom(phone, 'Hello'))
+    expect((await find(phones.get('Marta Rossi')!)).contact.name).toBe('Marta Rossi')
+    const searches: [string, string[]][] = [
+      ['Marta', ['Marta Rossi']],
+      ['rossi', ['Marta Rossi']],
+      ['josé muñoz', ['José Muñoz']],
+      ['MUNOZ', ['José Muñoz']],
+      ['анна', ['Анна Петрова']],
+      ['小明', ['王小明']],
+      ['明', ['王小明']],
+      ['محمد', ['محمد علي']],
+      ['Julia', ['𝓙𝓾𝓵𝓲𝓪']],
+      ['z', ['José Muñoz']],
+      ['ma', ['Marta Rossi']],
+      ['Mártá', ['Marta Rossi']],
+      ['Nobody', []],
+    ]
+    for (const [search, found] of searches) {
+      const shown = await phonesOf(company, `search=${encodeURIComponent(search)}`)
+      expect([search, shown]).toEqual([search, found.map((name) => phones.get(name))])
+    }
+    const other = await service.createCompany()
+    expect(await phonesOf(other, 'search=Marta')).toEqual([])
+    const { contact } = await find(phones.get('Marta Rossi')!)
+    await company.api('DELETE', `/contacts/${contact.id}?erase=true`)
+    await eventually(async () => (await phonesOf(company, 'search=Marta')).length === 0)
+  })
+
+  test('shows the status of the last message', async () => {
+    const company = await service.createCompany()
+    const { find, messages } = inboxOf(company)
+    const phone = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(phone, 'Hello'))
+    const { chatId, lastMessage } = await find(phone)
+    expect(lastMessage).toMatchObject({ direction: 'inbound', status: 'received' })
+    await company.api('POST', `${LIST}/${chatId}/messages`, { type: 'text', text: 'Yes' })
+    const [{ wamid }] = await messages(chatId)
+    await provider.statuses(company.phoneNumberId, { id: wamid, status: 'read', timestamp: '1', recipient_id: phone })
+    expect((await find(phone)).lastMessage).toMatchObject({ direction: 'outbound', status: 'read' })
+  })
+
   test.each([
     ['status=new', 'status'],
     ['unread=maybe', 'unread'],
@@ -137,7 +183,7 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
     { assignee: 'Mara' },
     { status: 'open', isUnread: true, senderId: sender.channelId },
     { status: 'open', assignee: 'Mara' },
-    { status: 'open', contacts: { texts: ['ada'] } },
+    { status: 'open', matches: { texts: ['ada'], profileText: 'ada' } },
   ]
   const plans = await plansOf(async (db) => {
     for (const filter of filters) {
@@ -152,7 +198,7 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
           findLookedAtEnd(db, companyId, filter),
           findLookedAtEnd(db, companyId, filter, cursor),
         ])
-        expect(ends.map((end) => end !== undefined)).toEqual(Array(2).fill(filter.contacts !== undefined))
+        expect(ends.map((end) => end !== undefined)).toEqual(Array(2).fill(filter.matches !== undefined))
       }
     }
   })
@@ -166,7 +212,14 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
     const [{ ids }] = await db<[{ ids: number[] }]>`
       select array_agg(id) as ids from (select id from contacts where company_id = ${companyId} limit 5) as few
     `
-    expect(await listFiltered(db, companyId, { contacts: { ids } }, { offset: 0, limit: 21 })).toHaveLength(5)
+    expect(
+      await listFiltered(
+        db,
+        companyId,
+        { matches: { contactIds: ids, conversationIds: [] } },
+        { offset: 0, limit: 21 },
+      ),
+    ).toHaveLength(5)
   })
   expect(found.join('\n')).not.toMatch(/Seq Scan on (conversations|conversation_activity)/)
   expect(found.join('\n')).toMatch(/customers_by_contact/)

@@ -62,6 +62,7 @@ describe('the records', () => {
             lastMessage: {
               text: 'Look',
               direction: 'inbound',
+              status: 'received',
               timestamp: at,
               timestampIso: new Date(at * 1000).toISOString(),
             },

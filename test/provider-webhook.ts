@@ -52,6 +52,11 @@ export function providerOf(service: TestService) {
 
   const messages = (phoneNumberId: string, ...items: object[]) =>
     report(bodyOf(changeOf(phoneNumberId, { messages: items })))
+  /** Messages of a customer with a profile name. */
+  const named = (phoneNumberId: string, name: string, ...items: { from: string }[]) => {
+    const contacts = items.map(({ from }) => ({ wa_id: from, profile: { name } }))
+    return report(bodyOf(changeOf(phoneNumberId, { contacts, messages: items })))
+  }
   const echoes = (phoneNumberId: string, ...items: object[]) =>
     report(bodyOf(changeOf(phoneNumberId, { message_echoes: items }, 'smb_message_echoes')))
   const statuses = (phoneNumberId: string, ...items: object[]) =>
@@ -65,7 +70,7 @@ export function providerOf(service: TestService) {
       body: string
     }[]
 
-  return { post, report, handled, messages, echoes, statuses, deadLetters }
+  return { post, report, handled, messages, named, echoes, statuses, deadLetters }
 }
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>

@@ -37,6 +37,7 @@ async function erasePerson(tx: Db, companyId: number, customerId: number): Promi
       set
         user_id = null,
         profile_name = null,
+        profile_search = null,
         last_text = case when last_text is not null then ${ERASED_TEXT} end,
         status = 'closed',
         unread_messages = 0,

@@ -33,6 +33,10 @@ const Direction = Type.Enum(['inbound', 'outbound'], {
   description: 'Inbound messages come from the customer, outbound ones from the business.',
 })
 
+const MessageStatus = Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
+  description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
+})
+
 export const CONVERSATION_EXAMPLE = {
   chatId: 812,
   contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi', userId: null },
@@ -46,6 +50,7 @@ export const CONVERSATION_EXAMPLE = {
   lastMessage: {
     text: 'Is my order ready?',
     direction: 'inbound',
+    status: 'received',
     timestamp: 1772443800,
     timestampIso: '2026-03-02T09:30:00.000Z',
   },
@@ -91,6 +96,7 @@ export const ConversationRecord = Type.Object(
       Type.Object({
         text: nullableText('The text, the caption or a placeholder.'),
         direction: Direction,
+        status: Type.Union([MessageStatus, Type.Null()], { description: 'Null when the message is deleted.' }),
         timestamp: Type.Integer({ description: 'The time in epoch seconds.' }),
         timestampIso: Type.String({ format: 'date-time' }),
       }),
@@ -156,9 +162,7 @@ export const MessageRecord = Type.Object(
       Type.Null(),
     ]),
     reaction: nullableText('The emoji of a reaction to this message.'),
-    status: Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
-      description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
-    }),
+    status: MessageStatus,
     error: MessageFailure,
     pricing: MessagePrice,
     senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
@@ -230,6 +234,7 @@ export const toConversationRecord = (row: Conversation, now: Date): Conversation
       : {
           text: row.lastText,
           direction: row.lastDirection,
+          status: row.lastStatus as MessageRecord['status'] | null,
           timestamp: Math.floor(row.lastMessageAt.getTime() / 1000),
           timestampIso: row.lastMessageAt.toISOString(),
         },

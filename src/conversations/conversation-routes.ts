@@ -30,7 +30,8 @@ import {
   toMessageRecord,
 } from './conversation-reply.ts'
 import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
-import { ConversationQuery, type MatchContacts, readConversationPage } from './list/conversation-list.ts'
+import { ConversationQuery, readConversationPage } from './list/conversation-list.ts'
+import type { MatchContacts } from './list/search-matches.ts'
 import { findMessageDetails } from './message-details-store.ts'
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }

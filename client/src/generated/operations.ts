@@ -117,7 +117,7 @@ export abstract class Operations {
     channelId?: number
     /** The name of the person who answers. */
     assignee?: string
-    /** A part of the name, email or phone of the contact. */
+    /** A part of the name, email or phone of the contact, or of the WhatsApp profile name, with or without accents. */
     search?: string
   }, options?: RequestOptions): Promise<{
     data: Array<Conversation>

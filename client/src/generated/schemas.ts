@@ -203,6 +203,8 @@ export type Conversation = {
     text: string | null
     /** Inbound messages come from the customer, outbound ones from the business. */
     direction: "inbound" | "outbound"
+    /** Null when the message is deleted. */
+    status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown" | null
     /** The time in epoch seconds. */
     timestamp: number
     timestampIso: string

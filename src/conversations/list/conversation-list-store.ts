@@ -4,7 +4,7 @@ import {
   type ConversationFilter,
   type ConversationStatus,
   MAX_EXAMINED,
-  type MatchedContacts,
+  type SearchMatches,
 } from './conversation-filter.ts'
 
 export type Conversation = {
@@ -30,6 +30,8 @@ export type Conversation = {
   lastText: string | null
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
+  /** Null: it is deleted. */
+  lastStatus: string | null
   /** Opens the 24-hour window. */
   lastInboundAt: Date | null
   assignee: string | null
@@ -100,7 +102,7 @@ function beyond(db: Db, companyId: number, { side, at }: ConversationCursor): Fr
 }
 
 /**
- * The place of the last conversation that a search which matches many contacts looks at from the same beginning, if it does
+ * The place of the last conversation that a search which matches many looks at from the same beginning, if it does
  * not reach the list's end.
  */
 export async function findLookedAtEnd(
@@ -109,7 +111,7 @@ export async function findLookedAtEnd(
   filter: ConversationFilter,
   cursor?: ConversationCursor,
 ): Promise<ActivityPlace | undefined> {
-  if (filter.contacts === undefined || 'ids' in filter.contacts) return undefined
+  if (filter.matches === undefined || 'contactIds' in filter.matches) return undefined
   const direction = cursor?.side === 'after' ? db`asc` : db`desc`
   const [end] = await db<ActivityPlace[]>`
     select (extract(epoch from activity.active_at) * 1000000)::bigint as activity_us, activity.conversation_id as id
@@ -159,7 +161,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
   const { order, offset, limit, where = db``, filter = {} } = range
   const direction = order === 'desc' ? db`desc` : db`asc`
   const sorted = db`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
-  const { from, and = where } = sourceOf(db, companyId, filter.contacts, db`${where} ${sorted}`)
+  const { from, and = where } = sourceOf(db, companyId, filter.matches, db`${where} ${sorted}`)
   return db<ListedConversation[]>`
     select
       (extract(epoch from page.active_at) * 1000000)::bigint as activity_us,
@@ -175,6 +177,12 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       ) end as group_id,
       conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
+      (
+        select message.status
+        from messages message
+        where (message.company_id, message.conversation_id, message.seq)
+          = (conversation.company_id, conversation.id, conversation.message_count)
+      ) as last_status,
       page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
     from (
       select activity.conversation_id as id, activity.active_at, activity.assignee
@@ -192,7 +200,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
   `
 }
 
-/** The conditions of a filter, but for the contacts: each is a range of an index in the order of the list. */
+/** The conditions of a filter, but for the search: each is a range of an index in the order of the list. */
 function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilter): Fragment {
   return db`
     ${status === undefined ? db`` : db`and activity.status = ${status}`}
@@ -203,37 +211,19 @@ function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilt
 }
 
 /**
- * Where the list is read from. Few contacts give their own conversations, which are sorted. Of many, the conversations of
- * the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
+ * Where the list is read from. A search with few matches gives its conversations, which are sorted. With many, the
+ * conversations of the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
  */
 function sourceOf(
   db: Db,
   companyId: number,
-  contacts: MatchedContacts | undefined,
+  matches: SearchMatches | undefined,
   listed: Fragment,
 ): { from: Fragment; and?: Fragment } {
-  if (contacts === undefined) return { from: db`conversation_activity` }
-  // Lateral with a limit: a probe of the index for each row, independent of the statistics.
-  if ('ids' in contacts)
-    return {
-      from: db`(
-        select activity.*
-        from unnest(${[...contacts.ids]}::bigint[]) as contact (id)
-        cross join lateral (
-          select existing.id
-          from customers customer
-          join conversations existing on (existing.company_id, existing.customer_id) = (customer.company_id, customer.id)
-          where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
-          limit ${MAX_OF_CONTACT}
-        ) as conversation
-        cross join lateral (
-          select existing.* from conversation_activity existing
-          where (existing.company_id, existing.conversation_id) = (${companyId}, conversation.id)
-          limit 1
-        ) as activity
-      )`,
-    }
-  const [first = '', second = first] = contacts.texts
+  if (matches === undefined) return { from: db`conversation_activity` }
+  if ('contactIds' in matches) return { from: fewConversations(db, companyId, matches) }
+  const [first = '', second = first] = matches.texts
+  const { profileText } = matches
   return {
     from: db`(
       select activity.* from conversation_activity activity
@@ -242,7 +232,9 @@ function sourceOf(
     )`,
     and: db`
       and (
-        select strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
+        select
+          strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
+          ${profileText === null ? db`` : db`or strpos(existing.profile_search, ${profileText}) > 0`}
         from conversations existing
         join customers customer on (customer.company_id, customer.id) = (existing.company_id, existing.customer_id)
         join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
@@ -250,4 +242,33 @@ function sourceOf(
       )
     `,
   }
+}
+
+/** Lateral with a limit: a probe of the index for each row, independent of the statistics. */
+function fewConversations(
+  db: Db,
+  companyId: number,
+  { contactIds, conversationIds }: Extract<SearchMatches, { contactIds: unknown }>,
+): Fragment {
+  const named = db`union select unnest(${[...conversationIds]}::bigint[])`
+  return db`(
+    select activity.*
+    from (
+      select conversation.id
+      from unnest(${[...contactIds]}::bigint[]) as contact (id)
+      cross join lateral (
+        select existing.id
+        from customers customer
+        join conversations existing on (existing.company_id, existing.customer_id) = (customer.company_id, customer.id)
+        where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
+        limit ${MAX_OF_CONTACT}
+      ) as conversation
+      ${conversationIds.length === 0 ? db`` : named}
+    ) as conversation
+    cross join lateral (
+      select existing.* from conversation_activity existing
+      where (existing.company_id, existing.conversation_id) = (${companyId}, conversation.id)
+      limit 1
+    ) as activity
+  )`
 }

@@ -11,7 +11,7 @@ import {
   toConversationCursor,
   unknownConversationCursor,
 } from './conversation-cursor.ts'
-import { type ConversationFilter, MAX_FILTERED_OFFSET, type MatchedContacts } from './conversation-filter.ts'
+import { type ConversationFilter, MAX_FILTERED_OFFSET } from './conversation-filter.ts'
 import {
   findLookedAtEnd,
   type ListedConversation,
@@ -20,6 +20,7 @@ import {
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
+import { findMatches, type MatchContacts } from './search-matches.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
 const MAX_ASSIGNEE = 100
@@ -37,17 +38,18 @@ export const ConversationQuery = Type.Object({
     Type.String({ minLength: 1, maxLength: MAX_ASSIGNEE, description: 'The name of the person who answers.' }),
   ),
   search: Type.Optional(
-    Type.String({ maxLength: MAX_SEARCH, description: 'A part of the name, email or phone of the contact.' }),
+    Type.String({
+      maxLength: MAX_SEARCH,
+      description:
+        'A part of the name, email or phone of the contact, or of the WhatsApp profile name, with or without accents.',
+    }),
   ),
 })
 type ConversationQuery = Static<typeof ConversationQuery>
 
-/** Finds the contacts that a search matches; undefined when it contains nothing to search for. */
-export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<MatchedContacts | undefined>
-
 /**
  * One page of the list, newest activity first. With a filter nothing is counted: a page says whether another follows. A search
- * that matches many contacts may return a short page, whose next cursor goes on behind the conversations it looked at.
+ * that matches many conversations may return a short page, whose next cursor goes on behind the conversations it looked at.
  * @throws {AppError} 422 for an unknown cursor, and with a filter for a page beyond its 10,000th record
  */
 export async function readConversationPage(
@@ -92,8 +94,8 @@ async function toFilter(
   { status, unread, channelId, assignee, search }: ConversationQuery,
   matchContacts: MatchContacts,
 ): Promise<ConversationFilter> {
-  const contacts = search === undefined ? undefined : await matchContacts(db, companyId, search)
-  return { status, isUnread: unread || undefined, senderId: channelId, assignee, contacts }
+  const matches = search === undefined ? undefined : await findMatches(db, companyId, search, matchContacts)
+  return { status, isUnread: unread || undefined, senderId: channelId, assignee, matches }
 }
 
 async function readFiltered(

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { folded } from '../../text/search-text.ts'
 
 /** A conversation that a batch creates or changes. */
 export type ConversationWrite = {
@@ -40,6 +41,7 @@ const toRow = (conversation: ConversationWrite) => ({
   customer_id: conversation.customerId,
   user_id: conversation.userId ?? undefined,
   profile_name: conversation.profileName ?? undefined,
+  profile_search: conversation.profileName === null ? undefined : folded(conversation.profileName),
   messages: conversation.messages,
   unread: conversation.unread,
   is_answered: conversation.isAnswered || undefined,
@@ -54,8 +56,8 @@ const toRow = (conversation: ConversationWrite) => ({
 
 const fromRows = (tx: Db, rows: readonly object[]) => tx`
   jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text, messages integer,
-    unread integer, is_answered boolean, is_written_to boolean, is_closed boolean, last_text text, last_direction text,
+    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text,
+    profile_search text, messages integer, unread integer, is_answered boolean, is_written_to boolean, is_closed boolean, last_text text, last_direction text,
     last_message_at timestamptz, last_inbound_at timestamptz, place integer
   )
 `
@@ -73,6 +75,7 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
       customer_id = input.customer_id,
       user_id = input.user_id,
       profile_name = coalesce(input.profile_name, existing.profile_name),
+      profile_search = coalesce(input.profile_search, existing.profile_search),
       status = case when input.is_closed then 'closed' when input.is_written_to then 'open' else existing.status end,
       unread_messages = input.unread + case when input.is_answered then 0 else existing.unread_messages end,
       message_count = existing.message_count + input.messages,
@@ -101,13 +104,13 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   ),
   created as (
     insert into conversations (
-      company_id, id, sender_id, customer_id, user_id, profile_name, status, unread_messages, message_count, last_text,
-      last_direction, last_message_at, last_inbound_at, created_at, updated_at
+      company_id, id, sender_id, customer_id, user_id, profile_name, profile_search, status, unread_messages,
+      message_count, last_text, last_direction, last_message_at, last_inbound_at, created_at, updated_at
     )
     overriding system value
     select
-      company_id, id, sender_id, customer_id, user_id, profile_name, case when is_closed then 'closed' else 'open' end,
-      unread, messages, last_text, last_direction, last_message_at, last_inbound_at, ${at}, ${at}
+      company_id, id, sender_id, customer_id, user_id, profile_name, profile_search,
+      case when is_closed then 'closed' else 'open' end, unread, messages, last_text, last_direction, last_message_at, last_inbound_at, ${at}, ${at}
     from input
   ),
   listed as (

@@ -1,0 +1,44 @@
+import type { Db, Fragment } from '../../db/connect.ts'
+
+/** How many of the newest conversations show whether many match. */
+const SAMPLE = 500
+
+/** Whether the index would find more than a tenth of the newest conversations. */
+export async function areManyProfiles(db: Db, companyId: number, trigrams: readonly string[]): Promise<boolean> {
+  const [row] = await db<{ held: number }[]>`
+    select count(*) filter (where ${holding(db, trigrams)}) as held
+    from (
+      select existing.profile_search
+      from conversations existing
+      where existing.company_id = ${companyId}
+      order by existing.id desc
+      limit ${SAMPLE}
+    ) as conversation
+  `
+  return (row?.held ?? 0) > SAMPLE / 10
+}
+
+/** The ids of conversations whose profile name contains a text, in no order. The index finds those with all its trigrams. */
+export async function selectByProfile(
+  db: Db,
+  companyId: number,
+  text: string,
+  trigrams: readonly string[],
+  limit: number,
+): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select conversation.id
+    from conversations conversation
+    where conversation.company_id = ${companyId}
+      and conversation.profile_search is not null
+      and ${holding(db, trigrams)}
+      and strpos(conversation.profile_search, ${text}) > 0
+    limit ${limit}
+  `
+  return rows.map(({ id }) => id)
+}
+
+const holding = (db: Db, trigrams: readonly string[]): Fragment =>
+  trigrams
+    .map((trigram) => db`conversation.profile_search like ${`%${trigram}%`}`)
+    .reduce((before, next) => db`${before} and ${next}`)

@@ -1,0 +1,40 @@
+import type { Db } from '../../db/connect.ts'
+import { folded, trigramsOf } from '../../text/search-text.ts'
+import type { SearchMatches } from './conversation-filter.ts'
+import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
+
+/** The contacts that a search matches: the texts that they contain, and their ids unless they are many. */
+type ContactMatches = { readonly texts: readonly string[]; readonly ids: readonly number[] | null }
+
+/** Finds the contacts that a search matches; undefined when it contains nothing to search for. */
+export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<ContactMatches | undefined>
+
+/** More conversations than this are not worth a list of ids: the list is read in its own order instead. */
+const FEW = 1_000
+
+/** The conversations whose contact or profile name a search matches; undefined when it contains nothing to search for. */
+export async function findMatches(
+  db: Db,
+  companyId: number,
+  search: string,
+  matchContacts: MatchContacts,
+): Promise<SearchMatches | undefined> {
+  const profileText = folded(search)
+  const [contacts, conversationIds] = await Promise.all([
+    matchContacts(db, companyId, search),
+    findByProfile(db, companyId, profileText),
+  ])
+  if (contacts === undefined) return undefined
+  const { texts, ids: contactIds } = contacts
+  if (contactIds !== null && conversationIds !== null) return { contactIds, conversationIds }
+  return { texts, profileText: profileText === '' ? null : profileText }
+}
+
+/** The ids of the conversations whose profile name contains a text; null when they are many or the index cannot tell. */
+async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly number[] | null> {
+  if (text === '') return []
+  const trigrams = trigramsOf(text)
+  if (trigrams.length === 0 || (await areManyProfiles(db, companyId, trigrams))) return null
+  const ids = await selectByProfile(db, companyId, text, trigrams, FEW + 1)
+  return ids.length > FEW ? null : ids
+}
