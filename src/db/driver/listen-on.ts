@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { escapeIdentifier } from 'pg'
-import { connectionError } from './session/connection-error.ts'
 import { run } from './execution.ts'
+import { connectionError } from './session/connection-error.ts'
 import type { Servers } from './session/servers.ts'
 import { type Runner, Statement } from './statement.ts'
 

@@ -1,7 +1,7 @@
-import { connectionError } from './session/connection-error.ts'
 import { CopyExecution, type CopyStream } from './copy.ts'
-import type { DatabaseSession } from './session/database-session.ts'
 import { run } from './execution.ts'
+import { connectionError } from './session/connection-error.ts'
+import type { DatabaseSession } from './session/database-session.ts'
 import { createSql, type Transaction } from './sql.ts'
 import { type Rows, type Runner, Statement } from './statement.ts'
 
