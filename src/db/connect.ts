@@ -76,7 +76,9 @@ export type ConnectOptions = {
 /**
  * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON included,
  * are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`. `sslmode`,
- * `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts).
+ * `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts). Further parameters are settings. They and
+ * ours are set after the login, which a pooler would refuse with them: for the session or, with `pgbouncer=true`, for each
+ * transaction.
  *
  * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool reconnects
  * by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).
@@ -84,17 +86,18 @@ export type ConnectOptions = {
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const address = readAddress(url)
   const { answerTimeoutMs, limits, optOutKey, onNotice = () => {} } = options
+  const { application_name = options.applicationName ?? 'parley', ...own } = address.settings
   const settings = {
-    application_name: options.applicationName ?? 'parley',
     ...VANISHED_CLIENT,
     ...PLANNER,
     ...(limits && settingsOf(limits)),
     ...(options.pinPlans && PINNED_PLANS),
     ...(optOutKey !== undefined && { 'parley.opt_out_key': optOutKey }),
-    ...address.settings,
+    ...own,
   }
   return openSqlPool({
     address,
+    startup: { ...address.startup, application_name },
     settings: Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)])),
     max: options.max ?? 10,
     answerTimeoutMs,

@@ -1,8 +1,10 @@
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { type ConnectOptions, connect, type Pool } from './connect.ts'
 import { joinEmbedded, type StartEvents, startEmbedded } from './embedded/start.ts'
+import { markPooler } from './pooler.ts'
 
 export type Database = {
+  /** For `connect`: with a mark when it leads to a pooler in transaction mode. */
   url: string
   stop(): Promise<void>
   /** Resolves only if the database ends without having been asked to, which only an embedded one can. */
@@ -31,8 +33,8 @@ const connectionsFor = (processes: number): number => Math.max(100, 20 * (proces
 export const joinDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
   databaseUrl === undefined ? joinEmbedded(dataDir) : openOwn(databaseUrl)
 
-async function openOwn(url: string): Promise<Database> {
-  await checkAnswers(url)
+async function openOwn(databaseUrl: string): Promise<Database> {
+  const url = await checkAnswers(databaseUrl)
   return { url, stop: async () => {}, ended: new Promise(() => {}) }
 }
 
@@ -42,18 +44,16 @@ export function openPool(url: string, options: ConnectOptions = {}): { db: Pool;
   return { db, stop: () => db.end({ timeout: DRAIN_SECONDS }) }
 }
 
-async function checkAnswers(url: string): Promise<void> {
-  const db = connect(url, { max: 1 })
+/** The address for `connect`, once the database has answered. */
+async function checkAnswers(url: string): Promise<string> {
   const deadline = new Promise<never>((_, fail) => {
     const late = Object.assign(new Error('no answer within the deadline'), { code: 'CONNECT_TIMEOUT' })
     setTimeout(fail, ANSWER_DEADLINE_MS, late).unref()
   })
   try {
-    await Promise.race([db`select 1`, deadline])
+    return await Promise.race([markPooler(url), deadline])
   } catch (error) {
     throw new StartError(explain(error, url), error)
-  } finally {
-    await db.end({ timeout: 0 })
   }
 }
 

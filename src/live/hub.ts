@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import type { Topic } from '../live-change.ts'
 import { createFlood, type Flood } from './flood.ts'
-import { createListener } from './listener.ts'
+import { createListener, createNoListener } from './listener.ts'
 import { listActive } from './live-store.ts'
 import type { Changed, Changes } from './notice.ts'
 
@@ -71,7 +71,7 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
       if (company !== undefined) take(company, changed, { readers, onFailure })
     }
   }
-  const listener = createListener(db, { onChanges: spread, onGap: resetAll })
+  const listener = db.options.isPooled ? createNoListener() : createListener(db, { onChanges: spread, onGap: resetAll })
   let isPolling = false
   const poll = async () => {
     if (!listener.isDisconnected || isPolling) return

@@ -88,6 +88,9 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
   }
 }
 
+/** Behind a pooler in transaction mode no notices come: the process polls all the time, and the others need not notify it. */
+export const createNoListener = (): Listener => ({ start: async () => {}, isDisconnected: true, end: async () => {} })
+
 /** From one `start` to the next `end`. Streams rely on notices when it is ready: one that is missed from then on is a gap. */
 type Session = { isReady: boolean; readonly ready: Promise<void>; markReady(): void }
 

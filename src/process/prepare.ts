@@ -2,6 +2,7 @@ import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migration/migrate.ts'
+import { WITHOUT_SESSIONS } from '../db/pooler.ts'
 import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { makeDeliveryDays } from '../webhooks/deliveries/delivery-day-store.ts'
@@ -66,6 +67,7 @@ const diskEvents = (log: Log) => ({
 async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config, log: Log): Promise<void> {
   const { db, stop } = openPool(url, { max: 1 })
   const warn = (message: string) => log.warn({}, message)
+  if (db.options.isPooled) warn(WITHOUT_SESSIONS)
   try {
     await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
     await makeDeliveryDays(db)

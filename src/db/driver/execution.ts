@@ -4,6 +4,7 @@ import { RowList } from './row-list.ts'
 import { withCode } from './session/connection-error.ts'
 import type { DatabaseSession } from './session/database-session.ts'
 import type { Column, PreparedStatement } from './session/prepared-statements.ts'
+import type { SettingStatement } from './session/settings.ts'
 import { type Encoded, toCamelCase } from './sql-template.ts'
 import type { Rows, Statement } from './statement.ts'
 import { parserOf } from './values.ts'
@@ -34,6 +35,8 @@ export class Execution extends PgQuery {
   #firstError: Error | undefined
   /** Why a row could not be read. */
   #rowError: Error | undefined
+  /** The first answer is that to the settings of the transaction. */
+  #isSetting = false
 
   /**
    * @param retry sends it again when its prepared statement is outdated. Absent: it fails
@@ -65,14 +68,26 @@ export class Execution extends PgQuery {
 
   submit(connection: Connection): null {
     this.#session?.corkForNow()
-    if (this.#statement.mode === 'simple') connection.query(this.#encoded.text)
-    else this.#submitExtended(connection)
+    // A transaction sets them when it begins. A single statement is a transaction with what is sent before its end.
+    const settings = this.#session?.isReserved ? undefined : this.#session?.localSettings
+    this.#isSetting = settings !== undefined
+    if (this.#statement.mode === 'simple') {
+      connection.query(settings === undefined ? this.#encoded.text : `${settings.literal}; ${this.#encoded.text}`)
+    } else this.#submitExtended(connection, settings)
     return null
   }
 
-  #submitExtended(connection: Connection): void {
-    // Any session can run a second attempt: it uses no prepared statement.
-    const isPrepared = this.#statement.mode === 'prepared' && this.#firstError === undefined
+  #submitExtended(connection: Connection, settings: SettingStatement | undefined): void {
+    if (settings !== undefined) {
+      connection.parse({ name: '', text: settings.text, types: [] }, true)
+      connection.bind({ statement: '', values: settings.values }, true)
+      connection.execute(null, true)
+    }
+    // Any session can run a second attempt, and that of a pooler any statement: they use no prepared statement.
+    const isPrepared =
+      this.#statement.mode === 'prepared' &&
+      this.#firstError === undefined &&
+      this.#session?.localSettings === undefined
     const name = isPrepared ? this.#prepare(connection) : this.#parse(connection, '')
     connection.bind({ statement: name, values: this.#encoded.values }, true)
     connection.execute(null, true)
@@ -100,6 +115,7 @@ export class Execution extends PgQuery {
   }
 
   handleRowDescription({ fields }: Fields): void {
+    if (this.#isSetting) return
     this.#columns = fields.map(({ name, dataTypeID }) => ({ name: toCamelCase(name), parse: parserOf(dataTypeID) }))
     if (this.#prepared !== undefined) {
       this.#prepared.columns = this.#columns
@@ -110,6 +126,7 @@ export class Execution extends PgQuery {
   }
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    if (this.#isSetting) return
     const columns = this.#prepared === undefined ? this.#columns : this.#prepared.columns
     const row: Record<string, unknown> = {}
     try {
@@ -125,6 +142,10 @@ export class Execution extends PgQuery {
   }
 
   handleCommandComplete({ text }: { text: string }): void {
+    if (this.#isSetting) {
+      this.#isSetting = false
+      return
+    }
     if (this.#prepared?.state === 'sent') this.#prepared.state = 'ready'
     this.#rows.complete(text)
   }

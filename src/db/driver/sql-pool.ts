@@ -9,7 +9,8 @@ import { type BeginOptions, runTransaction } from './transaction.ts'
 type Work<T> = (tx: Transaction) => T | PromiseLike<T>
 
 export type Pool = Sql & {
-  readonly options: { readonly max: number }
+  /** `isPooled`: connections share sessions of the server, which therefore delivers no notices. */
+  readonly options: { readonly max: number; readonly isPooled: boolean }
   begin<T>(work: Work<T>): Promise<T>
   begin<T>(options: string, work: Work<T>, more?: BeginOptions): Promise<T>
   /** Listens on a connection of its own; `onListening` is called each time that listening begins. */
@@ -55,7 +56,7 @@ function createPool(
     return gate?.()?.(run) ?? run()
   }
   return Object.assign(createSql(runner), {
-    options: { max },
+    options: { max, isPooled: servers.isPooled },
     begin,
     listen: (channel: string, onNotice: (payload: string) => void, onListening: () => void = () => {}) =>
       listenOn(servers, { channel, onNotice, onListening, closing: closing.signal }),

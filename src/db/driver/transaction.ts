@@ -180,7 +180,9 @@ export async function runTransaction<T>(
   { pipelined = false }: BeginOptions,
 ): Promise<T> {
   const transaction = new Reservation(session)
-  const begun = transaction.run(command(`begin ${options}`, transaction))
+  const { localSettings } = session
+  const settings = localSettings === undefined ? '' : `; ${localSettings.literal}`
+  const begun = transaction.run(command(`begin ${options}${settings}`, transaction))
   try {
     if (pipelined) begun.catch((error) => transaction.onLost(error))
     else await begun

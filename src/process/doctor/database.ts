@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
 import { joinDatabase, openPool } from '../../db/database.ts'
 import { checkSchema } from '../../db/migration/migrate.ts'
+import { WITHOUT_SESSIONS } from '../../db/pooler.ts'
 import { readServerFacts, type ServerFacts } from '../../db/server-fact-store.ts'
 import { explainRefusal } from '../../db/start-refusal.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
@@ -26,7 +27,12 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   const database = await joinDatabase(config)
   const { db, stop } = openPool(database.url, { max: 1 })
   try {
-    const findings = describeServer(await readServerFacts(db), config.databaseUrl === undefined)
+    const findings = [
+      ...describeServer(await readServerFacts(db), config.databaseUrl === undefined),
+      db.options.isPooled
+        ? finding('pooler', WITHOUT_SESSIONS, 'warn')
+        : finding('pooler', 'none, or one that gives each connection a session of its own'),
+    ]
     const schema = await attempt('schema', 'of this version, and this role may read and write it', () =>
       checkSchema(db),
     )

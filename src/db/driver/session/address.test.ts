@@ -1,7 +1,16 @@
 import { expect, test } from 'vitest'
 import { readAddress } from './address.ts'
 
-const BASE = { user: undefined, password: undefined, database: undefined, tls: false, attributes: 'any', settings: {} }
+const BASE = {
+  user: undefined,
+  password: undefined,
+  database: undefined,
+  tls: false,
+  attributes: 'any',
+  isPooled: false,
+  startup: {},
+  settings: {},
+}
 
 test.each([
   ['postgres://', { hosts: [{}] }],
@@ -22,6 +31,10 @@ test.each([
   ['postgres://u@:5433/x?host=/run/pg', { hosts: [{ host: '/run/pg', port: 5433 }], user: 'u', database: 'x' }],
   ['postgres://%2Frun%2Fpg/x', { hosts: [{ host: '/run/pg' }], database: 'x' }],
   ['postgres://db/x?search_path=a', { hosts: [{ host: 'db' }], database: 'x', settings: { search_path: 'a' } }],
+  [
+    'postgres://db/x?pgbouncer=true&options=endpoint%3Dep-1',
+    { hosts: [{ host: 'db' }], database: 'x', isPooled: true, startup: { options: 'endpoint=ep-1' } },
+  ],
   ['postgres://db/x?sslmode=require', { hosts: [{ host: 'db' }], database: 'x', tls: { rejectUnauthorized: false } }],
 ])('reads %s', (url, expected) => {
   expect(readAddress(url)).toEqual({ ...BASE, ...expected })

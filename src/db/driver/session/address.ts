@@ -15,10 +15,16 @@ export type DatabaseAddress = {
   database: string | undefined
   tls: Tls
   attributes: SessionAttributes
-  /** Further parameters: settings of the session. */
+  /** `pgbouncer=true`, the parameter that other clients have, too: connections share the sessions of the server. */
+  isPooled: boolean
+  /** Parameters of the login itself. */
+  startup: Record<string, string>
+  /** Further parameters: settings of PostgreSQL. */
   settings: Record<string, string>
 }
 
+const POOLED = 'pgbouncer'
+const STARTUP_ONLY = ['options', 'replication']
 const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/
 
 /**
@@ -37,6 +43,7 @@ export function readAddress(url: string): DatabaseAddress {
     const names = SESSION_ATTRIBUTES.join(', ')
     throw new StartError(`target_session_attrs in DATABASE_URL must be one of ${names}, not ${attributes}`)
   }
+  const isPooled = take(parameters, POOLED) === 'true'
   const folder = take(parameters, 'host')
   const hosts = places.split(',').map(readHost)
   const [name, password] = user.split(/:(.*)/s).map(decode)
@@ -47,8 +54,19 @@ export function readAddress(url: string): DatabaseAddress {
     database: decode(path.slice(1)) || undefined,
     tls,
     attributes,
+    isPooled,
+    startup: takeStartup(parameters),
     settings: Object.fromEntries(parameters),
   }
+}
+
+/** The address with the parameter that says that its connections share the sessions of the server. */
+export const pooledAddress = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}${POOLED}=true`
+
+/** Only a login takes these. */
+function takeStartup(parameters: URLSearchParams): Record<string, string> {
+  const entries = STARTUP_ONLY.map((name) => [name, take(parameters, name)] as const)
+  return Object.fromEntries(entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 }
 
 function take(parameters: URLSearchParams, name: string): string | undefined {

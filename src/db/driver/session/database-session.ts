@@ -3,6 +3,7 @@ import type { Client, Submittable } from 'pg'
 import { monotonicMs } from '../../../clock.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { PreparedStatements } from './prepared-statements.ts'
+import type { SettingStatement } from './settings.ts'
 
 /** Connections that are older are replaced when they are idle. */
 const LIFETIME_MS = 60 * 60 * 1000
@@ -36,6 +37,8 @@ export type SessionOwner = {
  */
 export class DatabaseSession {
   readonly client: Client
+  /** Sets the settings of a transaction, where the connection has no session of its own: that of the server serves others, too. */
+  readonly localSettings: SettingStatement | undefined
   readonly statements = new PreparedStatements()
   readonly #expiresAt = monotonicMs() + LIFETIME_MS
   #owner: SessionOwner | undefined
@@ -48,8 +51,9 @@ export class DatabaseSession {
   #error: Error | undefined
   #isCorked = false
 
-  constructor(client: Client, watch: Watch | undefined) {
+  constructor(client: Client, watch: Watch | undefined, localSettings?: SettingStatement) {
     this.client = client
+    this.localSettings = localSettings
     client.on('error', (error) => this.destroy(error))
     client.on('end', () => this.destroy(connectionError('CONNECTION_CLOSED', 'The server closed the connection')))
     client.connection.on('readyForQuery', () => this.#onReady())

@@ -3,6 +3,7 @@ import { answersProbe, type ServerAddress } from '../../pool/probe.ts'
 import type { DatabaseAddress, Host } from './address.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { DatabaseSession, type Watch } from './database-session.ts'
+import { type SettingStatement, type Settings, settingStatement } from './settings.ts'
 
 /** How long a host has to accept the connection and the login. */
 const CONNECT_TIMEOUT_MS = 3_000
@@ -15,19 +16,21 @@ const NO_TLS = 'N'.charCodeAt(0)
 
 export type ServerOptions = {
   address: DatabaseAddress
-  /** Settings of each session. */
-  settings: Record<string, string>
+  /** Parameters of the login: only those that every pooler takes. */
+  startup: Settings
+  /** Settings of each session; where connections share sessions, of each transaction. */
+  settings: Settings
   /** How long a silent server is waited for. Undefined: without a limit. */
   answerTimeoutMs: number | undefined
   onNotice: (message: string) => void
 }
 
-/** A client of `pg` that sends the settings of its session with the login. */
-class SettingClient extends Client {
-  settings: Record<string, string> = {}
+/** A client of `pg` that sends parameters with the login. */
+class LoginClient extends Client {
+  startup: Settings = {}
 
   getStartupConf(): Record<string, string | undefined> {
-    return { user: this.user, database: this.database, ...this.settings }
+    return { user: this.user, database: this.database, ...this.startup }
   }
 }
 
@@ -35,10 +38,17 @@ class SettingClient extends Client {
 export class Servers {
   readonly #options: ServerOptions
   readonly #sessions = new Map<DatabaseSession, number>()
+  readonly #settings: SettingStatement
   #preferred = 0
 
   constructor(options: ServerOptions) {
     this.#options = options
+    this.#settings = settingStatement(options.settings, { isLocal: this.isPooled })
+  }
+
+  /** Whether connections share the sessions of the server. */
+  get isPooled(): boolean {
+    return this.#options.address.isPooled
   }
 
   get #hosts(): Host[] {
@@ -96,14 +106,14 @@ export class Servers {
     ssl: Exclude<DatabaseAddress['tls'], 'prefer'>,
     closing: AbortSignal,
   ): Promise<DatabaseSession> {
-    const { address, settings, onNotice } = this.#options
+    const { address, startup, onNotice } = this.#options
     const { user, password, database } = address
-    const client = new SettingClient({
+    const client = new LoginClient({
       ...this.#hosts[index],
       ...{ user, password, database, ssl, pipeline: true },
       ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
     })
-    client.settings = settings
+    client.startup = startup
     client.on('error', () => {})
     client.on('notice', ({ message }) => onNotice(String(message)))
     let hasTls = true
@@ -118,7 +128,7 @@ export class Servers {
     closing.addEventListener('abort', onClosing)
     try {
       await client.connect()
-      await this.#expectAttributes(client)
+      await Promise.all([this.#setForSession(client), this.#expectAttributes(client)])
       return this.#createSession(client, index)
     } catch (error) {
       client.connection.stream.destroy()
@@ -127,6 +137,11 @@ export class Servers {
       clearTimeout(timer)
       closing.removeEventListener('abort', onClosing)
     }
+  }
+
+  /** After the login, since poolers refuse settings that come with it. */
+  async #setForSession(client: Client): Promise<void> {
+    if (!this.isPooled) await client.query(this.#settings.text, this.#settings.values)
   }
 
   /** Of several hosts, one is used that `target_session_attrs` asks for. */
@@ -144,7 +159,8 @@ export class Servers {
   }
 
   #createSession(client: Client, index: number): DatabaseSession {
-    const session = new DatabaseSession(client, this.#watchOf(client, index))
+    const settings = this.isPooled ? this.#settings : undefined
+    const session = new DatabaseSession(client, this.#watchOf(client, index), settings)
     this.#sessions.set(session, index)
     client.once('end', () => this.#sessions.delete(session))
     return session
