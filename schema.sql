@@ -727,6 +727,8 @@ create table messages (
   category text,
   pricing jsonb,
   counted smallint,
+  content jsonb,
+  quoted_wamid text,
   constraint messages_by_seq UNIQUE (company_id, conversation_id, seq),
   constraint messages_pkey PRIMARY KEY (company_id, id),
   constraint messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),

@@ -144,6 +144,16 @@ describe('edits, revokes and history', () => {
     expect(await messagesOf(other)).toMatchObject([{ text: '[revoked]', editedAt: null }])
   })
 
+  test('a revoked message loses its content', async () => {
+    const from = uniquePhone()
+    const place = { latitude: 1, longitude: 2, name: 'Duomo' }
+    const location = { ...textFrom(from, ''), text: undefined, type: 'location', location: place }
+    await provider.messages(company.phoneNumberId, location)
+    expect(await messagesOf(from)).toMatchObject([{ text: 'Duomo', content: { type: 'location', location: place } }])
+    await provider.messages(company.phoneNumberId, revoke(from, location.id))
+    expect(await messagesOf(from)).toMatchObject([{ text: '[revoked]', content: null }])
+  })
+
   test('media of a revoked message are no longer served', async () => {
     const from = uniquePhone()
     const image = { ...textFrom(from, ''), text: undefined, type: 'image', image: { id: '42', mime_type: 'image/png' } }

@@ -40,6 +40,8 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   type: 'text',
   text: 'Hello',
   media: null,
+  content: null,
+  quotedWamid: null,
   targetWamid: null,
   emoji: null,
   sentAt: null,

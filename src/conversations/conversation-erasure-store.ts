@@ -201,6 +201,15 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
       using target
       where (event.company_id, event.message_id) = (${companyId}, target.id)
     ),
+    -- Messages of others in a group name the erased ones.
+    quoting as (
+      update messages message
+      set quoted_wamid = null
+      where message.company_id = ${companyId}
+        and message.conversation_id = any(array(select conversation_id from target))
+        and message.quoted_wamid = any(array(select wamid from target))
+        and message.id <> all(array(select id from target))
+    ),
     -- A group shows the text of its last message.
     shown as (
       update conversations conversation
@@ -214,6 +223,8 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
     set
       text = case when message.text is not null then ${ERASED_TEXT} end,
       media = null,
+      content = null,
+      quoted_wamid = null,
       error = null,
       sender_name = case when message.direction = 'outbound' then message.sender_name end,
       wamid = 'erased:' || message.id,

@@ -1,9 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timestamp } from '../http/shapes.ts'
-import type { Message } from './conversation-store.ts'
+import { nullableInteger, nullableText, nullableTime, Pagination, pathId } from '../http/shapes.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
-import type { StoredMessageDetails } from './message-details-store.ts'
-import { MessagePrice } from './usage/usage-shape.ts'
+import { Direction, type MessageRecord, MessageStatus } from './message-reply.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
@@ -28,14 +26,6 @@ export const ConversationPagination = Type.Object(
     },
   },
 )
-
-const Direction = Type.Enum(['inbound', 'outbound'], {
-  description: 'Inbound messages come from the customer, outbound ones from the business.',
-})
-
-const MessageStatus = Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
-  description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
-})
 
 export const CONVERSATION_EXAMPLE = {
   chatId: 812,
@@ -112,109 +102,6 @@ export const ConversationRecord = Type.Object(
 )
 export type ConversationRecord = Static<typeof ConversationRecord>
 
-export const MESSAGE_EXAMPLE = {
-  id: 90217,
-  wamid: 'wamid.HBgMMzkzMzMx',
-  direction: 'inbound',
-  type: 'image',
-  text: 'Is this the right size?',
-  media: {
-    url: 'https://parley.example.com/media/c2lnbmVk.MTc3MzA0ODYwMA',
-    type: 'image/jpeg',
-    filename: null,
-  },
-  reaction: null,
-  status: 'received',
-  error: null,
-  pricing: null,
-  senderName: 'Ada Rossi',
-  timestamp: 1772443800,
-  timestampIso: '2026-03-02T09:30:00.000Z',
-  editedAt: null,
-  revokedAt: null,
-}
-
-const MessageFailure = Type.Union([
-  Type.Object(
-    {
-      code: nullableInteger('The error code of the provider.'),
-      title: nullableText('The error title of the provider.'),
-      details: nullableText('The details that the provider gave.'),
-    },
-    { title: 'MessageFailure', description: 'Why a message failed, as the provider reports it.' },
-  ),
-  Type.Null(),
-])
-
-export const MessageRecord = Type.Object(
-  {
-    id: Type.Integer({ description: 'The id, which grows from message to message and serves as a cursor.' }),
-    wamid: nullableText('The id of the message at the provider, or `erased:<id>` after the contact was erased.'),
-    direction: Direction,
-    type: Type.Enum(['text', 'image', 'video', 'audio', 'document']),
-    text: nullableText('The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`.'),
-    media: Type.Union([
-      Type.Object({
-        url: nullableText('The address of the file, which needs no credential and is valid for 7 days.'),
-        type: nullableText('The MIME type.'),
-        filename: nullableText('The name of the file.'),
-      }),
-      Type.Null(),
-    ]),
-    reaction: nullableText('The emoji of a reaction to this message.'),
-    status: MessageStatus,
-    error: MessageFailure,
-    pricing: MessagePrice,
-    senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
-    timestamp: nullableInteger('The time in epoch seconds.'),
-    timestampIso: nullableTime('The same time in ISO 8601.'),
-    editedAt: nullableTime('The time at which the customer changed the message; `text` is the new text.'),
-    revokedAt: nullableTime(
-      'The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more.',
-    ),
-  },
-  {
-    title: 'Message',
-    example: MESSAGE_EXAMPLE,
-  },
-)
-export type MessageRecord = Static<typeof MessageRecord>
-
-/** A message with its statuses at the provider and its deliveries. */
-export const MessageDetailsRecord = Type.Object(
-  {
-    message: MessageRecord,
-    statuses: Type.Array(
-      Type.Object({
-        status: Type.String({ description: 'A status that the provider reported, each once.' }),
-        at: nullableTime('The time by the clock of the provider.'),
-        receivedAt: Timestamp,
-        error: MessageFailure,
-      }),
-    ),
-    deliveries: Type.Array(
-      Type.Object({
-        registrationId: Type.Integer(),
-        deliveryId: Type.Integer(),
-        status: Type.Enum(['pending', 'delivered', 'dead', 'skipped']),
-        attempts: Type.Integer(),
-      }),
-    ),
-  },
-  {
-    title: 'MessageDetails',
-    example: {
-      message: MESSAGE_EXAMPLE,
-      statuses: [],
-      deliveries: [{ registrationId: 7, deliveryId: 20779000002207, status: 'delivered', attempts: 1 }],
-    },
-  },
-)
-export type MessageDetailsRecord = Static<typeof MessageDetailsRecord>
-
-/** Where a message's media can be fetched. */
-export type MediaAddress = (companyId: number, messageId: number) => string
-
 const WINDOW_MS = 24 * 60 * 60 * 1000
 
 /** A conversation as lists show it. `now` decides whether the window is open. */
@@ -253,45 +140,3 @@ function nameOf({ firstName, lastName, profileName }: Conversation): string | nu
   if (firstName) return lastName ? `${firstName} ${lastName}` : firstName
   return profileName
 }
-
-/** A message as lists show it. The address of a file is signed for this company and may expire. */
-export const toMessageRecord = (row: Message, companyId: number, mediaAddress: MediaAddress): MessageRecord => ({
-  id: row.id,
-  wamid: row.wamid,
-  direction: row.direction,
-  type: row.type as MessageRecord['type'],
-  text: row.text,
-  media: row.media && {
-    url: row.media.link ?? (row.media.providerMediaId ? mediaAddress(companyId, row.id) : null),
-    type: row.media.mimeType ?? null,
-    filename: row.media.filename ?? null,
-  },
-  reaction: row.reaction,
-  status: row.status as MessageRecord['status'],
-  error: toFailure(row.error),
-  pricing: row.pricing,
-  senderName: row.senderName,
-  timestamp: row.sentAt && Math.floor(row.sentAt.getTime() / 1000),
-  timestampIso: row.sentAt?.toISOString() ?? null,
-  editedAt: row.editedAt?.toISOString() ?? null,
-  revokedAt: row.revokedAt?.toISOString() ?? null,
-})
-
-/** A message with its statuses and deliveries, in order. */
-export const toMessageDetails = (
-  details: StoredMessageDetails,
-  companyId: number,
-  mediaAddress: MediaAddress,
-): MessageDetailsRecord => ({
-  message: toMessageRecord(details.message, companyId, mediaAddress),
-  statuses: details.statuses.map(({ status, occurredAt, createdAt, error }) => ({
-    status,
-    at: occurredAt?.toISOString() ?? null,
-    receivedAt: createdAt.toISOString(),
-    error: toFailure(error),
-  })),
-  deliveries: details.deliveries,
-})
-
-const toFailure = (error: Message['error']): MessageRecord['error'] =>
-  error && { code: error.code ?? null, title: error.title ?? null, details: error.details ?? null }

@@ -18,21 +18,18 @@ import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import type { Publish } from '../live-change.ts'
 import { getConversation } from './conversation.ts'
-import {
-  ChatId,
-  ConversationPagination,
-  ConversationRecord,
-  type MediaAddress,
-  MessageDetailsRecord,
-  MessageRecord,
-  toConversationRecord,
-  toMessageDetails,
-  toMessageRecord,
-} from './conversation-reply.ts'
+import { ChatId, ConversationPagination, ConversationRecord, toConversationRecord } from './conversation-reply.ts'
 import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
 import { ConversationQuery, readConversationPage } from './list/conversation-list.ts'
 import type { MatchContacts } from './list/search-matches.ts'
 import { findMessageDetails } from './message-details-store.ts'
+import {
+  type MediaAddress,
+  MessageDetailsRecord,
+  MessageRecord,
+  toMessageDetails,
+  toMessageRecord,
+} from './message-reply.ts'
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'], roles: ['agent'] } as const

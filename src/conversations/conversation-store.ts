@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import type { StructuredContent } from './content/structured-content.ts'
 import type { ConversationStatus } from './list/conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
 import type { MessagePricing } from './usage/usage.ts'
@@ -66,6 +67,9 @@ export type Message = {
   sentAt: Date | null
   editedAt: Date | null
   revokedAt: Date | null
+  content: StructuredContent | null
+  quotedWamid: string | null
+  quotedMessageId: number | null
 }
 
 /** Messages of a conversation by their seq, newest first: both ends included. */
@@ -89,6 +93,12 @@ export function listMessages(
 const messageColumns = (db: Db) => db`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
   message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
+  message.content, message.quoted_wamid,
+  (
+    select quoted.id
+    from messages quoted
+    where (quoted.company_id, quoted.wamid) = (message.company_id, message.quoted_wamid)
+  ) as quoted_message_id,
   (
     select reaction.emoji
     from message_reactions reaction

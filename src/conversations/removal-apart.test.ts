@@ -110,6 +110,25 @@ test('an erased message loses its own reactions, changes and statuses', async ()
   })
 })
 
+test('an erased message loses its content, and messages that answer it their quote', async () => {
+  const { companyId, twinId } = await createMessages()
+  for (const id of [companyId, twinId]) {
+    const conversationId = id === companyId ? 1 : 2
+    await db`update messages set content = '{"type":"reply"}', quoted_wamid = 'w1' where company_id = ${id}`
+    await db`
+      insert into messages (company_id, id, conversation_id, seq, direction, type, status, content, quoted_wamid)
+      overriding system value
+      values (${id}, 2, ${conversationId}, 2, 'outbound', 'text', 'sent', '{"type":"location"}', 'w1')
+    `
+  }
+  await keepsRows(db, twinId, () => eraseMessages(db, companyId, [{ id: 1, wamid: 'w1' }]))
+  const rows = await db`select content, quoted_wamid from messages where company_id = ${companyId} order by id`
+  expect([...rows]).toEqual([
+    { content: null, quotedWamid: null },
+    { content: { type: 'location' }, quotedWamid: null },
+  ])
+})
+
 test('changes by an erased writer are deleted in the company of the writer', async () => {
   const { companyId, twinId } = await createMessages()
   expect(await keepsRows(db, twinId, () => eraseChanges(db, companyId, [CUSTOMER], 100))).toBe(1)

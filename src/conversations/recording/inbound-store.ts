@@ -141,6 +141,8 @@ export type MessageWrite = {
   senderName: string | null
   wamid: string | null
   sentAt: Date | null
+  content: object | null
+  quotedWamid: string | null
 }
 
 export async function insertMessages(tx: Db, messages: readonly MessageWrite[], at: Date): Promise<void> {
@@ -156,20 +158,22 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
     sender_name: message.senderName ?? undefined,
     wamid: message.wamid ?? undefined,
     sent_at: message.sentAt ?? undefined,
+    content: message.content ?? undefined,
+    quoted_wamid: message.quotedWamid ?? undefined,
   }))
   await tx`
     insert into messages (
       company_id, id, conversation_id, seq, direction, type, text, media, status, sender_name, wamid, is_echo,
-      sent_at, created_at, updated_at
+      sent_at, content, quoted_wamid, created_at, updated_at
     )
     overriding system value
     select
       company_id, id, conversation_id, seq, case when is_echo then 'outbound' else 'inbound' end, type, text,
       media, case when is_echo then 'sent' else 'received' end, sender_name, wamid, is_echo, sent_at,
-      ${at}, ${at}
+      content, quoted_wamid, ${at}, ${at}
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
       company_id bigint, id bigint, conversation_id bigint, seq bigint, is_echo boolean, type text, text text,
-      media jsonb, sender_name text, wamid text, sent_at timestamptz
+      media jsonb, sender_name text, wamid text, sent_at timestamptz, content jsonb, quoted_wamid text
     )
   `
 }

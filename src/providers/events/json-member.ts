@@ -78,6 +78,15 @@ export const cleanText = (text: string): string => {
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
 }
 
+/** A parsed value with every text in it storable, names included. */
+export function cleanJson<Value>(value: Value): Value
+export function cleanJson(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value)
+  if (Array.isArray(value)) return value.map((item) => cleanJson(item))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [cleanText(name), cleanJson(member)]))
+}
+
 /** Digits of a phone number written in any way; null for a user id, a placeholder, or anything else with letters. */
 export function phoneAt(object: JsonObject, name: string): string | null {
   const text = textAt(object, name)

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { ReplyShape } from '../../conversations/content/reply-shape.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
 import {
   type ChangeItem,
@@ -28,16 +29,6 @@ const Media = Type.Object(
   { title: 'EnvelopeMedia' },
 )
 
-const Reply = Type.Object(
-  {
-    id: nullableText('The id of the button or of the row of a list.'),
-    title: nullableText('The title of the button or row.'),
-    payload: nullableText('The payload of the button of a template.'),
-    responseJson: nullableText('The answers of a flow, as JSON text.'),
-  },
-  { title: 'EnvelopeReply', description: 'The choice of the customer.' },
-)
-
 const Message = Type.Object(
   {
     wamid: Type.String({ description: 'The id of the message at the provider.' }),
@@ -58,7 +49,7 @@ const Message = Type.Object(
     isEcho: Type.Boolean({ description: 'Whether the business wrote the message in its phone app.' }),
     timestamp: nullableInteger('The time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
-    reply: orNull(Reply),
+    reply: orNull(ReplyShape),
     quotedWamid: nullableText('The message that this one answers.'),
     originalWamid: nullableText('The message that this one edits or revokes.'),
     groupId: nullableText('The group of the message; `contact` is the writer.'),

@@ -2,13 +2,11 @@ import { Type } from 'typebox'
 import {
   CONVERSATION_EXAMPLE,
   ConversationRecord,
-  MESSAGE_EXAMPLE,
-  MessageRecord,
   toConversationRecord,
-  toMessageRecord,
 } from '../../conversations/conversation-reply.ts'
 import { listMessagesByIds } from '../../conversations/conversation-store.ts'
 import { listConversationsByIds } from '../../conversations/list/conversation-list-store.ts'
+import { MESSAGE_EXAMPLE, MessageRecord, toMessageRecord } from '../../conversations/message-reply.ts'
 import { type ChangeOf, REPORTED_STATUSES } from '../../record-change.ts'
 import { type RecordEventKind, recordEvent } from './event-kind.ts'
 

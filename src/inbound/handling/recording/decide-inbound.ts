@@ -27,6 +27,8 @@ export type InboundRecord = {
   type: string
   text: string | null
   media: object | null
+  content: object | null
+  quotedWamid: string | null
   targetWamid: string | null
   emoji: string | null
   sentAt: Date | null

@@ -1,3 +1,4 @@
+import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
 import type { Handover } from '../../../conversations/control-store.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
 import type { StatusRecord } from '../../../conversations/recording/waiting-status-store.ts'
@@ -5,11 +6,13 @@ import type {
   ChangeItem,
   EventCustomer,
   InboundItem,
+  MessageDetails,
   MessageItem,
   ReactionItem,
   StatusItem,
   TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
+import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
 import type { RecordChange } from '../../../record-change.ts'
 import type { NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
@@ -50,6 +53,8 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     type: isMessage ? item.recordType : 'text',
     text: isMessage ? item.recordText : null,
     media: isMessage ? item.media : null,
+    content: isMessage ? toContent(item.details) : null,
+    quotedWamid: isMessage ? item.quotedWamid : null,
     targetWamid: isMessage ? null : item.targetWamid,
     emoji: isMessage ? null : item.emoji,
     sentAt: toDate(item.timestamp),
@@ -57,6 +62,13 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     opensWindow: item.opensWindow,
     senderName: isEcho ? sender.phoneName : writerOf(item),
   }
+}
+
+/** What the conversation shows of a message beside its text, in a form that PostgreSQL stores. */
+function toContent({ reply, location, contacts }: MessageDetails): StructuredContent | null {
+  if (reply !== null) return { type: 'reply', reply }
+  if (location !== null) return { type: 'location', location: cleanJson(location) }
+  return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
 }
 
 /** Whether an item names the customer of its conversation. A group has a conversation of its own. */

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox'
+import { nullableText } from '../../http/shapes.ts'
+import { ReplyShape } from './reply-shape.ts'
+
+const providersOwn = (description: string) => Type.Object({}, { additionalProperties: true, description })
+
+const KINDS = {
+  reply: ReplyShape,
+  interactive: providersOwn('The interactive message, in the form of a send.'),
+  location: providersOwn('The location: `latitude`, `longitude`, `name`, `address`, and what the provider adds.'),
+  contacts: Type.Array(Type.Object({}, { additionalProperties: true }), {
+    description: 'The contact cards, in the form of a send.',
+  }),
+  reaction: Type.Object(
+    {
+      messageId: Type.Integer({ description: 'The id of the message.' }),
+      emoji: nullableText('The emoji; null: the reaction was removed.'),
+    },
+    { description: 'A reaction that was sent; the message that it is for has it as `reaction`.' },
+  ),
+}
+type Kinds = { [Kind in keyof typeof KINDS]: Static<(typeof KINDS)[Kind]> }
+
+/** What a message holds beside text and media: its `type` names the one member that is present. */
+export type StructuredContent = {
+  [Kind in keyof Kinds]: { type: Kind } & { [Member in Kind]: Kinds[Kind] }
+}[keyof Kinds]
+
+/** Structured content in the record of a message. */
+export const StructuredContentShape = Type.Unsafe<StructuredContent>(
+  Type.Object(
+    {
+      type: Type.Enum(Object.keys(KINDS) as (keyof Kinds)[], { description: 'The name of the other member.' }),
+      ...Object.fromEntries(Object.entries(KINDS).map(([name, shape]) => [name, Type.Optional(shape)])),
+    },
+    {
+      title: 'StructuredContent',
+      description: 'What the message holds beside text and media.',
+    },
+  ),
+)
