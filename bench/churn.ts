@@ -92,6 +92,7 @@ function answer(companyId: number, senderId: number, customer: string): Send {
     ...{ conversationId: null, contactSource: 'WhatsApp', sourceType: 'service' },
     ...{ needsWindow: false, needsConsent: false, dailyLimit: null, slotSeconds: null, idempotencyId: null },
     ...{ type: 'text', template: null, text: 'It is on its way.', media: null, senderName: 'Shop key' },
+    ...{ content: null, quotedWamid: null },
   }
 }
 

@@ -3,7 +3,7 @@ import type { ControlCall, ControlDeps } from './control/control-deps.ts'
 import { identifyCustomer } from './control/customer-control.ts'
 import { sendEcho, sendInbound, sendInboundBatch } from './control/inbound-control.ts'
 import { listEmails } from './control/mail-control.ts'
-import { listMessages, sendStatus } from './control/message-control.ts'
+import { listMessages, listReceipts, sendStatus } from './control/message-control.ts'
 import { listAllNumbers, registerNumber } from './control/number-control.ts'
 import { sendRaw, setWebhook } from './control/raw-control.ts'
 import { changeReceiver, listReceiverRequests } from './control/receiver-control.ts'
@@ -18,6 +18,7 @@ export type ControlRoute = {
 /** Everything that the control address can do. */
 export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'GET', path: '/sandbox/messages', answer: listMessages },
+  { method: 'GET', path: '/sandbox/receipts', answer: listReceipts },
   { method: 'GET', path: '/sandbox/emails', answer: listEmails },
   { method: 'POST', path: '/sandbox/status', answer: sendStatus },
   { method: 'POST', path: '/sandbox/inbound', answer: sendInbound },

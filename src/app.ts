@@ -19,6 +19,7 @@ import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { streamRoutes } from './live/stream-routes.ts'
 import { mediaRoutes } from './media/media-routes.ts'
+import { receiptRoutes } from './messages/receipt-routes.ts'
 import { replyRoutes } from './messages/reply-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { findDemoToken } from './operator/first-run.ts'
@@ -75,6 +76,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
+  await app.register(receiptRoutes({ ...send, publish: deps.publish }))
   await app.register(usageRoutes(deps))
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryRoutes(webhooks))

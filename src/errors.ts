@@ -196,6 +196,9 @@ export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date |
     closedAt: closedAt?.toISOString() ?? null,
     remedy: 'Send an approved UTILITY or AUTHENTICATION template, or wait until the customer writes',
   })
+/** 422 for what the provider of the sender does not offer; `path` names it in the request. */
+export const unsupportedByTransport = (path: string, what: string, provider: string) =>
+  validationError([{ path, message: `${what} is not supported by the transport ${provider}` }])
 export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')

@@ -189,14 +189,14 @@ test('every description is a sentence', () => {
   expect(operations.filter(({ description }) => !description).map(({ name }) => name)).toEqual([])
 })
 
-test('a send body is one of seven shapes, distinguished by type', () => {
+test('a send body is one of eleven shapes, distinguished by type', () => {
   const { $ref } = operationOf('sendWhatsAppMessage').requestBody!.content['application/json']!.schema!
   expect($ref).toBe('#/components/schemas/SendRequest')
   const { oneOf, discriminator } = document.components.schemas.SendRequest as {
     oneOf?: Schema[]
     discriminator?: unknown
   }
-  expect(oneOf).toHaveLength(7)
+  expect(oneOf).toHaveLength(11)
   expect(discriminator).toEqual({
     propertyName: 'type',
     mapping: {
@@ -207,6 +207,10 @@ test('a send body is one of seven shapes, distinguished by type', () => {
       audio: '#/components/schemas/SendAudio',
       document: '#/components/schemas/SendDocument',
       sticker: '#/components/schemas/SendSticker',
+      interactive: '#/components/schemas/SendInteractive',
+      location: '#/components/schemas/SendLocation',
+      contacts: '#/components/schemas/SendContacts',
+      reaction: '#/components/schemas/SendReaction',
     },
   })
 })

@@ -79,6 +79,8 @@ export const messageTo = (companyId: number, senderId: number, customer: string)
   template: null,
   text: 'Hello',
   media: null,
+  content: null,
+  quotedWamid: null,
   senderName: 'Shop key',
   idempotencyId: null,
 })

@@ -10,13 +10,21 @@ const DEFAULT_LIMIT = 100
 
 /** `GET /sandbox/messages?limit`: what we accepted, newest first. */
 export function listMessages({ world }: ControlDeps, { query }: ControlCall) {
-  const limit = query.has('limit') ? Number(query.get('limit')) : DEFAULT_LIMIT
-  if (!Number.isInteger(limit) || limit < 1) throw new BadInput('limit', 'must be a positive integer')
-  return world.messages.newest(limit).map(({ body, ...message }) => ({
+  return world.messages.newest(limitOf(query)).map(({ body, ...message }) => ({
     ...message,
     body: JSON.parse(body),
     at: message.at.toISOString(),
   }))
+}
+
+/** `GET /sandbox/receipts?limit`: the messages of customers that were marked as read, newest first. */
+export const listReceipts = ({ world }: ControlDeps, { query }: ControlCall) =>
+  world.receipts.newest(limitOf(query)).map((receipt) => ({ ...receipt, at: receipt.at.toISOString() }))
+
+function limitOf(query: URLSearchParams): number {
+  const limit = query.has('limit') ? Number(query.get('limit')) : DEFAULT_LIMIT
+  if (!Number.isInteger(limit) || limit < 1) throw new BadInput('limit', 'must be a positive integer')
+  return limit
 }
 
 const parseStatus = parserOf(

@@ -27,6 +27,17 @@ const rows = (count: number, title = 'Row') =>
     },
   })
 
+const CTA = { parameters: { display_text: 'Go', url: 'https://example.com' } }
+const ofMember = (type: string, content: unknown) => textTo('393331234567', { type, text: undefined, [type]: content })
+const ofType = (
+  type: string,
+  parts: { body?: string; header?: object; footer?: string; [member: string]: unknown },
+) => {
+  const { body = 'Ok?', header, footer, ...action } = parts
+  const frame = { ...(header && { header }), ...(footer && { footer: { text: footer } }) }
+  return interactive({ interactive: { type, body: { text: body }, ...frame, action } })
+}
+
 describe('refuses what Graph refuses', () => {
   test.each([
     ['a recipient that is no number', textTo('Ada'), 131009],
@@ -34,6 +45,29 @@ describe('refuses what Graph refuses', () => {
     ['four reply buttons', buttons('A', 'B', 'C', 'D'), 131009],
     ['a button title of 21 characters', buttons('x'.repeat(21)), 131009],
     ['eleven rows', rows(11), 131009],
+    ['two buttons with one title', buttons('A', 'A'), 131009],
+    ['no button', buttons(), 131009],
+    ['a body of 1,025 characters', ofType('cta_url', { body: 'x'.repeat(1_025), ...CTA }), 131009],
+    ['a footer of 61 characters', ofType('cta_url', { footer: 'x'.repeat(61), ...CTA }), 131009],
+    ['no body', ofType('location_request_message', { body: '', name: 'send_location' }), 131009],
+    ['another name of the action', ofType('request_contact_info', { name: 'send_location' }), 131009],
+    ['a call to action without an address', ofType('cta_url', { parameters: { display_text: 'Go' } }), 131009],
+    ['a flow without an id', ofType('flow', { parameters: { flow_cta: 'Go' } }), 131009],
+    [
+      'a flow button of 31 characters',
+      ofType('flow', { parameters: { flow_id: '1', flow_cta: 'x'.repeat(31) } }),
+      131009,
+    ],
+    [
+      'a header with an unknown file',
+      ofType('cta_url', { header: { type: 'image', image: { id: '42' } }, ...CTA }),
+      100,
+    ],
+    ['a latitude of 91', ofMember('location', { latitude: 91, longitude: 0 }), 131009],
+    ['a location without longitude', ofMember('location', { latitude: 1, longitude: null }), 131009],
+    ['a contact without a name', ofMember('contacts', [{ phones: [] }]), 131009],
+    ['a contact with one name', ofMember('contacts', [{ name: { formatted_name: 'Ada' } }]), 131009],
+    ['a reaction without a message', ofMember('reaction', { emoji: '👍' }), 100],
     ['an unknown media id', textTo('393331234567', { type: 'image', text: undefined, image: { id: '42' } }), 100],
   ])('%s', async (_name, body, code) => {
     const answer = await send(sandbox, body)
@@ -50,6 +84,14 @@ describe('takes what Graph takes', () => {
   test.each([
     ['three buttons', buttons('A', 'B', 'x'.repeat(20))],
     ['ten rows', rows(10)],
+    ['a call to action', ofType('cta_url', CTA)],
+    ['a flow', ofType('flow', { parameters: { flow_name: 'fitting', flow_cta: 'Go' } })],
+    ['a location request', ofType('location_request_message', { name: 'send_location' })],
+    ['a contact request', ofType('request_contact_info', { name: 'request_contact_info' })],
+    ['a location', ofMember('location', { latitude: 1.5, longitude: '2' })],
+    ['a contact', ofMember('contacts', [{ name: { formatted_name: 'Ada R', first_name: 'Ada' } }])],
+    ['a reaction', ofMember('reaction', { message_id: 'wamid.x', emoji: '' })],
+    ['a quote', textTo('393331234567', { context: { message_id: 'wamid.x' } })],
     ['a formatted number', textTo('+39 333 123-4567')],
     ['no type', { messaging_product: 'whatsapp', to: '393331234567', text: { body: 'Hi' } }],
     ['an object as JSON in a string', { ...textTo('393331234567'), text: '{"body":"Hi"}' }],

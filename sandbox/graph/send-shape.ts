@@ -7,6 +7,9 @@ export type SendRequest = {
   recipient?: string
   type: string
   interactive?: Interactive
+  location?: { latitude?: unknown; longitude?: unknown; name?: string }
+  contacts?: { name?: { formatted_name?: string } }[]
+  reaction?: { message_id: string; emoji: string }
   image?: MediaReference
   video?: MediaReference
   audio?: MediaReference
@@ -16,12 +19,18 @@ export type SendRequest = {
 }
 /** An uploaded file by its id, or an address. */
 export type MediaReference = { id?: string; link?: string }
-/** Buttons or a list, as far as their limits are checked. */
+/** An interactive message, as far as its limits are checked. */
 export type Interactive = {
   type: string
+  header?: { text?: string; image?: MediaReference; video?: MediaReference; document?: MediaReference }
+  body?: { text?: string }
+  footer?: { text?: string }
   action?: {
-    buttons?: { reply?: { title?: string } }[]
-    sections?: { rows?: { title?: string }[] }[]
+    name?: string
+    button?: string
+    buttons?: { reply?: { id?: string; title?: string } }[]
+    sections?: { title?: string; rows?: { id?: unknown; title?: string; description?: string }[] }[]
+    parameters?: { display_text?: string; url?: string; flow_id?: string; flow_name?: string; flow_cta?: string }
   }
 }
 export type SendComponent = {
@@ -33,7 +42,7 @@ export type SendComponent = {
 export type SendParameter = { type: string; text?: string; parameter_name?: string }
 
 /** Marks a message as read: it shares the address of the sends and is none. */
-export type ReadReceipt = { status: 'read'; message_id: string }
+export type ReadReceipt = { status: 'read'; message_id: string; typing_indicator?: unknown }
 
 let compiled: ValidateFunction<SendRequest> | undefined
 /** The shape is compiled at the first send: at each start it takes 0.1 s of processor time. */
@@ -52,7 +61,8 @@ export function parseSend(value: unknown): { request: SendRequest } | { receipt:
   return { fault: `${error?.instancePath || 'body'} ${error?.message ?? 'is invalid'}` }
 }
 
-function isReadReceipt(value: unknown): value is ReadReceipt {
+/** Whether a body marks a message as read. */
+export function isReadReceipt(value: unknown): value is ReadReceipt {
   if (typeof value !== 'object' || value === null) return false
   return 'status' in value && value.status === 'read' && 'message_id' in value && typeof value.message_id === 'string'
 }

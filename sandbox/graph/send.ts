@@ -5,10 +5,11 @@ import { digitsOf, waIdOf } from '../phone.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import type { IdMaker } from '../world/id-maker.ts'
 import type { Accepted, World } from '../world/world.ts'
+import { contentRefusal } from './content-check.ts'
 import { htmlError, objectMissing, type Refusal, refuse } from './graph-error.ts'
 import { magicOf } from './magic-recipient.ts'
 import { readBody } from './read-body.ts'
-import { type Interactive, parseSend, type SendRequest } from './send-shape.ts'
+import { parseSend, type ReadReceipt, type SendRequest } from './send-shape.ts'
 import { checkTemplate } from './template-check.ts'
 
 type Sent = Pick<Received, 'body' | 'contentType'>
@@ -36,15 +37,17 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gu
   const value = withType(readBody(sent.contentType ?? '', sent.body.toString()))
   const parsed = parseSend(value)
   if ('fault' in parsed) return refuse({ code: 100, details: parsed.fault }, ids.trace())
-  if ('receipt' in parsed) return jsonAnswer({ success: true })
+  if ('receipt' in parsed) {
+    keepReceipt(deps, phoneNumberId, parsed.receipt)
+    return jsonAnswer({ success: true })
+  }
 
   const { request } = parsed
   const to = request.to ?? request.recipient ?? ''
   const magic = magicOf(to)
   const refusal =
     recipientRefusal(number, request) ??
-    contentRefusal(request) ??
-    mediaRefusal(world, phoneNumberId, request) ??
+    contentRefusal(world, phoneNumberId, request) ??
     templateRefusal(world, number.wabaAccountId, request) ??
     (magic !== 'silent' && magic?.refusal)
   if (refusal) return refuse(refusal, ids.trace())
@@ -52,6 +55,16 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gu
   const message = accept(deps, phoneNumberId, to, JSON.stringify(value), gupshupAppId)
   const fate = magic === 'silent' ? 'hang' : fateNow(world)
   return { ...success(request, message, number), ...(fate && { fate }) }
+}
+
+/** Keeps a read receipt, so that the control address can show it. */
+export function keepReceipt(
+  { world, clock }: Pick<SendDeps, 'world' | 'clock'>,
+  phoneNumberId: string,
+  receipt: ReadReceipt,
+) {
+  const isTyping = receipt.typing_indicator !== undefined
+  world.receipts.add({ wamid: receipt.message_id, phoneNumberId, isTyping, at: clock.now() })
 }
 
 /** A message without a type is a text. */
@@ -66,30 +79,6 @@ function recipientRefusal(number: PhoneNumber, { to }: SendRequest): Refusal | u
     return { code: 131009, details: 'The parameter to is not a valid phone number' }
   }
   if (digits === digitsOf(number.displayPhoneNumber)) return { code: 131021, details: 'Recipient and sender are equal' }
-  return undefined
-}
-
-function contentRefusal(request: SendRequest): Refusal | undefined {
-  const fault = request.interactive && interactiveFault(request.interactive)
-  return fault === undefined ? undefined : { code: 131009, details: fault }
-}
-
-/** A media id serves the number that uploaded the file. */
-function mediaRefusal(world: World, phoneNumberId: string, request: SendRequest): Refusal | undefined {
-  const { image, video, audio, document, sticker } = request
-  const id = (image ?? video ?? audio ?? document ?? sticker)?.id
-  if (id === undefined || world.media.find(id)?.phoneNumberId === phoneNumberId) return undefined
-  return { code: 100, details: `Media ${id} does not exist or belongs to another phone number` }
-}
-
-/** The provider's limits: 3 reply buttons with titles of 20 characters, 10 rows with titles of 24. */
-function interactiveFault({ action }: Interactive): string | undefined {
-  const buttons = action?.buttons ?? []
-  const rows = (action?.sections ?? []).flatMap((section) => section.rows ?? [])
-  if (buttons.length > 3) return 'interactive.action.buttons must have at most 3 items'
-  if (buttons.some(({ reply }) => (reply?.title ?? '').length > 20)) return 'A button title is over 20 characters'
-  if (rows.length > 10) return 'interactive.action.sections must have at most 10 rows in all'
-  if (rows.some(({ title = '' }) => title.length > 24)) return 'A row title is over 24 characters'
   return undefined
 }
 

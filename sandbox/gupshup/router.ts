@@ -1,7 +1,10 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
+import { refuse } from '../graph/graph-error.ts'
 import { readForm } from '../graph/media.ts'
+import { readBody } from '../graph/read-body.ts'
 import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
-import { answerSend } from '../graph/send.ts'
+import { answerSend, keepReceipt } from '../graph/send.ts'
+import { isReadReceipt } from '../graph/send-shape.ts'
 import { digitsOf } from '../phone.ts'
 import { readSubscription } from '../webhook/number-webhook.ts'
 import type { PhoneNumber } from '../world/account.ts'
@@ -41,6 +44,8 @@ function answerApp(
   switch (call) {
     case 'POST v3/message':
       return answerSend(deps, number.id, request, appId)
+    case 'POST v1/event':
+      return markRead(deps, number.id, request)
     case 'POST media':
       return uploadMedia(deps, number.id, request)
     case 'GET templates':
@@ -55,6 +60,16 @@ function answerApp(
     default:
       return answerMedia(deps.world, call)
   }
+}
+
+/** An event of the business for a customer: the only one is a read receipt. */
+function markRead(deps: GraphDeps, phoneNumberId: string, { body }: Received): Answer {
+  const { type, message } = readBody('application/json', body.toString()) ?? {}
+  if (type !== 'message-event' || !isReadReceipt(message)) return ownError('Outbound event not supported', 400)
+  const { refuseWithCode } = deps.world.behaviour
+  if (refuseWithCode !== null) return refuse({ code: refuseWithCode, details: 'Refused as ordered' }, deps.ids.trace())
+  keepReceipt(deps, phoneNumberId, message)
+  return jsonAnswer({ status: 'success' })
 }
 
 /** A subscription of version 2 brings the events of templates, which the sandbox posts to its own address. */

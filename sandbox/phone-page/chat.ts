@@ -41,8 +41,10 @@ export function linesOf(world: World, phone: string): ChatLine[] {
 function textOf(world: World, { body, phoneNumberId }: Accepted): string {
   const request: SendRequest & Record<string, unknown> = JSON.parse(body)
   if (request.template !== undefined) return templateText(world, phoneNumberId, request.template)
+  if (request.interactive?.body?.text) return request.interactive.body.text
+  if (request.reaction !== undefined) return request.reaction.emoji || '[reaction removed]'
   const content = Object(request[request.type ?? 'text'])
-  return content.body ?? content.caption ?? `[${request.type}]`
+  return content.body ?? content.caption ?? content.name ?? `[${request.type}]`
 }
 
 /** The body of the template with its parameters in place. */

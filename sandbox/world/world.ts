@@ -19,6 +19,9 @@ export type Accepted = {
   gupshup?: { id: string; appId: string } | undefined
 }
 
+/** A customer's message that was marked as read; `isTyping`: with the mark that an answer is being written. */
+export type Receipt = { wamid: string; phoneNumberId: string; isTyping: boolean; at: Date }
+
 /** A mail that the mail server accepted: its envelope and its content. */
 export type Received = { from: string; to: string[]; raw: Buffer; at: Date }
 
@@ -28,6 +31,7 @@ export type World = {
   numbers: Map<string, PhoneNumber>
   templates: TemplateBook
   messages: Ring<Accepted>
+  receipts: Ring<Receipt>
   /** The lines that customers wrote through the control address. */
   written: Ring<WrittenLine>
   /** The last status of messages, by wamid; of the newest ones only. */
@@ -50,6 +54,7 @@ export const createWorld = (options: WorldOptions): World => ({
   numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, { ...number }])),
   templates: createTemplateBook(demoTemplates()),
   messages: new Ring<Accepted>(options.messageLimit),
+  receipts: new Ring<Receipt>(options.messageLimit),
   written: new Ring<WrittenLine>(WRITTEN_KEPT),
   statuses: new Map(),
   feed: options.feed,

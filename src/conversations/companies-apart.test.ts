@@ -12,8 +12,10 @@ import { findExpiredMessages } from './message-expiry-store.ts'
 import { findKnownWamids, writeConversations } from './recording/inbound-store.ts'
 import { findTargets } from './recording/message-change-store.ts'
 import { findUnknownRecipients } from './recording/recipient-store.ts'
+import { recordSentReactions } from './recording/sent-reaction-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
 import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './recording/waiting-status-store.ts'
+import { markRead } from './unread-store.ts'
 
 const { db } = await createTestDatabase()
 const AT = new Date('2026-01-03T00:00:00Z')
@@ -160,6 +162,52 @@ test('a message shows the reaction to it in its company', async () => {
   }
   const shown = async (id: number) => (await listMessagesByIds(db, id, [1])).map(({ reaction }) => reaction)
   expect([await shown(companyId), await shown(twinId)]).toEqual([['A'], ['B']])
+})
+
+test('a message names the message that it answers in its company', async () => {
+  const { companyId, twinId } = await createMessages({ twinMessageId: 2 })
+  for (const id of [companyId, twinId]) await db`update messages set quoted_wamid = wamid where company_id = ${id}`
+  const quotedBy = async (company: number, id: number) =>
+    (await listMessagesByIds(db, company, [id])).map(({ quotedMessageId }) => quotedMessageId)
+  expect([await quotedBy(companyId, 1), await quotedBy(twinId, 2)]).toEqual([[1], [2]])
+})
+
+test('messages of a customer are marked as read in the company, up to one of them', async () => {
+  const { companyId, twinId } = await createMessages()
+  for (const id of [companyId, twinId]) {
+    await db`
+      insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+      overriding system value
+      values (${id}, 3, 1, 2, 'inbound', 'text', 'received'), (${id}, 4, 1, 3, 'inbound', 'text', 'received')
+    `
+    await db`update conversations set unread_messages = 2 where company_id = ${id}`
+    await db`update conversation_activity set is_unread = true where company_id = ${id}`
+  }
+  const unread = async () => {
+    const [row] = await db`
+      select unread_messages, is_unread
+      from conversations
+      join conversation_activity activity on (activity.company_id, activity.conversation_id) = (${companyId}, id)
+      where conversations.company_id = ${companyId}
+    `
+    return row
+  }
+  await keepsRows(db, twinId, () => markRead(db, companyId, 1, 2))
+  expect(await unread()).toEqual({ unreadMessages: 1, isUnread: true })
+  await keepsRows(db, twinId, () => markRead(db, companyId, 1, 3))
+  expect(await unread()).toEqual({ unreadMessages: 0, isUnread: false })
+})
+
+test('a reaction that fails is removed in its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  const reaction = { messageId: 1, targetWamid: 'w7', emoji: 'A' }
+  await recordSentReactions(
+    db,
+    [companyId, twinId].map((id) => ({ ...reaction, companyId: id })),
+    AT,
+  )
+  await keepsRows(db, twinId, () => recordStatuses(db, [told(companyId, 'failed')], AT))
+  expect(await db`select from message_reactions where company_id = ${companyId}`).toHaveLength(0)
 })
 
 test('a message of a customer to another company is none to this one', async () => {

@@ -47,3 +47,28 @@ export async function readUpTo(tx: Db, messages: readonly { companyId: number; i
       and activity.is_unread <> (changed.unread_messages > 0)
   `
 }
+
+/** Counts as unread only what the customer wrote after the message of this seq. */
+export async function markRead(db: Db, companyId: number, conversationId: number, seq: number): Promise<void> {
+  // The conversation is locked before its activity, as everywhere.
+  await db`
+    with changed as (
+      update conversations conversation
+      set
+        unread_messages = least(conversation.unread_messages, (
+          select count(*)
+          from messages message
+          where (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
+            and message.seq > ${seq}
+            and message.direction = 'inbound'
+        )),
+        updated_at = now()
+      where conversation.company_id = ${companyId} and conversation.id = ${conversationId}
+      returning conversation.company_id, conversation.id, conversation.unread_messages
+    )
+    update conversation_activity activity
+    set is_unread = changed.unread_messages > 0
+    from changed
+    where (activity.company_id, activity.conversation_id) = (changed.company_id, changed.id)
+  `
+}

@@ -8,7 +8,7 @@ import { completeSends } from './batch/complete-store.ts'
 import { eraseDailyLimitEntries, expireDailyLimitEntries } from './batch/daily-limit-store.ts'
 import type { Send } from './batch/decide-sends.ts'
 import { prepareSends } from './batch/prepare-sends.ts'
-import { findSentMessage } from './message-store.ts'
+import { findLastInbound, findMessageOf, findSentMessage } from './message-store.ts'
 
 // Companies whose senders, contacts, conversations and messages have the same ids.
 const { db } = await createTestDatabase()
@@ -44,6 +44,8 @@ const send = (companyId: number, changes: Partial<Send> = {}): Send => ({
   template: null,
   text: 'Hello',
   media: null,
+  content: null,
+  quotedWamid: null,
   senderName: 'Acme',
   idempotencyId: null,
   ...changes,
@@ -171,7 +173,7 @@ test('a completed send changes the message, the unread messages and the daily li
     error: null,
     isLimited: true,
   }
-  const more = { ...ended, hasProviderMedia: false, idempotencyId: 1, answer: null }
+  const more = { ...ended, reaction: null, hasProviderMedia: false, idempotencyId: 1, answer: null }
   await keepsRows(db, twinId, () =>
     db.begin(async (tx) => {
       await completeSends(tx, [{ ...more, status: 'sent' }], AT)
@@ -193,6 +195,40 @@ test('a repeated request finds the message of its company', async () => {
   await insertMessage(twinId, 'failed')
   const statuses = [await findSentMessage(db, companyId, 1), await findSentMessage(db, twinId, 1)]
   expect(statuses.map((message) => message?.status)).toEqual(['sent', 'failed'])
+})
+
+test('a send names a message of its company, and a receipt the last one of the customer', async () => {
+  const { companyId, twinId } = await createConversations()
+  for (const [id, wamid] of [[companyId, 'w1'] as const, [twinId, 'w2'] as const]) {
+    await db`
+      insert into messages (company_id, id, conversation_id, seq, direction, type, status, wamid)
+      overriding system value
+      values (${id}, 1, 1, 1, 'inbound', 'text', 'received', ${wamid})
+    `
+  }
+  const named = [await findMessageOf(db, companyId, 1, CUSTOMER, 1), await findMessageOf(db, twinId, 1, CUSTOMER, 1)]
+  expect(named).toEqual([{ wamid: 'w1' }, { wamid: 'w2' }])
+  expect(await findMessageOf(db, companyId, 2, CUSTOMER, 1)).toBeUndefined()
+  expect(await findMessageOf(db, companyId, 1, ALIAS, 1)).toBeUndefined()
+  const last = [await findLastInbound(db, companyId, 1, 1), await findLastInbound(db, twinId, 1, 1)]
+  expect(last).toEqual(['w1', 'w2'])
+  await db`update messages set wamid = 'erased:1' where company_id = ${companyId}`
+  expect(await findLastInbound(db, companyId, 1, 1)).toBeUndefined()
+})
+
+test('an accepted reaction is shown in its company, once', async () => {
+  const { companyId, twinId } = await createConversations()
+  for (const id of [companyId, twinId]) await insertMessage(id, 'pending')
+  const reacted = {
+    ...{ companyId, messageId: 1, status: 'sent' as const, wamid: 'w', providerMessageId: null, recipient: null },
+    ...{ error: null, isLimited: false, hasProviderMedia: false, idempotencyId: null, answer: null },
+    reaction: { messageId: 7, targetWamid: 'w7', emoji: '👍' },
+  }
+  await keepsRows(db, twinId, async () => {
+    for (const _ of [1, 2]) await db.begin((tx) => completeSends(tx, [reacted], AT))
+  })
+  const rows = await db`select target_wamid, emoji from message_reactions where company_id = ${companyId}`
+  expect([...rows]).toEqual([{ targetWamid: 'w7', emoji: '👍' }])
 })
 
 /** A customer that the daily limit counted so many hours ago, for message 1. */

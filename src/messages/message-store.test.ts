@@ -205,7 +205,7 @@ describe('an Idempotency-Key', () => {
     await releaseKey(db, companyId, id)
     expect(await reserveKey(db, asked)).toEqual({ state: 'running' })
     const { messageId } = prepared
-    const ended = { companyId, messageId, idempotencyId: id, hasProviderMedia: false, ...notSent }
+    const ended = { companyId, messageId, idempotencyId: id, reaction: null, hasProviderMedia: false, ...notSent }
     await complete({ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } })
     await complete({ ...ended, answer: null })
     expect(await reserveKey(db, asked)).toMatchObject({ state: 'answered', status: 503 })
@@ -314,7 +314,7 @@ describe('the daily limit', () => {
     const ended = (messageId: number, status: 'sent' | 'failed' | 'unknown') =>
       complete({
         ...{ companyId, messageId, status, wamid: null, providerMessageId: null, recipient: null, error: null },
-        ...{ hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+        ...{ reaction: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
       })
     const [first, second] = await prepareSends(db, [send(to('391')), send(to('392'))], NOON)
     if (first?.refusal !== null || second?.refusal !== null) throw new Error('refused')
@@ -342,7 +342,7 @@ describe('the daily limit', () => {
           recipient: null,
           error: null,
         },
-        ...{ hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+        ...{ reaction: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
       })
     const used = async () => (await db`select used from daily_limits where company_id = ${companyId}`)[0]?.used
     await failed(first.messageId)
@@ -383,7 +383,15 @@ describe('the daily limit', () => {
     if (refused?.refusal !== null) throw new Error('refused')
     await complete({
       ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
-      ...{ recipient: null, error: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+      ...{
+        recipient: null,
+        error: null,
+        reaction: null,
+        hasProviderMedia: false,
+        isLimited: true,
+        idempotencyId: null,
+        answer: null,
+      },
     })
     expect(await db`select used from daily_limits where company_id = ${companyId}`).toEqual([{ used: 1 }])
   })
@@ -399,7 +407,15 @@ describe('the daily limit', () => {
     if (refused?.refusal !== null) throw new Error('refused')
     await complete({
       ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
-      ...{ recipient: null, error: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+      ...{
+        recipient: null,
+        error: null,
+        reaction: null,
+        hasProviderMedia: false,
+        isLimited: true,
+        idempotencyId: null,
+        answer: null,
+      },
     })
     const rows = await db<
       { used: number }[]
@@ -468,6 +484,7 @@ describe('completing', () => {
     recipient: null,
     error: null,
     isLimited: false,
+    reaction: null,
     hasProviderMedia: false,
     idempotencyId: null,
     answer: null,

@@ -1,5 +1,6 @@
 import { readUpTo } from '../conversations/unread-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
+import { OWN_WAMID } from './quoted-message.ts'
 
 /**
  * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their messages.
@@ -26,4 +27,51 @@ export async function findSentMessage(db: Db, companyId: number, messageId: numb
     where company_id = ${companyId} and id = ${messageId}
   `
   return rows[0]
+}
+
+/**
+ * The wamid of a message of the conversation of a sender and a customer; undefined when that conversation, or the company,
+ * has no such message.
+ */
+export async function findMessageOf(
+  db: Db,
+  companyId: number,
+  senderId: number,
+  identity: string,
+  messageId: number,
+): Promise<{ wamid: string | null } | undefined> {
+  const rows = await db<{ wamid: string | null }[]>`
+    select message.wamid
+    from find_customer(${companyId}, ${identity}) as customer
+    join conversations conversation
+      on (conversation.company_id, conversation.sender_id, conversation.customer_id)
+        = (${companyId}::bigint, ${senderId}::bigint, customer.customer_id)
+    join messages message
+      on (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
+    where (message.company_id, message.id) = (${companyId}::bigint, ${messageId}::bigint)
+  `
+  return rows[0]
+}
+
+/** How far back the customer's last message is looked for. */
+const MOST_MESSAGES_BACK = 1_000
+
+/** The wamid of the last message that a customer wrote in a conversation of `messageCount` messages. */
+export async function findLastInbound(
+  db: Db,
+  companyId: number,
+  conversationId: number,
+  messageCount: number,
+): Promise<string | undefined> {
+  const rows = await db<{ wamid: string }[]>`
+    select wamid
+    from messages
+    where (company_id, conversation_id) = (${companyId}::bigint, ${conversationId}::bigint)
+      and seq > ${messageCount - MOST_MESSAGES_BACK}
+      and direction = 'inbound'
+      and wamid !~ ${OWN_WAMID.source}
+    order by seq desc
+    limit 1
+  `
+  return rows[0]?.wamid
 }

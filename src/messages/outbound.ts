@@ -1,6 +1,8 @@
+import type { StructuredContent } from '../conversations/content/structured-content.ts'
 import type { OutboundContent } from '../providers/provider.ts'
 import { type ComponentInput, fillComponents, renderBody } from '../templates/fill-components.ts'
 import type { Template } from '../templates/template.ts'
+import type { QuotedMessage } from './quoted-message.ts'
 import type { SendContent } from './send-request.ts'
 
 /** A message as the conversation shows it, and its content for the provider. */
@@ -8,6 +10,7 @@ export type Outbound = {
   type: 'text' | 'image' | 'video' | 'audio' | 'document'
   text: string | null
   media: OutboundMedia | null
+  structured: StructuredContent | null
   content: OutboundContent
 }
 
@@ -18,9 +21,46 @@ export type OutboundMedia = {
   filename: string | null
 }
 
-/** Composes a text or media message. */
-export function composePlain(content: Exclude<SendContent, { type: 'template' }>): Outbound {
-  if (content.type === 'text') return { type: 'text', text: content.text, media: null, content }
+type Media = Extract<SendContent, { source: unknown }>
+
+const REACTION_REMOVED = '[reaction removed]'
+
+/** Composes a message without a template. `quoted`: the message that it names. */
+export function composePlain(
+  content: Exclude<SendContent, { type: 'template' }>,
+  quoted: QuotedMessage | undefined,
+): Outbound {
+  switch (content.type) {
+    case 'text':
+      return { ...PLAIN, text: content.text, content }
+    case 'interactive': {
+      const { type, interactive } = content
+      return { ...PLAIN, text: interactive.body.text, structured: content, content: { type, value: interactive } }
+    }
+    case 'location': {
+      const { type, location } = content
+      return { ...PLAIN, text: location.name ?? `[${type}]`, structured: content, content: { type, value: location } }
+    }
+    case 'contacts': {
+      const { type, contacts } = content
+      const structured = { type, contacts: [...contacts] }
+      return { ...PLAIN, text: `[${type}]`, structured, content: { type, value: contacts } }
+    }
+    case 'reaction': {
+      const { type, reaction } = content
+      const emoji = reaction.emoji || null
+      const structured = { type, reaction: { messageId: reaction.messageId, emoji } }
+      const sent = { type, targetWamid: quoted?.wamid ?? '', emoji }
+      return { ...PLAIN, text: emoji ?? REACTION_REMOVED, structured, content: sent }
+    }
+    default:
+      return composeMedia(content)
+  }
+}
+
+const PLAIN = { type: 'text', media: null, structured: null } as const
+
+function composeMedia(content: Media): Outbound {
   const { type, source, caption, filename } = content
   const isLink = 'link' in source
   return {
@@ -32,6 +72,7 @@ export function composePlain(content: Exclude<SendContent, { type: 'template' }>
       providerMediaId: isLink ? null : source.providerMediaId,
       filename: filename ?? null,
     },
+    structured: null,
     content,
   }
 }
@@ -42,9 +83,8 @@ export function composePlain(content: Exclude<SendContent, { type: 'template' }>
  */
 export function composeTemplate(template: Template, parameters: readonly ComponentInput[]): Outbound {
   return {
-    type: 'text',
+    ...PLAIN,
     text: renderBody(template, parameters) ?? `[${template.name}]`,
-    media: null,
     content: {
       type: 'template',
       name: template.name,

@@ -17,6 +17,7 @@ export function toSend(conversation: Conversation, body: ContentBody): SendReque
     sender: { id: conversation.senderId },
     conversationId: conversation.id,
     contactSource: CONTACT_SOURCE,
+    quoted: body.quoted,
   }
 }
 

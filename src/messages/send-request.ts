@@ -1,7 +1,12 @@
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
 import type { SenderName } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
-import type { ContentBody, MEDIA_KINDS, SendBody } from './send-shape.ts'
+import { type ContactCard, contactCardFaults } from './content/contact-cards-shape.ts'
+import { interactiveFaults } from './content/interactive-faults.ts'
+import type { Interactive } from './content/interactive-shape.ts'
+import type { Location } from './content/location-shape.ts'
+import { type Reaction, reactionFaults } from './content/reaction-shape.ts'
+import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
 
 export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
@@ -9,13 +14,15 @@ const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
 /** The source of a contact that a send creates. */
 export const CONTACT_SOURCE = 'WhatsApp'
 
+const MEMBERS = [...OWN_MEMBERS, 'media'] as const
+
 type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
 export type MediaSource = { link: string } | { providerMediaId: string }
 
 /** The content of a send; its type excludes invalid combinations. */
 export type SendContent =
-  | { type: 'text'; text: string }
+  | { type: 'text'; text: string; previewUrl: boolean | undefined }
   | {
       type: 'template'
       family: { id: string } | { name: string }
@@ -23,6 +30,10 @@ export type SendContent =
       components: readonly ComponentInput[]
     }
   | { type: OutboundMediaKind; source: MediaSource; caption: string | undefined; filename: string | undefined }
+  | { type: 'interactive'; interactive: Interactive }
+  | { type: 'location'; location: Location }
+  | { type: 'contacts'; contacts: readonly ContactCard[] }
+  | { type: 'reaction'; reaction: Reaction }
 
 export type SendRequest = {
   /** Digits, or a provider's user id. */
@@ -32,6 +43,8 @@ export type SendRequest = {
   /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
   conversationId: number | null
   contactSource: string
+  /** The message of the conversation that it answers. */
+  quoted: number | undefined
 }
 
 /**
@@ -45,6 +58,7 @@ export function parseSend(body: SendBody): SendRequest {
     sender: body.sender,
     conversationId: null,
     contactSource: body.contactSource ?? CONTACT_SOURCE,
+    quoted: body.quoted,
   }
 }
 
@@ -61,17 +75,40 @@ export function parseContent(body: ContentBody): SendContent {
 }
 
 function contentOf(body: ContentBody): SendContent {
-  if (body.type === 'text') return { type: 'text', text: body.text ?? '' }
-  if (body.type === 'template') {
-    const { id, name = '', languageCode, components = [] } = body.template ?? {}
-    return { type: 'template', family: id === undefined ? { name } : { id }, languageCode, components }
+  const { type, text = '', template, interactive, location, contacts = [], reaction } = body
+  switch (type) {
+    case 'text':
+      return { type, text, previewUrl: body.previewUrl }
+    case 'template': {
+      const { id, name = '', languageCode, components = [] } = template ?? {}
+      return { type, family: id === undefined ? { name } : { id }, languageCode, components }
+    }
+    case 'interactive':
+      return { type, interactive: required(interactive) }
+    case 'location':
+      return { type, location: required(location) }
+    case 'contacts':
+      return { type, contacts }
+    case 'reaction':
+      return { type, reaction: required(reaction) }
+    default:
+      return mediaOf(type, body.media ?? {})
   }
-  const { link, providerMediaId = '', caption, filename } = body.media ?? {}
+}
+
+/** A member whose presence `sendFaults` checked. */
+function required<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('A body without its content was admitted')
+  return value
+}
+
+function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media']>): SendContent {
+  const { link, providerMediaId = '', caption, filename } = media
   return {
-    type: body.type,
+    type,
     source: link === undefined ? { providerMediaId } : { link },
     caption: caption === '' ? undefined : caption,
-    filename: body.type === 'document' && filename !== '' ? filename : undefined,
+    filename: type === 'document' && filename !== '' ? filename : undefined,
   }
 }
 
@@ -80,26 +117,31 @@ function contentOf(body: ContentBody): SendContent {
  * the body as it came, whose members count as given although they do not fit.
  */
 export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
-  const link = body.media?.link
-  const isPlain = link !== undefined && !isHttps(link)
-  return [
-    ...combinationFaults(body, input),
-    ...(isPlain ? [{ path: 'media.link', message: 'must be an https address', kind: 'value' as const }] : []),
+  const { media, interactive, contacts, reaction } = body
+  const isPlain = media?.link !== undefined && !isHttps(media.link)
+  const faults: FieldFault[] = [
+    ...(isPlain ? [{ path: 'media.link', message: 'must be an https address' }] : []),
+    ...(interactive === undefined ? [] : interactiveFaults(interactive)),
+    ...(contacts === undefined ? [] : contactCardFaults(contacts)),
+    ...(reaction === undefined ? [] : reactionFaults(reaction)),
   ]
+  return [...combinationFaults(body, input), ...faults.map((fault) => ({ ...fault, kind: 'value' as const }))]
 }
 
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
 
 function combinationFaults(body: Partial<ContentBody>, input: object): SendFault[] {
   if (body.type === undefined) return []
-  const requested = body.type === 'text' || body.type === 'template' ? body.type : 'media'
+  const requested = MEMBERS.find((member) => member === body.type) ?? 'media'
   const faults: SendFault[] = []
   const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
 
   if (!isPresent(input, requested)) refuse(requested, `is required when type is ${body.type}`)
-  for (const other of ['text', 'template', 'media'] as const) {
+  for (const other of MEMBERS) {
     if (other !== requested && isPresent(input, other)) refuse(other, `does not go with type ${body.type}`)
   }
+  if (body.type !== 'text' && isPresent(input, 'previewUrl')) refuse('previewUrl', `does not go with type ${body.type}`)
+  if (body.type === 'reaction' && isPresent(input, 'quoted')) refuse('quoted', 'does not go with type reaction')
   if (requested === 'template' && body.template !== undefined) refuseUnlessOne(input, 'template', 'id', 'name', refuse)
   if (requested === 'media' && body.media !== undefined) {
     refuseUnlessOne(input, 'media', 'link', 'providerMediaId', refuse)

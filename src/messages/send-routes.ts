@@ -7,7 +7,8 @@ import type { StoredAnswer } from '../http/idempotency/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './batch/throttle.ts'
 import { findSentMessage } from './message-store.ts'
-import { type SendDeps, type SendReply, sendMessage, toReply } from './send.ts'
+import { type SendDeps, sendMessage } from './send.ts'
+import { type SendReply, toReply } from './send-answers.ts'
 import { refuseSend } from './send-faults.ts'
 import { parseSend, type SendRequest, sendFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
@@ -40,6 +41,7 @@ export const SendReplyShape = Type.Object(
 export const SEND_ERRORS = [
   'text 400',
   'text 500',
+  'message',
   'template_not_found',
   'WHATSAPP_SENDER_NOT_FOUND',
   'no_whatsapp_account',
@@ -96,10 +98,10 @@ export async function answerSend(deps: SendDeps, request: FastifyRequest, send: 
   return reply
 }
 
-const SEND_DESCRIPTION = `Sends a text, a template or a media message, chosen by \`type\`.
+const SEND_DESCRIPTION = `Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by \`type\`.
 
-Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours
-ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.
+UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer
+wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.
 
 \`success\` means that the provider accepted the message. Its later status is in the conversation's messages. After
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may

@@ -1,5 +1,11 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { CONTACT_CARDS_EXAMPLE, ContactCardsShape } from './content/contact-cards-shape.ts'
+import { InteractiveShape, REPLY_BUTTONS_EXAMPLE } from './content/interactive-shape.ts'
+import { LOCATION_EXAMPLE, LocationShape } from './content/location-shape.ts'
+import { messageId, REACTION_EXAMPLE, ReactionShape } from './content/reaction-shape.ts'
 
+/** The types whose content is in the member of the same name. */
+export const OWN_MEMBERS = ['text', 'template', 'interactive', 'location', 'contacts', 'reaction'] as const
 export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
 
 const RECIPIENT_PATTERN = '^(\\+?[1-9][0-9]{6,14}|[A-Z]{2}\\.[A-Za-z0-9.]{1,128})$'
@@ -64,6 +70,9 @@ const MediaContent = Type.Object({
 })
 
 const text = Type.String({ minLength: 1, maxLength: 4096, description: 'The text of the message.' })
+const previewUrl = Type.Optional(
+  Type.Boolean({ description: 'Whether the first address in the text is shown with a preview; default false.' }),
+)
 const common = {
   recipient: Type.String({
     pattern: RECIPIENT_PATTERN,
@@ -83,16 +92,17 @@ const common = {
   ),
   companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'The value is ignored.' })),
 }
+const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
 
 /** The body for one `type`, as the reference shows it: closed, so that fields of another type do not fit. */
 const bodyOf = (
   title: string,
-  type: 'text' | 'template' | (typeof MEDIA_KINDS)[number],
+  type: (typeof OWN_MEMBERS)[number] | (typeof MEDIA_KINDS)[number],
   content: Record<string, TSchema>,
   example: object,
 ) =>
   Type.Object(
-    { ...common, type: Type.Literal(type), ...content },
+    { ...common, type: Type.Literal(type), ...content, ...(type !== 'reaction' && { quoted }) },
     { title, additionalProperties: false, example: { recipient: '393331234567', type, ...example } },
   )
 const oneOf = (...shapes: TSchema[]) => Type.Unsafe<unknown>({ oneOf: shapes })
@@ -118,7 +128,7 @@ const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://c
 /** The bodies that `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
 export const SendRequestShape = Type.Unsafe<unknown>({
   oneOf: [
-    bodyOf('SendText', 'text', { text }, { text: 'Your order 1042 is ready.' }),
+    bodyOf('SendText', 'text', { text, previewUrl }, { text: 'Your order 1042 is ready.' }),
     bodyOf(
       'SendTemplate',
       'template',
@@ -146,16 +156,26 @@ export const SendRequestShape = Type.Unsafe<unknown>({
     bodyOf('SendAudio', 'audio', { media: plainMedia }, fileAt('note.ogg')),
     bodyOf('SendDocument', 'document', { media: captionedMedia }, fileAt('1042.pdf', { filename: 'Invoice 1042.pdf' })),
     bodyOf('SendSticker', 'sticker', { media: stickerMedia }, fileAt('thanks.webp')),
+    bodyOf('SendInteractive', 'interactive', { interactive: InteractiveShape }, { interactive: REPLY_BUTTONS_EXAMPLE }),
+    bodyOf('SendLocation', 'location', { location: LocationShape }, { location: LOCATION_EXAMPLE }),
+    bodyOf('SendContacts', 'contacts', { contacts: ContactCardsShape }, { contacts: CONTACT_CARDS_EXAMPLE }),
+    bodyOf('SendReaction', 'reaction', { reaction: ReactionShape }, { reaction: REACTION_EXAMPLE }),
   ],
   discriminator: { propertyName: 'type' },
   title: 'SendRequest',
 })
 
 const content = {
-  type: Type.Enum(['text', 'template', ...MEDIA_KINDS]),
+  type: Type.Enum(['text', 'template', ...MEDIA_KINDS, 'interactive', 'location', 'contacts', 'reaction']),
   text: Type.Optional(text),
+  previewUrl,
   template: Type.Optional(TemplateContent),
   media: Type.Optional(MediaContent),
+  interactive: Type.Optional(InteractiveShape),
+  location: Type.Optional(LocationShape),
+  contacts: Type.Optional(ContactCardsShape),
+  reaction: Type.Optional(ReactionShape),
+  quoted,
 }
 
 export const SendBody = Type.Object(
@@ -177,7 +197,8 @@ export const ContentBody = Type.Object(content, {
     {
       title: 'MessageContent',
       additionalProperties: false,
-      description: 'The member that `type` names is required: `text`, `template`, or `media` for any other type.',
+      description:
+        'The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`.',
       example: { type: 'text', text: 'Your order 1042 is ready.' },
     },
   ),

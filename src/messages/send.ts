@@ -2,24 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import {
   type AppError,
-  asFinal,
   dailyLimitReached,
   idempotencyKeyInUse,
   marketingRefused,
   overloaded,
-  parameterMismatch,
-  providerText,
   rateLimitExceeded,
-  recipientNotOnWhatsapp,
-  sendFailed,
   sendOutcomeUnknown,
   serviceUnavailable,
   sessionWindowClosed,
-  templateNotApproved,
-  templateNotFound,
 } from '../errors.ts'
 import type { Breaker } from '../providers/breaker.ts'
-import { providerMessage } from '../providers/graph-error.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
 import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
@@ -29,7 +21,9 @@ import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
 import type { CompletedSend, Recipient } from './batch/complete-store.ts'
 import { type Send, WINDOW_MS } from './batch/decide-sends.ts'
 import type { PreparedSend } from './batch/prepare-sends.ts'
-import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
+import { composePlain, composeTemplate, type Outbound } from './outbound.ts'
+import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './quoted-message.ts'
+import { keptAnswer, type SendReply, toRefusal, toReply } from './send-answers.ts'
 import type { SendRequest } from './send-request.ts'
 
 export type SendDeps = {
@@ -38,6 +32,7 @@ export type SendDeps = {
   templates: TemplateCache
   providers: Providers
   breaker: Breaker
+  findQuoted: FindQuoted
   /** Shared runs over the stores of the same names. */
   prepareSend: (send: Send) => Promise<PreparedSend>
   completeSend: (send: CompletedSend) => Promise<void>
@@ -52,29 +47,25 @@ export type SendDeps = {
 
 export type SendCaller = { companyId: number; keyName: string; idempotencyId: number | null }
 
-export type SendReply = {
-  success: true
-  data: { success: true; chatId: number; messageId: number; wamid: string | null }
-}
-
 /**
  * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
  * called and completed afterwards. An unknown outcome stays unknown, and the call is not repeated.
  * @throws {AppError} every refusal of decisions 7
  */
 export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
-  const sender = resolveSender(await deps.senders.listFor(caller.companyId), request.sender)
-  const { outbound, template } = await compose(deps, caller.companyId, sender, request)
-  const attempt = await deps.breaker.run({ companyId: caller.companyId, id: sender.id }, async () => {
-    const message = accepted(
-      await deps.prepareSend(toPrepare(deps, caller, sender, request, outbound, template)),
-      deps.clock,
-    )
+  const { companyId } = caller
+  const sender = resolveSender(await deps.senders.listFor(companyId), request.sender)
+  const identity = customerIdentity(request.recipient)
+  const quoted = await findQuotedMessage(deps.findQuoted, companyId, sender.id, identity, request)
+  const composed = { ...(await compose(deps, companyId, sender, request, quoted)), quoted }
+  const attempt = await deps.breaker.run({ companyId, id: sender.id }, async () => {
+    const message = accepted(await deps.prepareSend(toPrepare(deps, caller, sender, request, composed)), deps.clock)
     if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
     const toSend = {
       recipient: request.recipient,
-      content: outbound.content,
+      content: composed.outbound.content,
       reference: String(message.messageId),
+      quotedWamid: quotedWamidOf(composed),
     }
     return { message, outcome: await callProvider(deps, sender, toSend) }
   })
@@ -82,31 +73,33 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
   return complete(
     deps,
     caller,
-    { ...attempt.message, sender, recipient: request.recipient, media: outbound.media },
+    { ...attempt.message, sender, recipient: request.recipient, outbound: composed.outbound },
     attempt.outcome,
   )
 }
+
+/** `quoted`: the message that it answers or reacts to. */
+type Composed = { outbound: Outbound; template: Template | undefined; quoted: QuotedMessage | undefined }
 
 async function compose(
   deps: SendDeps,
   companyId: number,
   sender: Sender,
   { content }: SendRequest,
-): Promise<{ outbound: Outbound; template: Template | undefined }> {
-  if (content.type !== 'template') return { outbound: composePlain(content), template: undefined }
+  quoted: QuotedMessage | undefined,
+): Promise<Omit<Composed, 'quoted'>> {
+  if (content.type !== 'template') return { outbound: composePlain(content, quoted), template: undefined }
   const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
   const template = chooseVersion(versions, content.languageCode)
   return { outbound: composeTemplate(template, content.components), template }
 }
 
-function toPrepare(
-  deps: SendDeps,
-  caller: SendCaller,
-  sender: Sender,
-  request: SendRequest,
-  outbound: Outbound,
-  template: Template | undefined,
-): Send {
+/** A reaction names its message itself. */
+const quotedWamidOf = ({ outbound, quoted }: Composed): string | null =>
+  outbound.content.type === 'reaction' ? null : (quoted?.wamid ?? null)
+
+function toPrepare(deps: SendDeps, caller: SendCaller, sender: Sender, request: SendRequest, composed: Composed): Send {
+  const { outbound, template } = composed
   const isMarketing = template?.category === 'MARKETING'
   return {
     companyId: caller.companyId,
@@ -126,6 +119,8 @@ function toPrepare(
     template: template === undefined ? null : { name: template.name, category: template.category.toLowerCase() },
     text: outbound.text,
     media: outbound.media,
+    content: outbound.structured,
+    quotedWamid: quotedWamidOf(composed),
     senderName: caller.keyName,
     idempotencyId: caller.idempotencyId,
   }
@@ -180,7 +175,7 @@ type SentMessage = {
   messageId: number
   sender: Sender
   recipient: string
-  media: OutboundMedia | null
+  outbound: Outbound
 }
 
 async function complete(
@@ -189,7 +184,8 @@ async function complete(
   message: SentMessage,
   outcome: SendOutcome,
 ): Promise<SendReply> {
-  const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
+  const asked = { path: 'type', what: message.outbound.content.type, provider: message.sender.provider }
+  const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : toRefusal(outcome, asked)
   try {
     await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
   } catch (error) {
@@ -218,17 +214,12 @@ function toCompletedSend(
     recipient: isAccepted ? recipientOf(outcome, caller.companyId, message, at) : null,
     isLimited: message.sender.dailyLimit !== null,
     error: isAccepted ? null : outcome.error,
-    hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',
+    hasProviderMedia: isAccepted && typeof message.outbound.media?.providerMediaId === 'string',
+    reaction: isAccepted ? reactionOf(message.outbound) : null,
     idempotencyId: caller.idempotencyId,
     answer: keptAnswer(answer),
   }
 }
-
-/** The answer to a send. The wamid is null when the provider accepted the message without naming it yet. */
-export const toReply = (message: { conversationId: number; messageId: number }, wamid: string | null): SendReply => ({
-  success: true,
-  data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
-})
 
 /**
  * The identities under which the provider knows the recipient: a number that may be written in another way, and a user id. An
@@ -251,43 +242,7 @@ function recipientOf(
   return { companyId, requestedIdentity, ...addresses, account: sender.wabaAccountId, at: at.getTime() }
 }
 
-/** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */
-function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'] {
-  if ('success' in answer) return { status: 200, body: JSON.stringify(answer) }
-  return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
-}
-
-/** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */
-function refusalOf(outcome: Exclude<SendOutcome, { kind: 'accepted' }>): AppError {
-  switch (outcome.kind) {
-    case 'unreachable':
-      return serviceUnavailable('The provider could not be reached; nothing was sent')
-    case 'unknown':
-      return asFinal(sendOutcomeUnknown())
-    case 'throttled':
-      return rateLimitExceeded(outcome.retryAfterSeconds, 'The provider asks to wait')
-    case 'refused':
-      return outcome.reason === 'unavailable'
-        ? serviceUnavailable('The provider is not available at present; nothing was sent')
-        : asFinal(providerRefusal(outcome))
-  }
-}
-
-function providerRefusal({ reason, error }: Extract<SendOutcome, { kind: 'refused' }>): AppError {
-  switch (reason) {
-    case 'not_on_whatsapp':
-      return recipientNotOnWhatsapp()
-    case 'window_closed':
-      return sessionWindowClosed(null, null)
-    case 'parameter_mismatch':
-      return parameterMismatch({ provider: providerMessage(error) })
-    case 'template_not_found':
-      return templateNotFound()
-    case 'template_not_approved':
-      return templateNotApproved('that was asked for', 'paused or disabled at the provider')
-    case 'invalid_parameter':
-      return providerText(error.title)
-    default:
-      return sendFailed()
-  }
-}
+const reactionOf = ({ structured, content }: Outbound): CompletedSend['reaction'] =>
+  structured?.type === 'reaction' && content.type === 'reaction'
+    ? { messageId: structured.reaction.messageId, targetWamid: content.targetWamid, emoji: content.emoji }
+    : null

@@ -7,7 +7,7 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
-import type { SendOutcome } from './provider.ts'
+import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 
 const FAILURES_TO_OPEN = 10
 const FIRST_PAUSE_MS = 1_000
@@ -19,7 +19,10 @@ export type SenderKey = { companyId: number; id: number }
 
 export type Breaker = {
   /** Runs the attempt; `undefined`, and nothing run, while the sender's provider is down. */
-  run<T extends { outcome: SendOutcome }>(sender: SenderKey, attempt: () => Promise<T>): Promise<T | undefined>
+  run<T extends { outcome: SendOutcome | ReceiptOutcome }>(
+    sender: SenderKey,
+    attempt: () => Promise<T>,
+  ): Promise<T | undefined>
 }
 
 /**
@@ -48,7 +51,7 @@ export function createBreaker(): Breaker {
 
 const createPolicy = (): CircuitBreakerPolicy =>
   circuitBreaker(
-    handleWhenResult((result) => isFailure((result as { outcome: SendOutcome }).outcome)),
+    handleWhenResult((result) => isFailure((result as { outcome: SendOutcome | ReceiptOutcome }).outcome)),
     {
       breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
       halfOpenAfter: new ExponentialBackoff({ initialDelay: FIRST_PAUSE_MS, maxDelay: LONGEST_PAUSE_MS }),
@@ -56,7 +59,7 @@ const createPolicy = (): CircuitBreakerPolicy =>
   )
 
 /** Signs that the provider is down, as against refusing this one message. */
-const isFailure = (outcome: SendOutcome): boolean =>
+const isFailure = (outcome: SendOutcome | ReceiptOutcome): boolean =>
   outcome.kind === 'unreachable' ||
   outcome.kind === 'unknown' ||
   (outcome.kind === 'refused' && outcome.reason === 'unavailable')

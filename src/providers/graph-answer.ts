@@ -1,7 +1,7 @@
 import { isObject } from './events/json-member.ts'
 import { type Exchange, readJsonObject } from './exchange.ts'
 import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
-import type { Fetched, ProviderError, SendOutcome } from './provider.ts'
+import type { Fetched, ProviderError, ReceiptOutcome, SendFailure, SendOutcome } from './provider.ts'
 import { isDenial, isFinal, refusalOf } from './refusal.ts'
 
 /** How a provider's answers differ from Meta's, which all of them otherwise pass on. */
@@ -12,18 +12,33 @@ export type Reading = {
   readMessageId?: (id: string) => { wamid: string | null; providerMessageId: string | null }
 }
 
+type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
+
 const DEFAULT_WAIT_SECONDS = 60
 
 /** The outcome of a send. The provider's own code decides if there is one. */
-export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOutcome {
+export const readSendAnswer = (answer: Exchange, reading: Reading = {}): SendOutcome =>
+  readOutcome(answer, reading, (body) => readAcceptance(body, reading))
+
+/** The outcome of a read receipt, of which the provider says that it succeeded. */
+export const readReceiptAnswer = (answer: Exchange, reading: Reading = {}): ReceiptOutcome =>
+  readOutcome(answer, reading, ({ success, status }) =>
+    success === true || status === 'success' ? { kind: 'taken' as const } : undefined,
+  )
+
+function readOutcome<Success>(
+  answer: Exchange,
+  reading: Reading,
+  readSuccess: (body: Record<string, unknown>) => Success | undefined,
+): Success | SendFailure {
   if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
   if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }
   const body = readJsonObject(answer.body)
   const wait = readRetryAfter(answer.headers['retry-after'])
   const error = body && readError(body, reading)
   if (error && error.code !== null) return refusalOf(error, wait)
-  const accepted = answer.status < 300 && error === undefined ? body && readAcceptance(body, reading) : undefined
-  if (accepted) return accepted
+  const success = answer.status < 300 && error === undefined ? body && readSuccess(body) : undefined
+  if (success) return success
   return outcomeOfStatus(answer.status, error ?? failure(`HTTP ${answer.status} without a readable answer`), wait)
 }
 
@@ -31,13 +46,13 @@ export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOut
  * Without a code only the status is left. A gateway's page or a torn answer: behind it the message may have been taken.
  * Only a refusal of the provider and a plain 4xx say that it certainly was not.
  */
-function outcomeOfStatus(status: number, error: ProviderError, wait: number | undefined): SendOutcome {
+function outcomeOfStatus(status: number, error: ProviderError, wait: number | undefined): SendFailure {
   if (status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS, error }
   const isRefused = status >= 400 && status < 500
   return isRefused ? { kind: 'refused', reason: 'other', error } : { kind: 'unknown', error }
 }
 
-function readAcceptance(body: Record<string, unknown>, { readMessageId }: Reading): SendOutcome | undefined {
+function readAcceptance(body: Record<string, unknown>, { readMessageId }: Reading): Accepted | undefined {
   const message = first(body.messages)
   const contact = first(body.contacts)
   if (typeof message?.id !== 'string' || message.id === '') return undefined

@@ -2,11 +2,12 @@ import { USER_ID } from '../text/phone.ts'
 import type { OutboundContent, OutboundMessage } from './provider.ts'
 
 /** A send's body in the form of Meta's Cloud API, which other providers take too. */
-export function toGraphMessage({ recipient, content, reference }: OutboundMessage): string {
+export function toGraphMessage({ recipient, content, reference, quotedWamid }: OutboundMessage): string {
   return JSON.stringify({
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
     ...(USER_ID.test(recipient) ? { recipient } : { to: recipient }),
+    ...(quotedWamid !== null && { context: { message_id: quotedWamid } }),
     type: content.type,
     [content.type]: toGraphContent(content),
     biz_opaque_callback_data: reference,
@@ -14,15 +15,34 @@ export function toGraphMessage({ recipient, content, reference }: OutboundMessag
 }
 
 function toGraphContent(content: OutboundContent): object {
-  if (content.type === 'text') return { body: content.text, preview_url: false }
-  if (content.type === 'template') {
-    const { name, language, components } = content
-    return { name, language: { code: language }, ...(components.length > 0 && { components }) }
-  }
-  const { source, caption, filename } = content
-  return {
-    ...('link' in source ? { link: source.link } : { id: source.providerMediaId }),
-    ...(caption !== undefined && { caption }),
-    ...(filename !== undefined && { filename }),
+  switch (content.type) {
+    case 'text':
+      return { body: content.text, preview_url: content.previewUrl ?? false }
+    case 'template': {
+      const { name, language, components } = content
+      return { name, language: { code: language }, ...(components.length > 0 && { components }) }
+    }
+    case 'interactive':
+    case 'location':
+    case 'contacts':
+      return content.value
+    case 'reaction':
+      return { message_id: content.targetWamid, emoji: content.emoji ?? '' }
+    default:
+      return toGraphMedia(content)
   }
 }
+
+const toGraphMedia = ({ source, caption, filename }: Extract<OutboundContent, { source: unknown }>): object => ({
+  ...('link' in source ? { link: source.link } : { id: source.providerMediaId }),
+  ...(caption !== undefined && { caption }),
+  ...(filename !== undefined && { filename }),
+})
+
+/** A read receipt, to the address of the sends or one of its own. */
+export const toGraphReceipt = (wamid: string, isTyping: boolean): object => ({
+  messaging_product: 'whatsapp',
+  status: 'read',
+  message_id: wamid,
+  ...(isTyping && { typing_indicator: { type: 'text' } }),
+})

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici'
 import { exchange } from './exchange.ts'
-import { type Reading, readAnswer, readSendAnswer } from './graph-answer.ts'
+import { type Reading, readAnswer, readReceiptAnswer, readSendAnswer } from './graph-answer.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
-import type { Fetched, MediaFile, SenderAccess, SendOutcome } from './provider.ts'
+import type { Fetched, MediaFile, ReceiptOutcome, SenderAccess, SendOutcome } from './provider.ts'
 
 /** The parts of a provider's API that differ between providers. */
 export type ApiConventions = {
@@ -16,6 +16,7 @@ export type ApiConventions = {
 export type ProviderApi = {
   get: (access: SenderAccess, path: string) => Promise<Fetched<Record<string, unknown>>>
   send: (access: SenderAccess, path: string, body: string) => Promise<SendOutcome>
+  sendReceipt: (access: SenderAccess, path: string, receipt: object) => Promise<ReceiptOutcome>
   upload: (
     access: SenderAccess,
     path: string,
@@ -44,6 +45,10 @@ export function createProviderApi(
     },
     send: async (access, path, body) =>
       readSendAnswer(await post(access, path, 'application/json', body, timeoutMs), reading),
+    sendReceipt: async (access, path, receipt) => {
+      const body = JSON.stringify(receipt)
+      return readReceiptAnswer(await post(access, path, 'application/json', body, timeoutMs), reading)
+    },
     upload: async (access, path, file, fields) => {
       const { contentType, body } = await toMediaForm(fields, file)
       return readAnswer(await post(access, path, contentType, body, UPLOAD_TIMEOUT_MS), reading)

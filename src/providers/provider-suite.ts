@@ -64,6 +64,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         [132001, 'template_not_found'],
         [132015, 'template_not_approved'],
         [132016, 'template_not_approved'],
+        [131051, 'unsupported'],
         [2, 'unavailable'],
         [131016, 'unavailable'],
         [131057, 'unavailable'],
@@ -202,6 +203,28 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
 
       test('a page with 404 says for sure that nothing was taken', async () => {
         expect(await answering('text/html', '<h1>None</h1>', 404)).toMatchObject({ kind: 'refused', reason: 'other' })
+      })
+    })
+
+    describe('a read receipt', () => {
+      const markRead = (isTyping = false, access: Partial<SenderAccess> = {}) =>
+        subject.provider.markRead({ ...subject.access, ...access }, 'wamid.read', isTyping)
+
+      test.each([true, false])('is taken, with typing: %s', async (isTyping) => {
+        expect(await markRead(isTyping)).toEqual({ kind: 'taken' })
+        const { phoneNumberId } = subject.access
+        const [receipt] = (await subject.control('GET', '/receipts?limit=1')) as object[]
+        expect(receipt).toMatchObject({ wamid: 'wamid.read', phoneNumberId, isTyping })
+      })
+
+      test('is refused, throttled, or not answered', async () => {
+        await behave({ refuseWithCode: 131051 })
+        expect(await markRead()).toMatchObject({ kind: 'refused', reason: 'unsupported' })
+        await behave({ refuseWithCode: 80007 })
+        expect(await markRead()).toMatchObject({ kind: 'throttled', retryAfterSeconds: 60 })
+        await behave({ refuseWithCode: null, ownRefusal: { status: 403, message: 'Blocked' } })
+        expect(await markRead()).toMatchObject({ kind: 'refused', reason: 'other', error: { title: 'Blocked' } })
+        expect(await markRead(false, { apiBaseUrl: 'http://127.0.0.1:9/base' })).toMatchObject({ kind: 'unreachable' })
       })
     })
 

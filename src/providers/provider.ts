@@ -39,6 +39,8 @@ export type RefusalReason =
   | 'template_not_found'
   | 'template_not_approved'
   | 'invalid_parameter'
+  /** Of the type of a message, or of a receipt. */
+  | 'unsupported'
   | 'unavailable'
   | 'other'
 
@@ -63,6 +65,11 @@ export type SendOutcome =
   | { kind: 'unreachable'; error: ProviderError }
   /** The request went out and no answer came: it may have been sent. Never repeated by us. */
   | { kind: 'unknown'; error: ProviderError }
+
+export type SendFailure = Exclude<SendOutcome, { kind: 'accepted' }>
+
+/** What became of a read receipt. It may be repeated at any time. */
+export type ReceiptOutcome = { kind: 'taken' } | SendFailure
 
 /** A template as the provider has it; members that it does not know are null. */
 export type ProviderTemplate = {
@@ -129,10 +136,12 @@ export type OutboundMessage = {
   content: OutboundContent
   /** Comes back with every status of the message. */
   reference: string
+  /** The message that it answers; null: none. */
+  quotedWamid: string | null
 }
 
 export type OutboundContent =
-  | { type: 'text'; text: string }
+  | { type: 'text'; text: string; previewUrl?: boolean | undefined }
   | {
       type: 'image' | 'video' | 'audio' | 'document' | 'sticker'
       source: { link: string } | { providerMediaId: string }
@@ -140,12 +149,22 @@ export type OutboundContent =
       filename?: string | undefined
     }
   | { type: 'template'; name: string; language: string; components: readonly object[] }
+  /** In the form that all providers take. */
+  | { type: 'interactive' | 'location'; value: object }
+  | { type: 'contacts'; value: readonly object[] }
+  /** Emoji null removes the reaction. */
+  | { type: 'reaction'; targetWamid: string; emoji: string | null }
 
 export type Provider = {
   /** The body of a send in the provider's form. */
   toWire(message: OutboundMessage): string
   /** Sends one body made by `toWire`. One attempt, within the provider deadline. */
   send(access: SenderAccess, body: string): Promise<SendOutcome>
+  /**
+   * Marks a customer's message and the earlier ones as read; with `isTyping` the customer also sees for 25 seconds, or until
+   * the answer comes, that it is being written.
+   */
+  markRead(access: SenderAccess, wamid: string, isTyping: boolean): Promise<ReceiptOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
   /** The numbers that the credential may use, as far as the provider lists them. */

@@ -1,4 +1,4 @@
-import type { ProviderError, RefusalReason, SendOutcome } from './provider.ts'
+import type { ProviderError, RefusalReason, SendFailure } from './provider.ts'
 
 /**
  * The reason of each code of the providers. The HTTP status is not reliable. Codes of four digits are the providers'
@@ -16,6 +16,7 @@ const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [132001, 'template_not_found'],
   [132015, 'template_not_approved'],
   [132016, 'template_not_approved'],
+  [131051, 'unsupported'],
   [2, 'unavailable'],
   [131016, 'unavailable'],
   [131057, 'unavailable'],
@@ -53,7 +54,7 @@ export function isFinal(error: ProviderError): boolean {
  * The outcome of a refusal by the provider's code alone, never by the HTTP status. A code that asks to wait is `throttled`, for
  * `retryAfterSeconds` or the code's usual time; an unknown code is `refused` with the reason `other`.
  */
-export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendOutcome {
+export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendFailure {
   const wait = error.code === null ? undefined : THROTTLES.get(error.code)
   if (wait !== undefined) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? wait, error }
   const reason = error.code === null ? undefined : REASONS.get(error.code)

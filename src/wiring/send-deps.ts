@@ -6,6 +6,7 @@ import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'
 import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
 import { createSendBatches, type SendConsequences } from '../messages/batch/send-batches.ts'
+import { findMessageOf } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
 import type { Deps } from './deps.ts'
 
@@ -34,7 +35,9 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   }
   const complete = async (send: CompletedSend) => {
     await completeSend(send)
-    deps.publish([{ topic: 'message', companyId: send.companyId, id: send.messageId }])
+    const { companyId, messageId, reaction } = send
+    const changed = reaction === null ? [messageId] : [messageId, reaction.messageId]
+    deps.publish(changed.map((id) => ({ topic: 'message', companyId, id })))
   }
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
@@ -42,7 +45,14 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const giveUp = async ({ companyId, dailyLimit, idempotencyId }: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
-    const nothing = { wamid: null, providerMessageId: null, recipient: null, hasProviderMedia: false, answer: null }
+    const nothing = {
+      wamid: null,
+      providerMessageId: null,
+      recipient: null,
+      hasProviderMedia: false,
+      reaction: null,
+      answer: null,
+    }
     const failed = {
       companyId,
       isLimited: dailyLimit !== null,
@@ -59,6 +69,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     ...deps,
     senders: { listFor: (companyId) => withTimeout(senders.listFor(companyId)) },
     templates: { ...templates, versionsOf: (...asked) => withTimeout(templates.versionsOf(...asked)) },
+    findQuoted: (...named) => withTimeout(findMessageOf(deps.db, ...named)),
     prepareSend: (send) => withTimeout(prepare(send), (late) => giveUp(send, late)),
     completeSend: (send) => withTimeout(complete(send)),
     sourceType,

@@ -73,7 +73,7 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/public/v1/events', params }, options)
   }
 
-  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
+  /** Send a WhatsApp message. Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by `type`.  UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
   sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
   }
@@ -187,6 +187,22 @@ export abstract class Operations {
     chatId: number
   }, options?: RequestOptions): Promise<Response> {
     return this.open({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/answering', params }, options)
+  }
+
+  /** Mark the messages of a customer as read. The customer sees two blue ticks at the last message and the earlier ones, and `unreadMessages` becomes 0. Where nothing was written, nothing is sent. */
+  markConversationRead(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/read', params }, options)
+  }
+
+  /** Show a customer that an answer is being written. The customer sees it for 25 seconds, or until a message comes. The provider also marks the messages of the customer as read. Before the customer wrote there is nothing to show: 422 `session_window_closed`. */
+  showTyping(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/typing', params }, options)
   }
 
   /** Count sent and billable messages. Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted. */

@@ -22,6 +22,55 @@ export type BadRequest = {
   details?: FieldFaults
 }
 
+/** A button that opens an address. */
+export type CallToAction = {
+  type: "cta_url"
+  /** A line of text or a file above the body. */
+  header?: {
+    type: "text"
+    text: string
+  } | {
+    type: "image"
+    image: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "video"
+    video: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "document"
+    document: {
+      link: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+      filename?: string
+    }
+  }
+  body: {
+    text: string
+  }
+  footer?: {
+    text: string
+  }
+  action: {
+    name: "cta_url"
+    parameters: {
+      display_text: string
+      url: string
+    }
+  }
+}
+
 export type CaptionedMediaById = {
   /** The id of a file that was uploaded to the sending number. */
   providerMediaId: string
@@ -84,6 +133,54 @@ export type Contact = {
   }
 }
 
+/** A contact card, in the form of the provider. */
+export type ContactCard = {
+  /** The whole name and at least one of its parts. */
+  name: {
+    /** The whole name. */
+    formatted_name: string
+    first_name?: string
+    middle_name?: string
+    last_name?: string
+    prefix?: string
+    suffix?: string
+  }
+  phones?: Array<{
+    phone?: string
+    /** The number on WhatsApp: adds a button to write to it. */
+    wa_id?: string
+    /** The label, such as `WORK` or `HOME`. */
+    type?: string
+  }>
+  emails?: Array<{
+    email: string
+    /** The label, such as `WORK` or `HOME`. */
+    type?: string
+  }>
+  urls?: Array<{
+    url: string
+    /** The label, such as `WORK` or `HOME`. */
+    type?: string
+  }>
+  addresses?: Array<{
+    street?: string
+    city?: string
+    state?: string
+    zip?: string
+    country?: string
+    country_code?: string
+    /** The label, such as `WORK` or `HOME`. */
+    type?: string
+  }>
+  org?: {
+    company?: string
+    department?: string
+    title?: string
+  }
+  /** As `YYYY-MM-DD`. */
+  birthday?: string
+}
+
 export type ContactChangedEvent = {
   /** The version of the envelope; additions do not change it. */
   version: "1"
@@ -126,6 +223,17 @@ export type ContactPagination = {
   nextCursor: string | null
   /** The cursor of the previous page, to pass as the other one of the two; null when there is none. */
   previousCursor: string | null
+}
+
+/** Asks a customer who hides the phone number to share it; it comes back in `contacts`. */
+export type ContactRequest = {
+  type: "request_contact_info"
+  body: {
+    text: string
+  }
+  action: {
+    name: "request_contact_info"
+  }
 }
 
 /** A contact to write. Members that are left out keep their values. */
@@ -540,6 +648,86 @@ export type FieldFaults = {
   }>
 }
 
+/** A button that opens a flow, whose answers come back as `reply.responseJson`. */
+export type FlowMessage = {
+  type: "flow"
+  /** A line of text or a file above the body. */
+  header?: {
+    type: "text"
+    text: string
+  } | {
+    type: "image"
+    image: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "video"
+    video: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "document"
+    document: {
+      link: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+      filename?: string
+    }
+  }
+  body: {
+    text: string
+  }
+  footer?: {
+    text: string
+  }
+  action: {
+    name: "flow"
+    parameters: {
+      flow_id: string
+      flow_message_version: "3"
+      /** The text of the button that opens the flow. */
+      flow_cta: string
+      /** Tells the flow which message opened it. */
+      flow_token?: string
+      mode?: "draft" | "published"
+      flow_action?: "navigate" | "data_exchange"
+      flow_action_payload?: {
+        /** The first screen. */
+        screen?: string
+        /** The input of the screen. */
+        data?: {
+          [name: string]: unknown
+        }
+      }
+    } | {
+      flow_name: string
+      flow_message_version: "3"
+      /** The text of the button that opens the flow. */
+      flow_cta: string
+      /** Tells the flow which message opened it. */
+      flow_token?: string
+      mode?: "draft" | "published"
+      flow_action?: "navigate" | "data_exchange"
+      flow_action_payload?: {
+        /** The first screen. */
+        screen?: string
+        /** The input of the screen. */
+        data?: {
+          [name: string]: unknown
+        }
+      }
+    }
+  }
+}
+
 export type Gone = {
   code: "gone"
   message: string
@@ -548,6 +736,8 @@ export type Gone = {
     replacement: string
   }
 }
+
+export type Interactive = ReplyButtons | ListMenu | CallToAction | LocationRequest | ContactRequest | FlowMessage
 
 export type InvalidPhoneNumber = {
   code: "invalid_phone_number"
@@ -564,6 +754,35 @@ export type LegacyEmailTemplate = {
   /** The id that a send takes. */
   uid: string
   name: string
+}
+
+/** A list of up to ten rows in all, of which the customer chooses one. */
+export type ListMenu = {
+  type: "list"
+  header?: {
+    type: "text"
+    text: string
+  }
+  body: {
+    text: string
+  }
+  footer?: {
+    text: string
+  }
+  action: {
+    /** The text of the button that opens the list. */
+    button: string
+    sections: Array<{
+      /** Required when there are several sections. */
+      title?: string
+      rows: Array<{
+        /** Comes back as `reply.id`. */
+        id: string
+        title: string
+        description?: string
+      }>
+    }>
+  }
 }
 
 export type ListedImport = {
@@ -591,6 +810,29 @@ export type ListedImport = {
   started_at: string | null
   /** The time at which the import ended. */
   ended_at: string | null
+}
+
+/** A place on the map. */
+export type Location = {
+  /** Degrees. */
+  latitude: number
+  /** Degrees. */
+  longitude: number
+  /** The name of the place. */
+  name?: string
+  /** Its address. */
+  address?: string
+}
+
+/** Asks the customer for a location, which comes back as a message. */
+export type LocationRequest = {
+  type: "location_request_message"
+  body: {
+    text: string
+  }
+  action: {
+    name: "send_location"
+  }
 }
 
 export type Me = {
@@ -656,15 +898,29 @@ export type Message = {
   editedAt: string | null
   /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
   revokedAt: string | null
+  content: StructuredContent | null
+  /** The message that this one answers, by its id at the provider. */
+  quotedWamid: string | null
+  /** The id of that message here; null while it is not known. */
+  quotedMessageId: number | null
 }
 
-/** The member that `type` names is required: `text`, `template`, or `media` for any other type. */
+/** The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`. */
 export type MessageContent = {
-  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker"
+  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "interactive" | "location" | "contacts" | "reaction"
   /** The text of the message. */
   text?: string
+  /** Whether the first address in the text is shown with a preview; default false. */
+  previewUrl?: boolean
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   media?: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  interactive?: Interactive
+  location?: Location
+  /** The contact cards to share. */
+  contacts?: Array<ContactCard>
+  reaction?: Reaction
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type MessageDetails = {
@@ -741,6 +997,11 @@ export type MessageStatus = {
   editedAt: string | null
   /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
   revokedAt: string | null
+  content: StructuredContent | null
+  /** The message that this one answers, by its id at the provider. */
+  quotedWamid: string | null
+  /** The id of that message here; null while it is not known. */
+  quotedMessageId: number | null
   /** The id of the conversation. */
   chatId: number
   contact: {
@@ -892,6 +1153,14 @@ export type RateLimitExceeded = {
   retry_after: number
 }
 
+/** A reaction to a message. */
+export type Reaction = {
+  /** The id of the message to react to, of the same conversation. */
+  messageId: number
+  /** One emoji; null or an empty text removes the reaction. */
+  emoji: string | null
+}
+
 /** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
 export type ReceiverUrl = string
 
@@ -987,6 +1256,58 @@ export type RegistrationWithHealth = {
   health: RegistrationHealth
 }
 
+/** Up to three buttons, of which the customer chooses one. */
+export type ReplyButtons = {
+  type: "button"
+  /** A line of text or a file above the body. */
+  header?: {
+    type: "text"
+    text: string
+  } | {
+    type: "image"
+    image: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "video"
+    video: {
+      link: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+    }
+  } | {
+    type: "document"
+    document: {
+      link: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded to the sending number. */
+      id: string
+      filename?: string
+    }
+  }
+  body: {
+    text: string
+  }
+  footer?: {
+    text: string
+  }
+  action: {
+    buttons: Array<{
+      type: "reply"
+      reply: {
+        /** Comes back as `reply.id`. */
+        id: string
+        title: string
+      }
+    }>
+  }
+}
+
 export type SendAudio = {
   /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
   recipient: string
@@ -998,6 +1319,24 @@ export type SendAudio = {
   companyId?: unknown
   type: "audio"
   media: (MediaByLink & { providerMediaId?: never }) | (MediaById & { link?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
+}
+
+export type SendContacts = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "contacts"
+  /** The contact cards to share. */
+  contacts: Array<ContactCard>
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type SendDocument = {
@@ -1011,6 +1350,8 @@ export type SendDocument = {
   companyId?: unknown
   type: "document"
   media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type SendImage = {
@@ -1024,6 +1365,51 @@ export type SendImage = {
   companyId?: unknown
   type: "image"
   media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
+}
+
+export type SendInteractive = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "interactive"
+  interactive: Interactive
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
+}
+
+export type SendLocation = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "location"
+  location: Location
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
+}
+
+export type SendReaction = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "reaction"
+  reaction: Reaction
 }
 
 /** The provider accepted the message. */
@@ -1032,7 +1418,7 @@ export type SendReply = {
   data: SentMessage
 }
 
-export type SendRequest = (SendText & { template?: never; media?: never }) | (SendTemplate & { text?: never; media?: never }) | (SendImage & { text?: never; template?: never }) | (SendVideo & { text?: never; template?: never }) | (SendAudio & { text?: never; template?: never }) | (SendDocument & { text?: never; template?: never }) | (SendSticker & { text?: never; template?: never })
+export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; quoted?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
 
 export type SendSticker = {
   /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
@@ -1045,6 +1431,8 @@ export type SendSticker = {
   companyId?: unknown
   type: "sticker"
   media: (StickerByLink & { providerMediaId?: never }) | (StickerById & { link?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type SendTemplate = {
@@ -1058,6 +1446,8 @@ export type SendTemplate = {
   companyId?: unknown
   type: "template"
   template: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type SendText = {
@@ -1072,6 +1462,10 @@ export type SendText = {
   type: "text"
   /** The text of the message. */
   text: string
+  /** Whether the first address in the text is shown with a preview; default false. */
+  previewUrl?: boolean
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 export type SendVideo = {
@@ -1085,6 +1479,8 @@ export type SendVideo = {
   companyId?: unknown
   type: "video"
   media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
 }
 
 /** A connected WhatsApp number. */
@@ -1175,6 +1571,32 @@ export type StickerById = {
 export type StickerByLink = {
   /** An https address, from which the provider downloads the file. */
   link: string
+}
+
+/** What the message holds beside text and media. */
+export type StructuredContent = {
+  /** The name of the other member. */
+  type: "reply" | "interactive" | "location" | "contacts" | "reaction"
+  reply?: EnvelopeReply
+  /** The interactive message, in the form of a send. */
+  interactive?: {
+    [name: string]: unknown
+  }
+  /** The location: `latitude`, `longitude`, `name`, `address`, and what the provider adds. */
+  location?: {
+    [name: string]: unknown
+  }
+  /** The contact cards, in the form of a send. */
+  contacts?: Array<{
+    [name: string]: unknown
+  }>
+  /** A reaction that was sent; the message that it is for has it as `reaction`. */
+  reaction?: {
+    /** The id of the message. */
+    messageId: number
+    /** The emoji; null: the reaction was removed. */
+    emoji: string | null
+  }
 }
 
 /** The request succeeded. */

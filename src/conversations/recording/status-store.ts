@@ -2,6 +2,7 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
 import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
+import { removeSentReactions } from './sent-reaction-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /** A message whose status or wamid changed. */
@@ -16,6 +17,8 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   if (records.length === 0) return []
   const advanced = await advanceMessages(tx, records, at)
   await addUsage(tx, countChanges(advanced))
+  const failed = advanced.filter(({ before, after }) => after === 'failed' && before !== after)
+  if (failed.length > 0) await removeSentReactions(tx, failed)
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
   if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
   return advanced

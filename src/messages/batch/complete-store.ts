@@ -1,3 +1,4 @@
+import { recordSentReactions } from '../../conversations/recording/sent-reaction-store.ts'
 import { readUpTo } from '../../conversations/unread-store.ts'
 import type { RecipientReport } from '../../customers/recipient.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
@@ -18,6 +19,8 @@ export type CompletedSend = {
   error: { code: number | null; title: string; details: string | null } | null
   /** It was sent with media that the provider stores. */
   hasProviderMedia: boolean
+  /** The reaction that it was; null: it was a message, or was not accepted. */
+  reaction: { messageId: number; targetWamid: string; emoji: string | null } | null
   /** It took part in a daily limit: a refused one gives its place back. */
   isLimited: boolean
   /** The reservation of the request's Idempotency-Key. */
@@ -34,12 +37,16 @@ export type CompletedSend = {
 export async function completeSends(tx: Db, sends: readonly CompletedSend[], at: Date): Promise<void> {
   const reached = sends.filter(({ status }) => status !== 'failed').map(toMessage)
   const refused = sends.filter(({ status, isLimited }) => status === 'failed' && isLimited).map(toMessage)
+  const reactions = sends.flatMap(({ companyId, messageId, reaction }) =>
+    reaction === null ? [] : [{ ...reaction, companyId, messageId }],
+  )
   const answered = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer !== null)
   const released = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer === null)
   await Promise.all([
     writeOutcomes(tx, sends, at),
     reached.length > 0 && readUpTo(tx, reached),
     refused.length > 0 && giveBackPlaces(tx, refused),
+    reactions.length > 0 && recordSentReactions(tx, reactions, at),
     answered.length > 0 && keepAnswers(tx, answered),
     released.length > 0 && releaseKeys(tx, released),
   ])

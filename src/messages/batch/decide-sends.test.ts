@@ -25,6 +25,8 @@ const send = (changes: Partial<Send> = {}): Send => ({
   template: null,
   text: 'Hello',
   media: null,
+  content: null,
+  quotedWamid: null,
   senderName: 'Key',
   idempotencyId: null,
   ...changes,

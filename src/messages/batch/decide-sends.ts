@@ -27,6 +27,9 @@ export type Send = {
   template: { name: string; category: string } | null
   text: string | null
   media: object | null
+  content: object | null
+  /** Of the message that it answers; null: none. */
+  quotedWamid: string | null
   senderName: string
   /** The reservation of the request's Idempotency-Key. */
   idempotencyId: number | null

@@ -106,22 +106,25 @@ export async function insertPendingMessages(tx: Db, messages: SendPlan['messages
     category: send.template?.category ?? null,
     text: send.text,
     media: send.media,
+    content: send.content ?? undefined,
+    quoted_wamid: send.quotedWamid ?? undefined,
     sender_name: send.senderName,
     idempotency_id: send.idempotencyId,
   }))
   await tx`
     with message as (
       insert into messages (
-        company_id, id, conversation_id, seq, direction, type, template, category, text, media, status, sender_name,
-        sent_at, created_at, updated_at
+        company_id, id, conversation_id, seq, direction, type, template, category, text, media, content,
+        quoted_wamid, status, sender_name, sent_at, created_at, updated_at
       )
       overriding system value
       select
         input.company_id, input.id, input.conversation_id, input.seq, 'outbound', input.type, input.template,
-        input.category, input.text, nullif(input.media, 'null'), 'pending', input.sender_name, ${at}, ${at}, ${at}
+        input.category, input.text, nullif(input.media, 'null'), input.content, input.quoted_wamid, 'pending',
+        input.sender_name, ${at}, ${at}, ${at}
       from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
         company_id bigint, id bigint, conversation_id bigint, seq bigint, type text, template text, category text,
-        text text, media jsonb, sender_name text
+        text text, media jsonb, content jsonb, quoted_wamid text, sender_name text
       )
     )
     update idempotency_keys key

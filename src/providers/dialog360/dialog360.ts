@@ -3,7 +3,7 @@ import { isObject } from '../events/json-member.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { failed, idOf, objectsIn, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
-import { toGraphMessage } from '../graph-message.ts'
+import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
@@ -25,6 +25,7 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
   return {
     toWire: toGraphMessage,
     send: (access, body) => api.send(access, 'messages', body),
+    markRead: (access, wamid, isTyping) => api.sendReceipt(access, 'messages', toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => listTemplates((path) => api.get(access, path)),
     listNumbers: async (access) =>
       readValue(await api.get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),

@@ -3,8 +3,15 @@ import { isObject } from '../events/json-member.ts'
 import { openMedia } from '../fetch-media.ts'
 import { idOf, objectsIn, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
-import { toGraphMessage } from '../graph-message.ts'
-import type { MediaOutcome, Provider, ProviderError, ProviderNumber, SenderAccess } from '../provider.ts'
+import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
+import type {
+  MediaOutcome,
+  Provider,
+  ProviderError,
+  ProviderNumber,
+  ReceiptOutcome,
+  SenderAccess,
+} from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
 
@@ -18,6 +25,10 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
   return {
     toWire: toGraphMessage,
     send: (access, body) => api.send(access, 'v3/message', body),
+    markRead: async (access, wamid, isTyping) => {
+      const event = { type: 'message-event', message: toGraphReceipt(wamid, isTyping) }
+      return readUnsupported(await api.sendReceipt(access, 'v1/event', event))
+    },
     listTemplates: async (access) =>
       readValue(await api.get(access, 'templates'), ({ templates }) =>
         Array.isArray(templates)
@@ -66,6 +77,12 @@ function readOwnError(body: Record<string, unknown>): ProviderError | undefined 
   const code = /^\(#([0-9]{1,9})\)/.exec(title)?.[1]
   return { ...failure(title), code: code === undefined ? null : Number(code) }
 }
+
+/** Apps without events for customers refuse them in words, without a code. */
+const readUnsupported = (outcome: ReceiptOutcome): ReceiptOutcome =>
+  outcome.kind === 'refused' && /not supported/i.test(outcome.error.title)
+    ? { ...outcome, reason: 'unsupported' }
+    : outcome
 
 /** The answer holds an id of Gupshup's own; the wamid comes later with an event. */
 const readMessageId = (id: string) =>

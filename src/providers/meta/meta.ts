@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { fetchMedia } from '../fetch-media.ts'
 import { idOf, readValue } from '../graph-answer.ts'
-import { toGraphMessage } from '../graph-message.ts'
+import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type { MediaOutcome, Provider, SenderAccess } from '../provider.ts'
 import { createProviderApi } from '../provider-api.ts'
 import { fetchTemplates, listNumbers } from './meta-list.ts'
@@ -20,6 +20,8 @@ export function createMetaProvider(options: MetaOptions): Provider {
   return {
     toWire: toGraphMessage,
     send: (access, body) => api.send(access, `${access.phoneNumberId}/messages`, body),
+    markRead: (access, wamid, isTyping) =>
+      api.sendReceipt(access, `${access.phoneNumberId}/messages`, toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => fetchTemplates((path) => api.get(access, path), access.wabaAccountId),
     listNumbers: (access) => listNumbers((path) => api.get(access, path), access.wabaAccountId),
     uploadMedia: async (access, file) => {

@@ -1,0 +1,35 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+
+/** A reaction that the business sent: its own message, and the message that it is for. */
+export type SentReaction = { companyId: number; messageId: number; targetWamid: string; emoji: string | null }
+
+/** The key of a sent reaction among those of customers: the provider may name its wamid later. */
+const keyOf = (messageId: number): string => `sent:${messageId}`
+
+/** Shows sent reactions on their messages. A repetition changes nothing. */
+export async function recordSentReactions(tx: Db, reactions: readonly SentReaction[], at: Date): Promise<void> {
+  const rows = reactions.map(({ companyId, messageId, targetWamid, emoji }) => ({
+    ...{ company_id: companyId, wamid: keyOf(messageId), target_wamid: targetWamid, emoji },
+  }))
+  await tx`
+    insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
+    select company_id, wamid, target_wamid, emoji, ${at}
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, wamid text, target_wamid text, emoji text
+    )
+    on conflict do nothing
+  `
+}
+
+/** Takes back the reactions among these messages, which the provider failed after it had accepted them. */
+export async function removeSentReactions(
+  tx: Db,
+  messages: readonly { companyId: number; id: number }[],
+): Promise<void> {
+  const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, wamid: keyOf(id) }))
+  await tx`
+    delete from message_reactions reaction
+    using jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, wamid text)
+    where (reaction.company_id, reaction.wamid) = (input.company_id, input.wamid)
+  `
+}

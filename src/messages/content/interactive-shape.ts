@@ -1,0 +1,224 @@
+import { type Static, type TProperties, Type } from 'typebox'
+
+/** The limits of the provider, in characters unless the name says otherwise. */
+export const INTERACTIVE_LIMITS = {
+  bodyText: 1_024,
+  listBodyText: 4_096,
+  headerText: 60,
+  footerText: 60,
+  buttons: 3,
+  buttonTitle: 20,
+  buttonId: 256,
+  sections: 10,
+  rows: 10,
+  sectionTitle: 24,
+  rowTitle: 24,
+  rowDescription: 72,
+  rowId: 200,
+  flowButton: 30,
+} as const
+/** Bounds of our own: the provider names none. */
+const LONGEST_ADDRESS = 2_048
+const LONGEST_ID = 256
+const LONGEST_TOKEN = 1_024
+
+const closed = <Members extends TProperties>(members: Members, more: object = {}) =>
+  Type.Object(members, { additionalProperties: false, ...more })
+const upTo = (maxLength: number, description?: string) =>
+  Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) })
+
+const https = Type.String({ pattern: '^[hH][tT][tT][pP][sS]://', maxLength: LONGEST_ADDRESS })
+const mediaId = upTo(LONGEST_ID, 'The id of a file that was uploaded to the sending number.')
+const fileOf = (more: TProperties = {}) =>
+  Type.Union([closed({ link: https, ...more }), closed({ id: mediaId, ...more })])
+const TextHeader = closed({ type: Type.Literal('text'), text: upTo(INTERACTIVE_LIMITS.headerText) })
+const Header = Type.Union(
+  [
+    TextHeader,
+    closed({ type: Type.Literal('image'), image: fileOf() }),
+    closed({ type: Type.Literal('video'), video: fileOf() }),
+    closed({ type: Type.Literal('document'), document: fileOf({ filename: Type.Optional(upTo(240)) }) }),
+  ],
+  { description: 'A line of text or a file above the body.' },
+)
+const bodyOf = (maxLength: number = INTERACTIVE_LIMITS.bodyText) => closed({ text: upTo(maxLength) })
+const Footer = closed({ text: upTo(INTERACTIVE_LIMITS.footerText) })
+const framed = { header: Type.Optional(Header), body: bodyOf(), footer: Type.Optional(Footer) }
+
+export const REPLY_BUTTONS_EXAMPLE = {
+  type: 'button' as const,
+  body: { text: 'Is the size right?' },
+  action: {
+    buttons: [
+      { type: 'reply' as const, reply: { id: 'yes', title: 'Yes' } },
+      { type: 'reply' as const, reply: { id: 'no', title: 'No, change it' } },
+    ],
+  },
+}
+
+const ReplyButton = closed({
+  type: Type.Literal('reply'),
+  reply: closed({
+    id: upTo(INTERACTIVE_LIMITS.buttonId, 'Comes back as `reply.id`.'),
+    title: upTo(INTERACTIVE_LIMITS.buttonTitle),
+  }),
+})
+const ReplyButtons = closed(
+  {
+    type: Type.Literal('button'),
+    ...framed,
+    action: closed({ buttons: Type.Array(ReplyButton, { minItems: 1, maxItems: INTERACTIVE_LIMITS.buttons }) }),
+  },
+  {
+    example: REPLY_BUTTONS_EXAMPLE,
+    title: 'ReplyButtons',
+    description: 'Up to three buttons, of which the customer chooses one.',
+  },
+)
+
+const Row = closed({
+  id: upTo(INTERACTIVE_LIMITS.rowId, 'Comes back as `reply.id`.'),
+  title: upTo(INTERACTIVE_LIMITS.rowTitle),
+  description: Type.Optional(upTo(INTERACTIVE_LIMITS.rowDescription)),
+})
+const Section = closed({
+  title: Type.Optional(upTo(INTERACTIVE_LIMITS.sectionTitle, 'Required when there are several sections.')),
+  rows: Type.Array(Row, { minItems: 1, maxItems: INTERACTIVE_LIMITS.rows }),
+})
+const ListMenu = closed(
+  {
+    type: Type.Literal('list'),
+    header: Type.Optional(TextHeader),
+    body: bodyOf(INTERACTIVE_LIMITS.listBodyText),
+    footer: Type.Optional(Footer),
+    action: closed({
+      button: upTo(INTERACTIVE_LIMITS.buttonTitle, 'The text of the button that opens the list.'),
+      sections: Type.Array(Section, { minItems: 1, maxItems: INTERACTIVE_LIMITS.sections }),
+    }),
+  },
+  {
+    example: {
+      type: 'list',
+      body: { text: 'When shall we deliver?' },
+      action: {
+        button: 'Choose a day',
+        sections: [
+          {
+            rows: [
+              { id: 'mon', title: 'Monday', description: '9 to 12' },
+              { id: 'tue', title: 'Tuesday' },
+            ],
+          },
+        ],
+      },
+    },
+    title: 'ListMenu',
+    description: 'A list of up to ten rows in all, of which the customer chooses one.',
+  },
+)
+
+const CallToAction = closed(
+  {
+    type: Type.Literal('cta_url'),
+    ...framed,
+    action: closed({
+      name: Type.Literal('cta_url'),
+      parameters: closed({
+        display_text: upTo(INTERACTIVE_LIMITS.buttonTitle),
+        url: Type.String({ pattern: '^[hH][tT][tT][pP][sS]?://', maxLength: LONGEST_ADDRESS }),
+      }),
+    }),
+  },
+  {
+    example: {
+      type: 'cta_url',
+      body: { text: 'Your parcel is on its way.' },
+      action: {
+        name: 'cta_url',
+        parameters: { display_text: 'Track it', url: 'https://shop.example.com/orders/1042' },
+      },
+    },
+    title: 'CallToAction',
+    description: 'A button that opens an address.',
+  },
+)
+
+const LocationRequest = closed(
+  {
+    type: Type.Literal('location_request_message'),
+    body: bodyOf(),
+    action: closed({ name: Type.Literal('send_location') }),
+  },
+  {
+    example: {
+      type: 'location_request_message',
+      body: { text: 'Where shall we deliver?' },
+      action: { name: 'send_location' },
+    },
+    title: 'LocationRequest',
+    description: 'Asks the customer for a location, which comes back as a message.',
+  },
+)
+
+const ContactRequest = closed(
+  {
+    type: Type.Literal('request_contact_info'),
+    body: bodyOf(),
+    action: closed({ name: Type.Literal('request_contact_info') }),
+  },
+  {
+    example: {
+      type: 'request_contact_info',
+      body: { text: 'Share your number, so that the driver can call.' },
+      action: { name: 'request_contact_info' },
+    },
+    title: 'ContactRequest',
+    description: 'Asks a customer who hides the phone number to share it; it comes back in `contacts`.',
+  },
+)
+
+const flow = {
+  flow_message_version: Type.Literal('3'),
+  flow_cta: upTo(INTERACTIVE_LIMITS.flowButton, 'The text of the button that opens the flow.'),
+  flow_token: Type.Optional(upTo(LONGEST_TOKEN, 'Tells the flow which message opened it.')),
+  mode: Type.Optional(Type.Enum(['draft', 'published'])),
+  flow_action: Type.Optional(Type.Enum(['navigate', 'data_exchange'])),
+  flow_action_payload: Type.Optional(
+    closed({
+      screen: Type.Optional(upTo(LONGEST_ID, 'The first screen.')),
+      data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'The input of the screen.' })),
+    }),
+  ),
+}
+const Flow = closed(
+  {
+    type: Type.Literal('flow'),
+    ...framed,
+    action: closed({
+      name: Type.Literal('flow'),
+      parameters: Type.Union([
+        closed({ flow_id: upTo(LONGEST_ID), ...flow }),
+        closed({ flow_name: upTo(LONGEST_ID), ...flow }),
+      ]),
+    }),
+  },
+  {
+    example: {
+      type: 'flow',
+      body: { text: 'Book a fitting.' },
+      action: {
+        name: 'flow',
+        parameters: { flow_message_version: '3', flow_id: '1197715005513101', flow_cta: 'Book' },
+      },
+    },
+    title: 'FlowMessage',
+    description: 'A button that opens a flow, whose answers come back as `reply.responseJson`.',
+  },
+)
+
+/** An interactive message, in the form of the provider. */
+export const InteractiveShape = Type.Union(
+  [ReplyButtons, ListMenu, CallToAction, LocationRequest, ContactRequest, Flow],
+  { title: 'Interactive' },
+)
+export type Interactive = Static<typeof InteractiveShape>
