@@ -3,7 +3,17 @@ import type { Refusal } from './graph-error.ts'
 import type { Interactive, MediaReference, SendRequest } from './send-shape.ts'
 
 /** The provider's limits, in characters or items. */
-const LIMITS = { button: 20, flowButton: 30, buttonId: 256, row: 24, rowId: 200, description: 72, section: 24, header: 60, footer: 60 }
+const LIMITS = {
+  button: 20,
+  flowButton: 30,
+  buttonId: 256,
+  row: 24,
+  rowId: 200,
+  description: 72,
+  section: 24,
+  header: 60,
+  footer: 60,
+}
 const [BODY, LIST_BODY] = [1_024, 4_096]
 const [BUTTONS, ROWS, SECTIONS, CARDS] = [3, 10, 10, 257]
 

@@ -206,7 +206,7 @@ test('a reaction that fails is removed in its company', async () => {
     [companyId, twinId].map((id) => ({ ...reaction, companyId: id })),
     AT,
   )
-  await keepsRows(db, twinId, () => recordStatuses(db, [told(companyId, 'failed')], AT))
+  await keepsRows(db, twinId, () => recordStatuses(db, [statusOf(companyId, 'failed')], AT))
   expect(await db`select from message_reactions where company_id = ${companyId}`).toHaveLength(0)
 })
 

@@ -35,7 +35,11 @@ export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const { companyId } = request.caller
-        await markConversationRead(deps, companyId, await withTimeout(getConversation(deps.db, companyId, request.params.chatId)))
+        await markConversationRead(
+          deps,
+          companyId,
+          await withTimeout(getConversation(deps.db, companyId, request.params.chatId)),
+        )
         await completeKey(deps.db, request, reply, 200, DONE)
         return DONE
       },
