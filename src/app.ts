@@ -40,7 +40,7 @@ import { createInboundDeps } from './wiring/inbound-deps.ts'
 import { createLiveHub } from './wiring/live-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
-import { createReportDeps, openBounceServer } from './wiring/report-deps.ts'
+import { createReportDeps, type ListeningServer, openBounceServer } from './wiring/report-deps.ts'
 import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 
@@ -92,7 +92,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(trackingRoutes(emails))
   const reports = createReportDeps(deps)
   await app.register(reportRoutes(reports))
-  serveWith(app, openBounceServer(deps, reports))
+  serveWith(app, await openBounceServer(deps, reports))
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(createOperatorDeps(deps)))
   if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
@@ -102,7 +102,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 }
 
 /** A server that listens as long as the app serves. */
-function serveWith(app: FastifyInstance, server: ReturnType<typeof openBounceServer>): void {
+function serveWith(app: FastifyInstance, server: ListeningServer | undefined): void {
   if (server === undefined) return
   app.addHook('onReady', server.listen)
   app.addHook('onClose', server.close)

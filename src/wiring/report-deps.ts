@@ -1,4 +1,4 @@
-import { type BounceServer, createBounceServer } from '../emails/reports/bounce-server.ts'
+import type { BounceServer } from '../emails/reports/bounce-server.ts'
 import { isReportToken } from '../emails/reports/mail-report-store.ts'
 import { recordReport } from '../emails/reports/record-report.ts'
 import type { ReportRoutesDeps } from '../emails/reports/report-routes.ts'
@@ -31,13 +31,14 @@ export function createReportDeps(deps: Deps): ReportRoutesDeps {
   }
 }
 
+export type ListeningServer = { listen(): Promise<void>; close: BounceServer['close'] }
+
 /** The mail server of return paths; undefined without settings for it. */
-export function openBounceServer(
-  deps: Deps,
-  reports: ReportRoutesDeps,
-): { listen(): Promise<void>; close: BounceServer['close'] } | undefined {
+export async function openBounceServer(deps: Deps, reports: ReportRoutesDeps): Promise<ListeningServer | undefined> {
   const { bounceDomain, bounceSmtpPort, bounceSmtpHost } = deps.config
   if (bounceDomain === undefined || bounceSmtpPort === undefined) return undefined
+  // Its library takes 4 MB: only where there is such a server.
+  const { createBounceServer } = await import('../emails/reports/bounce-server.ts')
   const server = createBounceServer({
     ...reports,
     domain: bounceDomain,

@@ -1,7 +1,6 @@
 import type { Tracking } from '../tracking/rewrite-links.ts'
 import { trackingOf } from '../tracking/track-email.ts'
 import { runMailTask } from './mail-worker.ts'
-import { plainTextOf } from './plain-text.ts'
 
 /** Shorter mails take some milliseconds at most: handing them to the worker would take as long. */
 const MOST_CHARACTERS_HERE = 16_000
@@ -18,7 +17,11 @@ export async function findTrackingOf(companyId: number, baseUrl: string, email: 
 
 /** The text alternative of HTML, see `plainTextOf`; none when it takes too long to make. */
 export async function makePlainText(companyId: number, html: string): Promise<string | null> {
-  if (html.length <= MOST_CHARACTERS_HERE) return plainTextOf(html)
+  if (html.length <= MOST_CHARACTERS_HERE) {
+    // Its library is loaded for the first mail without a text.
+    const { plainTextOf } = await import('./plain-text.ts')
+    return plainTextOf(html)
+  }
   const text = await runMailTask(companyId, 'plainText', { html })
   return text === 'too-slow' ? null : text
 }

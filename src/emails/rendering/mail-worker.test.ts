@@ -54,6 +54,6 @@ test('a mail of 0.9 MB is read beside other work, with the same outcome', async 
   const email = { html, trackOpens: true, trackClicks: true }
   const tracked = await turnsDuring(findTrackingOf(1, 'https://parley.example', email))
   expect(tracked.turns).toBeGreaterThan(10)
-  expect(tracked.result).toEqual(trackingOf('https://parley.example', email))
+  expect(tracked.result).toEqual(await trackingOf('https://parley.example', email))
   expect(await makePlainText(1, html)).toBe(plainTextOf(html))
 })

@@ -1,7 +1,8 @@
 import { parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
 import { HTML_MAILS } from '../../../test/html-mails.ts'
-import { findTracking, MAX_TRACKED_LINKS, putAddresses } from './rewrite-links.ts'
+import { findTracking, MAX_TRACKED_LINKS } from './rewrite-links.ts'
+import { putAddresses } from './track-email.ts'
 
 const OURS = 'https://mail.example/public/v1/'
 const PIXEL = `<img src="${OURS}o/T" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`

@@ -40,27 +40,6 @@ export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, i
   return { places: places.toSorted(([one], [other]) => one - other), targets: [...numbers.keys()] }
 }
 
-/** Puts the addresses in their places; every other byte stays. Asks once for the address of a link, which may stand at many. */
-export function putAddresses(
-  html: string,
-  places: readonly LinkPosition[],
-  addressOf: (link: number) => string,
-): string {
-  const texts = new Map<number, string>()
-  let written = ''
-  let at = 0
-  for (const [start, end, link] of places) {
-    const text = texts.get(link) ?? (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
-    texts.set(link, text)
-    written += html.slice(at, start) + text
-    at = end
-  }
-  return written + html.slice(at)
-}
-
-const pixelTag = (address: string): string =>
-  `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
-
 /** The http(s) address that a link leads to; undefined for every other kind. */
 function toWebAddress(value: string): URL | undefined {
   const url = URL.parse(value)

@@ -1,4 +1,4 @@
-import { findTracking, putAddresses, type Tracking } from './rewrite-links.ts'
+import type { LinkPosition, Tracking } from './rewrite-links.ts'
 import { createToken, type TokenUse } from './tracking-token.ts'
 
 /** Where the addresses in mails are, by what they do. */
@@ -16,19 +16,42 @@ const addressOf = (baseUrl: string, email: Email, use: TokenUse, link: number): 
 /**
  * The tracked positions of a mail's HTML, as its options ask: links that count clicks, and the pixel that counts opens.
  */
-export function trackingOf(
+export async function trackingOf(
   baseUrl: string,
   { html, trackOpens, trackClicks }: { html: string; trackOpens: boolean; trackClicks: boolean },
-): Tracking {
+): Promise<Tracking> {
   if (!trackOpens && !trackClicks) return { places: [], targets: [] }
   const own = Object.values(TRACKING_PATHS).map((path) => `${baseUrl}${path}`)
   const isOwn = (url: string) => own.some((start) => url.startsWith(start))
+  // With its reader of HTML, it is loaded for the first tracked mail.
+  const { findTracking } = await import('./rewrite-links.ts')
   return findTracking(html, { links: trackClicks, pixel: trackOpens, isOwn })
 }
 
 /** The mail's HTML as it goes out. */
 export const trackedHtml = (baseUrl: string, email: Email & { html: string }, { places }: Tracking): string =>
   putAddresses(email.html, places, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
+
+/** Puts the addresses in their places; every other byte stays. Asks once for the address of a link, which may stand at many. */
+export function putAddresses(
+  html: string,
+  places: readonly LinkPosition[],
+  addressOf: (link: number) => string,
+): string {
+  const texts = new Map<number, string>()
+  let written = ''
+  let at = 0
+  for (const [start, end, link] of places) {
+    const text = texts.get(link) ?? (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
+    texts.set(link, text)
+    written += html.slice(at, start) + text
+    at = end
+  }
+  return written + html.slice(at)
+}
+
+const pixelTag = (address: string): string =>
+  `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 
 /** The headers by which the reader's program unsubscribes from marketing mails with one click (RFC 8058). */
 export const unsubscribeHeaders = (baseUrl: string, email: Email): Record<string, string> => ({

@@ -2,7 +2,7 @@ import { isAscii } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
-import { createTransport } from 'nodemailer'
+import type { createTransport } from 'nodemailer'
 import {
   type Deadlines,
   MAX_CONNECTIONS,
@@ -47,7 +47,9 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
   })
   return {
     async send(serverUrl, mail, confirmSubmission) {
-      const server = servers.get(serverUrl) ?? createServer(serverUrl, deadlines)
+      // The library takes 5 MB: a process that sends no mail does without.
+      const library = await import('nodemailer')
+      const server = servers.get(serverUrl) ?? createServer(library.createTransport, serverUrl, deadlines)
       servers.set(serverUrl, server)
       return server.send(mail, confirmSubmission)
     },
@@ -57,11 +59,15 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
 
 type Server = { send(mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
+function createServer(
+  create: typeof createTransport,
+  serverUrl: string,
+  { beforeEndMs, afterEndMs }: Deadlines,
+): Server {
   const endings = new Map<string, Ending>()
   // Mails wait here and not in the library's pool, so that their timeout starts when they are sent.
   const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
-  const transport = createTransport({
+  const transport = create({
     url: serverUrl,
     pool: true,
     maxConnections: MAX_CONNECTIONS,

@@ -1,8 +1,7 @@
-import { createTransport } from 'nodemailer'
-
 /** Connects to a mail server, with TLS and login as its address says, and sends nothing. Rejects with the server's message. */
 export async function verifyServer(url: string, timeoutMs: number): Promise<void> {
   const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
+  const { createTransport } = await import('nodemailer')
   const transport = createTransport({ url, ...limits })
   try {
     await transport.verify()
