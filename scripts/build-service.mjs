@@ -10,7 +10,10 @@ import { runStep } from './step.mjs'
 const dist = join(root, 'dist')
 /** bin/parley runs the sources when one of them is newer than this file. */
 const stampFile = join(dist, '.stamp')
-const SOURCES = ['src', 'sandbox', 'migrations', 'package.json', 'package-lock.json', 'scripts/bundle.mjs']
+const SOURCES = [
+  ...['src', 'sandbox', 'migrations', 'package.json', 'package-lock.json'],
+  ...[join('scripts', 'bundle.mjs'), join('scripts', 'undici.mjs')],
+]
 const consoleStamp = join('console', 'dist', '.stamp')
 
 /** A stamp of these sources gets the time of now, since a checkout of another commit and back makes the sources newer. */

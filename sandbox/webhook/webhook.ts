@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import type { NumberWebhook } from '../world/account.ts'
 import { providerJson, signatureOf } from './provider-json.ts'
 
@@ -47,8 +47,10 @@ function signed(body: Buffer, appSecret: string | undefined): Record<string, str
 
 async function deliver(agent: Agent, url: string, body: Buffer, headers: Record<string, string>): Promise<Posted> {
   try {
-    const answer = await request(url, {
-      dispatcher: agent,
+    const { origin, pathname, search } = new URL(url)
+    const answer = await agent.request({
+      origin,
+      path: `${pathname}${search}`,
       method: 'POST',
       headers,
       body,

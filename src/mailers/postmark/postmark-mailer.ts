@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import { bulkhead } from 'cockatiel'
-import { Agent, request } from 'undici'
+import { Agent } from 'undici'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
 import { METADATA_KEY } from './postmark-report.ts'
@@ -32,9 +32,10 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
 
   const submit = async (url: URL, mail: Mail): Promise<MailOutcome> => {
     const scheme = url.protocol === 'postmark+http:' ? 'http' : 'https'
-    const { statusCode, body } = await request(`${scheme}://${url.host}/email`, {
+    const { statusCode, body } = await agent.request({
+      origin: `${scheme}://${url.host}`,
+      path: '/email',
       method: 'POST',
-      dispatcher: agent,
       signal: AbortSignal.timeout(afterEndMs),
       headers: {
         'content-type': 'application/json',
