@@ -1,5 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { startReceiver } from './test/receiver.ts'
@@ -36,6 +37,22 @@ test('stops with its stdin, so that it never outlives its parent', async () => {
   await readAddress(child)
   child.stdin.end()
   expect(await once(child, 'exit')).toEqual([0, null])
+})
+
+test('takes its port after a line when it is to listen with its stdin, and ends with a parent that writes none', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  const env = { SANDBOX_PORT: String(port), SANDBOX_LISTEN_WITH_STDIN: '1', SANDBOX_STOP_WITH_STDIN: '1' }
+  const [listening, orphan] = [start(env), start(env)]
+  other.close()
+  await once(other, 'close')
+  listening.stdin.write('\n')
+  expect((await readAddress(listening)).port).toBe(port)
+  listening.stdin.end()
+  expect(await once(listening, 'exit')).toEqual([0, null])
+  orphan.stdin.end()
+  expect(await once(orphan, 'exit')).toEqual([0, null])
 })
 
 test('posts to SANDBOX_WEBHOOK_URL, signed with SANDBOX_APP_SECRET', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { startSandbox } from './sandbox.ts'
 
 const DEFAULT_PORT = 3001
@@ -8,8 +9,16 @@ const {
   SANDBOX_HOST,
   SANDBOX_WEBHOOK_URL,
   SANDBOX_APP_SECRET,
+  SANDBOX_LISTEN_WITH_STDIN,
   SANDBOX_STOP_WITH_STDIN,
 } = process.env
+
+// It is loaded before it may listen.
+if (SANDBOX_LISTEN_WITH_STDIN === '1') {
+  await once(process.stdin, 'readable')
+  // The parent has ended without a line.
+  if (process.stdin.read() === null) process.exit(0)
+}
 
 const sandbox = await startSandbox({
   port: readPort('SANDBOX_PORT', SANDBOX_PORT, DEFAULT_PORT),

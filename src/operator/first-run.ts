@@ -23,8 +23,8 @@ const ACCOUNT = '200000000000001'
 const DEMO_CUSTOMER = '393331234567'
 const DEMO_CHAT = { phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada' }
 
-const WINDOW_LOOKS = 100
-const WINDOW_LOOK_MS = 100
+const WINDOW_LOOKS = 500
+const WINDOW_LOOK_MS = 20
 
 /** Its place in the data folder, readable by its owner alone. */
 const TOKEN_FILE = 'demo-token'

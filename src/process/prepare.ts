@@ -7,7 +7,7 @@ import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { makeDeliveryDays } from '../webhooks/deliveries/delivery-day-store.ts'
 import type { Components, Log } from './components.ts'
-import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
+import { loadSandbox, type SandboxProcess } from './sandbox-process.ts'
 
 /** The result of the preparation that each serving process needs; it can be sent to them. */
 export type Shared = {
@@ -43,6 +43,7 @@ export async function prepare(
   components: Components,
   onStep: (title: string) => void,
 ): Promise<Prepared> {
+  const loading = config.sandbox ? await components.add('sandbox', () => loadSandbox(config)) : undefined
   onStep(config.databaseUrl === undefined ? 'Preparing the data folder' : 'Connecting to the database')
   const database = await components.add('database', () => openDatabase(config, { onStep, ...diskEvents(log) }))
   onStep('Preparing the tables')
@@ -50,8 +51,8 @@ export async function prepare(
   const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
   const optOutKey = await prepareSecrets(database.url, createCipher(encryptionKeys))
   if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
-  if (config.sandbox) onStep('Starting the sandbox')
-  const sandbox = config.sandbox ? await components.add('sandbox', () => startSandboxProcess(config)) : undefined
+  if (loading) onStep('Starting the sandbox')
+  const sandbox = await loading?.listen()
   // Without a mail server of its own, a service with a sandbox sends there.
   const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
   const shared = { databaseUrl: database.url, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl: sandbox?.url }

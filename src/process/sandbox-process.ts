@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
@@ -16,23 +18,35 @@ export type SandboxProcess = {
   url: string
   /** The mail server that it plays. */
   smtpUrl: string
-  /** Sets the address for its events, once it is known: from then on it also reports sends as delivered. */
+  /** Tells it where events go, once that is known: from then on what is sent is also reported as delivered. */
   postTo(webhookUrl: string): Promise<void>
+}
+
+export type LoadedSandbox = {
+  /**
+   * Lets it listen.
+   *
+   * @throws StartError when its port is in use; it also names that of the service if that is in use, too
+   */
+  listen(): Promise<SandboxProcess>
   stop(): Promise<void>
 }
 
 /**
- * Starts the sandbox, a program of its own, which plays the provider and the customers' phones. It ends with us, however
- * we end: the pipe that it watches closes with this process.
- *
- * @throws StartError when its port is in use; it also names that of the service if that is in use, too
+ * Loads the sandbox, a program of its own, which plays the provider and the customers' phones. It loads while the database
+ * starts, and listens later: after kill -9, the sandbox of the killed process has a moment to leave the port. It ends with us,
+ * however we end: the pipe that it watches closes with this process.
  */
-export async function startSandboxProcess(ports: Ports): Promise<SandboxProcess> {
+export function loadSandbox(ports: Ports): LoadedSandbox {
+  const compileCache = getCompileCacheDir()
   const child = spawn(process.execPath, [PROGRAM], {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     env: {
+      // The folder of this version of Node is in the one that the setting names.
+      ...(compileCache !== undefined && { NODE_COMPILE_CACHE: dirname(compileCache) }),
       SANDBOX_PORT: String(ports.sandboxPort),
+      SANDBOX_LISTEN_WITH_STDIN: '1',
       SANDBOX_STOP_WITH_STDIN: '1',
     },
   })
@@ -41,15 +55,22 @@ export async function startSandboxProcess(ports: Ports): Promise<SandboxProcess>
   child.stderr.on('data', (chunk) => {
     complaint = `${complaint}${chunk}`.slice(-2_000)
   })
-  const ready = await Promise.race([firstLine(child.stdout), ended])
-  if (ready === undefined) throw await refusalOf(complaint.trim(), ports)
-  const { url, smtpUrl }: { url: string; smtpUrl: string } = JSON.parse(ready)
+  // One that has ended says why.
+  child.stdin.on('error', () => {})
   return {
-    url,
-    smtpUrl,
-    postTo: async (webhookUrl) => {
-      await put(`${url}/sandbox/webhook`, { url: webhookUrl })
-      await put(`${url}/sandbox/behaviour`, { autoStatus: true })
+    listen: async () => {
+      child.stdin.write('\n')
+      const ready = await Promise.race([firstLine(child.stdout), ended])
+      if (ready === undefined) throw await refusalOf(complaint.trim(), ports)
+      const { url, smtpUrl }: { url: string; smtpUrl: string } = JSON.parse(ready)
+      return {
+        url,
+        smtpUrl,
+        postTo: async (webhookUrl) => {
+          await put(`${url}/sandbox/webhook`, { url: webhookUrl })
+          await put(`${url}/sandbox/behaviour`, { autoStatus: true })
+        },
+      }
     },
     stop: async () => {
       child.stdin.end()
