@@ -6,9 +6,9 @@ export type Project = 'unit' | 'database' | 'process'
 
 const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy', 'examples']
 
-/** Starts programs: the service, a database server, a browser. */
+/** Starts programs: the service, a database server, a browser, or a short run of attacks or faults. */
 const STARTS_PROCESSES =
-  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser)\.ts)'|startEmbedded\(/
+  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|run)\.ts)'|startEmbedded\(/
 
 /**
  * Sorts every test file into the project whose name says what it needs, by what it imports, so that no list has to be

@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { freePort } from '../../bench/free-port.ts'
+import { bundledMain } from '../bundled-programs.ts'
 import type { Random } from './random.ts'
 
-const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 const SKEW = new URL('./skew.mjs', import.meta.url).href
 /** Processes of the service have clocks that differ by up to twice this. */
 const SKEW_MS = 120_000
@@ -63,8 +62,9 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
       })
     }
   }
+  const main = await bundledMain()
   const start = (slot: Slot) => {
-    slot.starting = startSlot(slot, env).finally(() => {
+    slot.starting = startSlot(main, slot, env).finally(() => {
       slot.starting = undefined
     })
     return slot.starting
@@ -95,10 +95,10 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
 }
 
 /** A start that finds no database ends by itself, as documented: it is tried again, as by any supervisor. */
-async function startSlot(slot: Slot, env: Record<string, string>): Promise<void> {
+async function startSlot(main: string, slot: Slot, env: Record<string, string>): Promise<void> {
   const deadline = performance.now() + START_DEADLINE_MS
   for (;;) {
-    const child = spawn(process.execPath, ['--import', SKEW, MAIN, 'start'], {
+    const child = spawn(process.execPath, ['--import', SKEW, main, 'start'], {
       env: {
         PATH: process.env.PATH ?? '',
         ...env,
