@@ -1,222 +1,181 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CursorPosition, encodeCursor } from '../src/http/paging/cursor.ts'
-import { measureArrayTime } from './array-time.ts'
-import { meanOf } from './average.ts'
-import type { Bench, BenchContext } from './bench.ts'
-import { figure, ratioFigure } from './figure.ts'
-import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
-import { perItem } from './processor-time.ts'
-import { measureSearches } from './search.ts'
-import { type Company, onStage, type Stage } from './stage.ts'
+import { medianOf } from './average.ts'
+import { type Bench, type BenchContext, benchOf } from './bench.ts'
+import { costOf } from './cost.ts'
+import { check, ratioFigure } from './figure.ts'
+import { compareWithInserts } from './inserts.ts'
+import { type LoadOrder, mediansByTurns, requireCleanReport, startLoad } from './load.ts'
+import { compareWithPeer, peersAreInstalled } from './peers/compare.ts'
+import { type Company, countScans, type Stage } from './stage.ts'
 
-const ARRAY = 1_000
-const ROWS = { full: 200_000, quick: 20_000 }
-const CONTACTS = { full: 1_000_000, quick: 100_000 }
-const BARE_AT_ONCE = 10_000
-const ROUNDS = 5
+type Play = { context: BenchContext; stage: Stage; company: Company }
 
-const GOALS = {
-  upserts: {
-    atLeast: 2_500,
-    limitedBy:
-      'A contact takes 0.23 ms in the service and 0.93 ms in PostgreSQL, where it is locked, matched by email and phone, and enters five indexes, one of them of words.',
+/** Upserts alone and in arrays, a list imported beside the peer, pages and searches of a million contacts. */
+export const contactsBench: Bench = benchOf(
+  async (context, stage) => ({ context, stage, company: await stage.createCompany(0) }),
+  {
+    'single upserts': measureUpserts,
+    'import beside the peer': measureImport,
+    'pages and searches': async (play) => {
+      const contacts = play.context.quick ? 100_000 : 1_000_000
+      const filled = { ...play, company: await fillCompany(play, contacts) }
+      const pageMs = await measurePages(filled, contacts)
+      await measureSearches(filled, pageMs)
+    },
   },
-  import: {
-    atLeast: 0.3,
-    limitedBy:
-      'A row takes 0.05 ms in the service and 0.05 ms in PostgreSQL, one after the other: it is checked, matched by email and phone, and enters five indexes, one of them of words; the bare insert has one index and no rule.',
-  },
-  searchable: { atMost: 10, limitedBy: 'Pages wait for the import.' },
-}
+)
 
-const PARTS: Record<string, (context: BenchContext, stage: Stage, company: Company) => Promise<void>> = {
-  'single upserts': measureUpserts,
-  arrays: measureArrays,
-  'database time of arrays': measureArrayTime,
-  import: measureImport,
-  'pages and searches': async (context, stage) => {
-    const company = await fillCompany(stage, context.quick ? CONTACTS.quick : CONTACTS.full, context.say)
-    await measurePages(context, stage, company)
-    await measureSearches(context, stage, company)
-  },
-}
-
-/** Upserts alone and in arrays, a list imported beside a bare insert of the same rows, pages of a million contacts. */
-export const contactsBench: Bench = (context) =>
-  onStage(async (stage) => {
-    const company = await stage.createCompany(0)
-    for (const [name, measure] of Object.entries(PARTS)) {
-      if (name.includes(context.only)) await measure(context, stage, company)
-    }
-  })
-
-const post = (stage: Stage, company: Company, body: string): Omit<LoadOrder, 'concurrency'> => ({
-  url: stage.url,
-  method: 'POST',
-  path: '/public/v1/contacts',
-  headers: company.headers,
-  body,
-  phones: 1_000_000,
-  fits: '^\\{"data":\\[\\{"id":',
-})
-
-async function measureUpserts({ report, quick, say }: BenchContext, stage: Stage, company: Company): Promise<void> {
+async function measureUpserts({ context, stage, company }: Play): Promise<void> {
+  const server = await stage.start('bench/baseline.ts', [stage.databaseUrl])
   const body = '{"email":"person{n}@example.com","phone":"{phone}","firstName":"Ada","customFields":{"n":"{n}"}}'
-  const order = post(stage, company, body)
-  await stage.load.run({ ...order, concurrency: 16, seconds: 1 })
-  const cpu = await stage.cpu()
-  const upserts = await stage.load.run({ ...order, concurrency: 64, seconds: quick ? 3 : 10 })
-  say(`processor time per upsert: ${perItem(cpu, await stage.cpu(), upserts.answered)}`)
-  requireCleanReport('upserts', upserts)
-  report(figure('single upserts, 64 in flight', upserts.perSecond, 'contacts/s', GOALS.upserts))
-  report(figure('single upserts, p99', upserts.p99Ms, 'ms'))
+  const load = { method: 'POST', headers: company.headers, body, phones: 1_000_000, concurrency: 64 } as const
+  const service = { ...load, url: stage.url, path: '/public/v1/contacts', fits: '^\\{"data":\\[\\{"id":' }
+  const insert = { ...load, url: server.address, path: '/' }
+  const what = { name: 'single upserts, 64 in flight', unit: 'contacts/s', service, insert }
+  await compareWithInserts({ context, stage }, what, { atLeast: 0.3 })
+  await server.stop()
 }
 
-async function measureArrays({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
-  const items = Array.from({ length: ARRAY }, (_, i) => `{"email":"array{n}-${i}@example.com","firstName":"Ada"}`)
-  const order = post(stage, company, `[${items.join()}]`)
-  const arrays = await stage.load.run({ ...order, concurrency: 2, requests: quick ? 10 : 40 })
-  requireCleanReport('arrays', arrays)
-  report(figure('upserts in arrays of 1,000, 2 in flight', arrays.perSecond * ARRAY, 'contacts/s'))
-  report(figure('an array of 1,000, median', arrays.p50Ms, 'ms'))
-  const one = Array.from({ length: ARRAY }, (_, i) => `{"email":"one{n}@example.com","firstName":"Ada ${i}"}`)
-  const named = await stage.load.run({ ...post(stage, company, `[${one.join()}]`), concurrency: 1, requests: 5 })
-  requireCleanReport('arrays of one person', named)
-  report(figure('an array that names one person 1,000 times, median', named.p50Ms, 'ms'))
+/** A list of CSV from the first byte to the end. A search has to find its last row at once. */
+async function measureImport({ context, stage }: Play): Promise<void> {
+  if (!peersAreInstalled(context)) return
+  const rows = context.quick ? 20_000 : 100_000
+  const peer = await stage.start('bench/peers/import.ts', [stage.databaseUrl])
+  let list = 0
+  const timed = async (name: string, send: (csv: string) => Promise<void>, pids?: number[]) => {
+    list += 1
+    const lines = Array.from(
+      { length: rows },
+      (_, i) => `person.${list}.${i}@example.com,+${393_310_000_000 + list * rows + i},Ada,Lovelace ${i},${i}`,
+    )
+    const csv = `email,phone,first_name,last_name,custom_fields.number\r\n${lines.join('\r\n')}\r\n`
+    const [, cost] = await costOf(stage, () => send(csv), pids)
+    context.say(`${name}: ${Math.round(rows / cost.seconds)} rows/s`)
+    return { count: rows, perSecond: rows / cost.seconds, cost }
+  }
+  const importList = async (csv: string) => {
+    const company = await stage.createCompany(0)
+    await finishImport(stage, company, await startImport(stage, company, csv))
+    const search = encodeURIComponent(`person.${list}.${rows - 1}@example.com`)
+    const found = await fetch(`${stage.url}/public/v1/contacts?search=${search}`, { headers: company.headers })
+    const { data } = (await found.json()) as { data: unknown[] }
+    context.report(check('imports whose last row a search does not find', data.length === 1 ? 0 : 1, 'imports'))
+  }
+  const copyList = async (body: string) => {
+    const answer = await fetch(peer.address, { method: 'POST', headers: { 'content-type': 'text/csv' }, body })
+    const { written } = (await answer.json()) as { written: number }
+    if (written !== rows) throw new Error(`${written} of ${rows} were written`)
+  }
+  await compareWithPeer(
+    context,
+    'rows/s',
+    { name: 'Parley', full: () => timed('Parley', importList) },
+    { name: 'COPY and on conflict', full: () => timed('peer', copyList, [peer.pid]) },
+  )
+  await peer.stop()
 }
 
-/** The bare insert before and after the import, of the same rows into a table with nothing but a primary key. */
-async function measureImport({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
-  const rows = quick ? ROWS.quick : ROWS.full
-  const bare = [await insertBare(stage, rows)]
-  const company = await stage.createCompany(0)
-  const lines = Array.from({ length: rows }, (_, i) => `${emailOf(i)},+${phoneOf(i)},Ada,${lastNameOf(i)},${i}`)
-  const list = `email,phone,first_name,last_name,custom_fields.number\r\n${lines.join('\r\n')}\r\n`
-  const cpu = await stage.cpu()
-  const startedAt = performance.now()
+/** Starts an import; returns its id. */
+async function startImport(stage: Stage, company: Company, body: string): Promise<number> {
   const headers = { ...company.headers, 'content-type': 'text/csv' }
-  const taken = await fetch(`${stage.url}/public/v1/contacts/import`, { method: 'POST', headers, body: list })
-  if (taken.status !== 202) throw new Error(await taken.text())
-  const takenMs = performance.now() - startedAt
-  const { data } = (await taken.json()) as { data: { id: number } }
-  const created = await waitForEnd(stage, company, data.id)
-  const endedAt = performance.now()
-  const seconds = (endedAt - startedAt) / 1_000
-  const used = await stage.cpu()
-  const searchableSeconds = await waitForSearch(stage, company, emailOf(rows - 1), endedAt)
-  if (created !== rows) throw new Error(`${created} of ${rows} were created`)
-  bare.push(await insertBare(stage, rows))
-  say(
-    `taken in after ${Math.round(takenMs)} ms; bare insert: ${bare.map((rate) => Math.round(rate)).join(', ')} rows/s`,
-  )
-  say(`processor time per row: ${perItem(cpu, used, rows)}`)
-  report(
-    ratioFigure(
-      `import of ${rows.toLocaleString('en-US')} rows, from first byte to end`,
-      rows / seconds,
-      'rows/s',
-      { baseline: 'bare insert select unnest', baselineValue: meanOf(bare) },
-      GOALS.import,
-    ),
-  )
-  report(figure('import: search finds the last row after', searchableSeconds, 's', GOALS.searchable))
+  const answer = await fetch(`${stage.url}/public/v1/contacts/import`, { method: 'POST', headers, body })
+  if (answer.status !== 202) throw new Error(await answer.text())
+  return ((await answer.json()) as { data: { id: number } }).data.id
 }
 
-const emailOf = (i: number) => `person.number${i}@example.com`
-const phoneOf = (i: number) => String(393_310_000_000 + i)
-const lastNameOf = (i: number) => `Lovelace ${i}`
-
-async function waitForEnd(stage: Stage, { headers }: Company, id: number): Promise<number> {
+async function finishImport(stage: Stage, { headers }: Company, id: number): Promise<void> {
   for (;;) {
     const answer = await fetch(`${stage.url}/public/v1/contacts/imports/${id}`, { headers })
-    const { data } = (await answer.json()) as { data: { status: string; created: number; failure: string } }
-    if (data.status === 'completed') return data.created
+    const { data } = (await answer.json()) as { data: { status: string; failure: string } }
+    if (data.status === 'completed') return
     if (data.status === 'failed') throw new Error(data.failure)
-    await sleep(50)
+    await sleep(20)
   }
 }
 
-/** Seconds from `since` until a search finds one contact. */
-async function waitForSearch(stage: Stage, { headers }: Company, text: string, since: number): Promise<number> {
-  for (;;) {
-    const answer = await fetch(`${stage.url}/public/v1/contacts?search=${encodeURIComponent(text)}`, { headers })
-    const { data } = (await answer.json()) as { data: unknown[] }
-    const seconds = (performance.now() - since) / 1_000
-    if (data.length === 1) return seconds
-    if (seconds > 120) throw new Error(`A search finds ${data.length} contacts`)
-    await sleep(50)
-  }
-}
-
-/** Rows per second of inserts without a rule, 10,000 rows each, into a table of the same columns with a primary key. */
-async function insertBare({ db }: Stage, rows: number): Promise<number> {
-  await db`create table bare_contacts (like contacts including defaults including identity, primary key (company_id, id))`
-  const startedAt = performance.now()
-  for (let from = 0; from < rows; from += BARE_AT_ONCE) {
-    const part = Array.from({ length: Math.min(BARE_AT_ONCE, rows - from) }, (_, i) => from + i)
-    await db`
-      insert into bare_contacts (
-        company_id, email, email_key, phone, phone_identity, first_name, last_name, search_text, source, source_type,
-        custom_fields
-      )
-      select
-        1, email, email, phone, phone, 'Ada', last_name,
-        'ada ' || lower(last_name) || E'\n' || email || E'\n' || phone, 'API', 'database',
-        jsonb_build_object('number', number)
-      from unnest(
-        ${part.map(emailOf)}::text[], ${part.map(phoneOf)}::text[], ${part.map(lastNameOf)}::text[],
-        ${part.map(String)}::text[]
-      ) as input (email, phone, last_name, number)
-    `
-  }
-  const perSecond = rows / ((performance.now() - startedAt) / 1_000)
-  await db`drop table bare_contacts`
-  return perSecond
-}
-
-/** First and deepest page by cursor, of the list and of two searches, alternately. */
-async function measurePages({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
-  const contacts = quick ? CONTACTS.quick : CONTACTS.full
-  const { companyId } = company
+/** First and deepest page by cursor, of the list and of searches. Answers the median of the first page. */
+async function measurePages({ context, stage, company }: Play, contacts: number): Promise<number> {
+  const { headers, companyId } = company
   const deep = await cursorAt(stage, companyId, '')
-  const rare = await cursorAt(stage, companyId, 'lovelace 3933100077')
+  const few = '&search=lovelace%203933100077'
   const lists = {
-    list: { first: '', deepest: `&before=${deep}` },
-    'list by page number': { first: '', deepest: `&page=${contacts / 25}` },
-    'search with few matches': {
-      first: '&search=lovelace%203933100077',
-      deepest: `&search=lovelace%203933100077&before=${rare}`,
-    },
-    'search that all match': { first: '&search=ada', deepest: `&search=ada&before=${deep}` },
-    'search of one letter': { first: '&search=a', deepest: `&search=a&before=${deep}` },
+    list: ['', `&before=${deep}`],
+    'list by page number': ['', `&page=${contacts / 25}`],
+    'search with few matches': [few, `${few}&before=${await cursorAt(stage, companyId, 'lovelace 3933100077')}`],
+    'search that all match': ['&search=ada', `&search=ada&before=${deep}`],
+    'search of one letter': ['&search=a', `&search=a&before=${deep}`],
   }
-  for (const [name, pages] of Object.entries(lists)) {
-    const reports = { first: [] as LoadReport[], deepest: [] as LoadReport[] }
-    const read = (query: string) => {
-      const path = `/public/v1/contacts?limit=25${query}`
-      // Each contact ends where the next starts: an expression that may end it anywhere tries every way to cut the answer.
-      const fits = '^\\{"data":\\[(?:\\{"id":(?:(?!\\{"id":).)*){25}\\],"pagination"'
-      const { headers } = company
-      return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 20 : 60, fits } as const
-    }
-    for (const query of Object.values(pages)) await stage.load.run(read(query))
-    const before = await countScans(stage)
-    for (let round = 0; round < ROUNDS; round += 1) {
-      for (const page of ['first', 'deepest'] as const) reports[page].push(await stage.load.run(read(pages[page])))
-    }
-    const [first, deepest] = [joinReports(reports.first), joinReports(reports.deepest)]
-    requireCleanReport(`${name}, first page`, first)
-    requireCleanReport(`${name}, deepest page`, deepest)
-    const beside = { baseline: 'first page', baselineValue: first.p50Ms }
-    const what = `${name}, deepest page, of ${contacts.toLocaleString('en-US')}, median`
-    report(ratioFigure(what, deepest.p50Ms, 'ms', beside, { atMost: 1.5 }))
-    report(figure(`${name}: sequential scans`, (await countScans(stage)) - before, 'scans', { atMost: 0 }))
+  const order = (query = '') => {
+    const path = `/public/v1/contacts?limit=25${query}`
+    // Each contact ends where the next starts: an expression that may end it anywhere tries every way to cut the answer.
+    const fits = '^\\{"data":\\[(?:\\{"id":(?:(?!\\{"id":).)*){25}\\],"pagination"'
+    return { url: stage.url, path, headers, concurrency: 1, requests: context.quick ? 20 : 60, fits }
   }
+  const scans = await countScans(stage)
+  const all: { name: string; first: number; deepest: number }[] = []
+  for (const [name, [first, deepest]] of Object.entries(lists)) {
+    const orders = { first: order(first), deepest: order(deepest) }
+    all.push({ name, ...(await mediansByTurns(stage.load, orders)) })
+  }
+  context.say(all.map(({ name, first, deepest }) => `${name} ${first.toFixed(1)}, ${deepest.toFixed(1)} ms`).join('; '))
+  const [worst] = all.toSorted((a, b) => b.deepest / b.first - a.deepest / a.first)
+  const beside = { baseline: 'first page', baselineValue: worst?.first ?? Number.NaN }
+  const goal = { atMost: 1.5, limitedBy: worst?.name ?? '' }
+  const what = `deepest page of ${contacts.toLocaleString('en-US')}: the slowest kind`
+  context.report(ratioFigure(what, worst?.deepest ?? Number.NaN, 'ms', beside, goal))
+  context.report(check('sequential scans while reading pages', (await countScans(stage)) - scans, 'scans'))
+  return all[0]?.first ?? Number.NaN
+}
+
+/** Searches in a company whose contacts are all called Ada Lovelace and a number. */
+const SEARCHES: Record<string, string> = {
+  'few matches': 'lovelace 3933100077',
+  'a formatted phone': '+39 331 000 77 77',
+  'one match, frequent parts': 'p393310077777@example',
+  'frequent parts, no match': 'lovelace ada',
+  'two letters, no match': 'zq',
+  'one that all match': 'ada',
+}
+
+/** Each search alone, and beside a list that another company imports. */
+async function measureSearches(play: Play, pageMs: number): Promise<void> {
+  const { context, stage, company } = play
+  const load = startLoad()
+  const search = async (text: string) => {
+    const path = `/public/v1/contacts?limit=25&search=${encodeURIComponent(text)}`
+    const order: LoadOrder = { url: stage.url, path, headers: company.headers, concurrency: 1 }
+    return requireCleanReport(text, await load.run({ ...order, seconds: context.quick ? 1 : 3 }))
+  }
+  const all = async () => {
+    const found: { name: string; p50Ms: number; p99Ms: number }[] = []
+    for (const [name, text] of Object.entries(SEARCHES)) found.push({ name, ...(await search(text)) })
+    context.say(
+      found.map(({ name, p50Ms, p99Ms }) => `${name} ${p50Ms.toFixed(0)} (p99 ${p99Ms.toFixed(0)}) ms`).join(', '),
+    )
+    return found
+  }
+  const quiet = await all()
+  const slowest = quiet.toSorted((a, b) => b.p50Ms - a.p50Ms)[0]
+  const page = { baseline: 'first page of the list', baselineValue: pageMs }
+  const goal = { atMost: 10, limitedBy: slowest?.name ?? '' }
+  context.report(ratioFigure('search, median: the slowest kind', slowest?.p50Ms ?? Number.NaN, 'ms', page, goal))
+  const importer = await stage.createCompany(0)
+  const rows = Array.from({ length: 100_000 }, (_, i) => `r${i}@example.org,+39340${1_000_000 + i},Grace,Hopper ${i}`)
+  const id = await startImport(stage, importer, `email,phone,first_name,last_name\r\n${rows.join('\r\n')}\r\n`)
+  const beside = await all()
+  const { authorization = '' } = importer.headers
+  await fetch(`${stage.url}/public/v1/contacts/imports/${id}`, { method: 'DELETE', headers: { authorization } })
+  const [medianBeside, medianQuiet] = [beside, quiet].map((some) => medianOf(some.map(({ p99Ms }) => p99Ms)))
+  const baseline = { baseline: 'when quiet', baselineValue: medianQuiet ?? Number.NaN }
+  const what = "searches beside another company's import, p99, median of the kinds"
+  context.report(ratioFigure(what, medianBeside ?? Number.NaN, 'ms', baseline, { atMost: 3 }))
+  await load.stop()
 }
 
 /** The place of the 31st oldest contact that holds a text. */
 async function cursorAt({ db }: Stage, companyId: number, text: string): Promise<string> {
-  const [place] = await db<CursorPosition[]>`
+  const [place] = await db<[CursorPosition]>`
     select (extract(epoch from created_at) * 1000000)::bigint as value, id
     from contacts
     where company_id = ${companyId} and strpos(search_text, ${text}) > 0
@@ -224,30 +183,19 @@ async function cursorAt({ db }: Stage, companyId: number, text: string): Promise
     offset 30
     limit 1
   `
-  if (place === undefined) throw new Error('There are too few contacts')
   return encodeCursor('created_at', place)
 }
 
-async function countScans({ db }: Stage): Promise<number> {
-  // Sessions report their statistics at most once a second, and after ten seconds when they are idle.
-  await sleep(1_500)
-  await Promise.all([1, 2].map(() => db`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
-  const [row] = await db<{ scans: number }[]>`
-    select sum(seq_scan)::int as scans from pg_stat_user_tables where relname = 'contacts'
-  `
-  return row?.scans ?? 0
-}
-
 /** Filled by SQL; the index of words is created afterwards, since it would take most of the time. */
-export async function fillCompany(stage: Stage, contacts: number, say: BenchContext['say']): Promise<Company> {
-  const company = await stage.createCompany(0)
+async function fillCompany({ context, stage: { createCompany, db } }: Play, contacts: number): Promise<Company> {
+  const company = await createCompany(0)
   const { companyId } = company
-  say(`filling in ${contacts} contacts`)
-  const [index] = await stage.db<{ definition: string }[]>`
+  context.say(`filling in ${contacts} contacts`)
+  const [index] = await db<[{ definition: string }]>`
     select pg_get_indexdef('contacts_by_words'::regclass) as definition
   `
-  await stage.db`drop index contacts_by_words`
-  await stage.db`
+  await db`drop index contacts_by_words`
+  await db`
     insert into contacts (
       company_id, email, email_key, phone, phone_identity, first_name, last_name, search_text, source, source_type,
       created_at, updated_at
@@ -258,12 +206,11 @@ export async function fillCompany(stage: Stage, contacts: number, say: BenchCont
       now() - (i - 393310000000) * interval '1 second', now() - (i - 393310000000) * interval '1 second'
     from generate_series(393310000000, 393310000000 + ${contacts}::bigint - 1) as i
   `
-  await stage.db`insert into contact_counts (company_id, living) values (${companyId}, ${contacts})`
-  say('creating the index of words')
-  await stage.db.begin(async (tx) => {
+  await db`insert into contact_counts (company_id, living) values (${companyId}, ${contacts})`
+  await db.begin(async (tx) => {
     await tx`set local maintenance_work_mem = '2GB'`
-    await tx.unsafe(index?.definition ?? '')
+    await tx.unsafe(index.definition)
   })
-  await stage.db`vacuum analyze contacts`
+  await db`vacuum analyze contacts`
   return company
 }

@@ -12,11 +12,11 @@ export type Figure = {
   goal: string | null
   /** Null: no goal was set for it. */
   met: boolean | null
-  /** Of a speed goal: what keeps the figure from being better, as a profile or a count showed it. */
+  /** What keeps the figure from its goal, as this run measured it. */
   limitedBy: string | null
 }
 
-/** With `limitedBy` it is a speed goal, and stands in the summary of the run. */
+/** A bound of the value, or of the ratio. At most 0 is a check of correctness, any other a goal of speed. */
 export type Goal = ({ atLeast: number } | { atMost: number }) & { limitedBy?: string }
 type Beside = { baseline: string; baselineValue: number }
 
@@ -32,6 +32,9 @@ export function ratioFigure(name: string, value: number, unit: string, beside: B
   return { name, value, unit, ...beside, ratio, ...judge(ratio, goal, 'of it') }
 }
 
+/** A number of faults: none may be there. */
+export const check = (name: string, value: number, unit: string): Figure => figure(name, value, unit, { atMost: 0 })
+
 function judge(value: number, goal: Goal | undefined, unit: string): Pick<Figure, 'goal' | 'met' | 'limitedBy'> {
   if (goal === undefined) return { goal: null, met: null, limitedBy: null }
   const { limitedBy = null } = goal
@@ -41,26 +44,36 @@ function judge(value: number, goal: Goal | undefined, unit: string): Pick<Figure
   return { goal: `<= ${shorten(goal.atMost)} ${unit}`.trim(), met: value <= goal.atMost, limitedBy }
 }
 
-const HEAD = ['Figure', 'Value', 'Beside it', 'Ratio', 'Goal', 'Met, or the reason']
+const HEAD = ['Figure', 'Parley', 'Beside it', 'Ratio', 'Goal', 'Met, or the reason']
 
-/** The figures as lines of a table; a missed goal without a reason is marked. */
+/** The figures as a table of Markdown whose columns are aligned; a missed goal without a reason is marked. */
 export function tableOf(figures: readonly Figure[]): string {
-  const rows = figures.map(cellsOf)
-  const widths = HEAD.map((_, column) => Math.max(...[HEAD, ...rows].map((row) => row[column]?.length ?? 0)))
-  const line = (row: string[]) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd()
-  return [line(HEAD), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+  const rows = [HEAD, ...figures.map(cellsOf)]
+  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: string[], fill: string) =>
+    `| ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0, fill)).join(' | ')} |`
+  const [head = HEAD, ...others] = rows
+  return [
+    line(head, ' '),
+    line(
+      HEAD.map(() => ''),
+      '-',
+    ),
+    ...others.map((row) => line(row, ' ')),
+  ].join('\n')
 }
 
-/** The figures that have a speed goal as a table of Markdown, as bench/README.md shows them; undefined when there are none. */
+/** The goals of speed as a table, and the checks as one line; undefined when there is neither. */
 export function summaryOf(figures: readonly Figure[]): string | undefined {
-  const rows = figures.filter(({ limitedBy }) => limitedBy !== null).map(cellsOf)
-  if (rows.length === 0) return undefined
-  return [HEAD, HEAD.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+  const checks = figures.filter(isCheck)
+  const goals = figures.filter((one) => one.goal !== null && !isCheck(one))
+  const metChecks = checks.filter(({ met }) => met).length
+  const line = checks.length > 0 ? [`Checks of correctness: ${metChecks} of ${checks.length} met`] : []
+  const parts = [...(goals.length > 0 ? [tableOf(goals)] : []), ...line]
+  return parts.length > 0 ? parts.join('\n\n') : undefined
 }
+
+const isCheck = ({ goal }: Figure) => goal?.startsWith('<= 0 ') ?? false
 
 const cellsOf = (one: Figure): string[] => [
   one.name,
@@ -68,7 +81,7 @@ const cellsOf = (one: Figure): string[] => [
   one.baselineValue === null ? '' : `${one.baseline}: ${shorten(one.baselineValue)}`,
   one.ratio === null ? '' : one.ratio.toFixed(2),
   one.goal ?? '',
-  one.met === null ? '' : one.met ? 'met' : (one.limitedBy ?? 'NOT MET'),
+  one.met === null ? '' : one.met ? 'met' : `NOT MET${one.limitedBy === null ? '' : `: ${one.limitedBy}`}`,
 ]
 
 const shorten = (value: number): string =>

@@ -1,253 +1,183 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
 import { meanOf } from './average.ts'
-import type { Bench, BenchContext } from './bench.ts'
+import { type Bench, type BenchContext, benchOf } from './bench.ts'
 import { timeClaims } from './claim.ts'
+import { costOf, memoryFigure, reasonOf } from './cost.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { requireCleanReport } from './load.ts'
-import { memoryFigure } from './memory.ts'
-import { measureOrdered } from './ordered.ts'
+import { inboundOrder } from './inbound.ts'
+import { type LoadOrder, requireCleanReport } from './load.ts'
+import { type Contender, compareWithPeer, peersAreInstalled, startRedis } from './peers/compare.ts'
 import { residentMegabytes } from './process.ts'
-import { perItem } from './processor-time.ts'
 import type { ReceiverReport } from './receiver.ts'
-import { type Company, onStage, type Stage } from './stage.ts'
+import { type Company, register, type Stage } from './stage.ts'
 
-const CUSTOMERS = 10_000
 const NUMBERS = 8
-const REGISTRATIONS = '/public/v1/webhooks/registrations'
-/** As many as the service has in flight at a receiver that answers quickly. */
-const BARE_CONCURRENCY = 64
+const CONCURRENCY = 64
 
-const GOALS = {
-  queue: {
-    atLeast: 0.4,
-    limitedBy:
-      'Both processors are busy: a delivery takes 0.12 ms in the service and 0.10 ms in PostgreSQL, the bare post 0.04 ms.',
-  },
-  forwarded: {
-    limitedBy:
-      'Both processors are busy: a message takes 0.44 ms in the service and 0.38 ms in PostgreSQL, of which record_inbound 0.19, complete_attempts 0.06, enqueue_deliveries 0.06 and start_attempts 0.03 ms.',
-  },
-  rows: {
-    atMost: 6,
-    limitedBy:
-      'Two are of the event, one each of the message, its conversation, its place in the order and the envelope, two to three of the delivery: enqueued, leased unless it is dispatched directly, completed.',
-  },
-  wal: {
-    atMost: 3.5,
-    limitedBy:
-      'The envelope takes 1.3 kB, the versions of the delivery with their index entries 1.3, the event 0.7, the place in the order with five indexes 0.6, the message 0.5, the conversation 0.4 (pg_walinspect).',
-  },
-  halfLoad: {
-    atMost: 100,
-    limitedBy: 'A message waits for three commits: the event, its handling, the start of its attempt.',
-  },
-}
+export { eventOf } from './inbound.ts'
 
-type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string }
+/** `registration`: the path of the first. */
+type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string; registration: string }
+/** Where events are posted, and how it is known that all that follows from them is done. */
+type Forwarder = { url: string; path: string; registrations: number; isDone(): Promise<boolean>; pids?: number[] }
 
-/** Inbound webhook in to receiver out, signed, logged and durable, beside the bare client posting the same body. */
-export const forwardBench: Bench = (context) =>
-  onStage(async (stage) => {
+/** Inbound webhook in to receiver out, signed, logged and durable, beside the bare client and beside the peers. */
+export const forwardBench: Bench = benchOf(
+  async (context, stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
     const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
     const company = await stage.createCompany(NUMBERS)
-    const play = { context, stage, company, receiverUrl }
-
-    const [first] = await register(play, 1)
+    const play = { context, stage, company, receiverUrl, registration: '' }
+    play.registration = await registerAt(play, 0)
     context.say('warming up')
-    await forwardMany(play, 1, 2)
-    const { lastBody: body } = await reportOf(play)
-    await measureQueue(play, first ?? 0, body)
-    const one = await measureEndToEnd(play, 1, body)
-    await measureHalfLoad(play, 1, one / 2)
-    const forward = async (seconds: number) => {
-      const done = await forwardMany(play, 1, seconds)
-      return done.messages / done.seconds
-    }
-    await measureOrdered({ context, company, url: `${stage.url}${REGISTRATIONS}/${first}`, forward })
-    await register(play, 9)
-    const ten = await measureEndToEnd(play, 10, body)
-    await measureHalfLoad(play, 10, ten / 2)
-    await measureMemory(play)
-    await measureClaims(play)
-  })
+    await forwardMany(play, parleyOf(play, 1), 2)
+    return play
+  },
+  {
+    'one registration': (play) => measureEndToEnd(play, 1),
+    peers: measurePeers,
+    ordered: measureOrdered,
+    'ten registrations': async (play) => {
+      for (let i = 1; i < 10; i += 1) await registerAt(play, i)
+      await measureEndToEnd(play, 10)
+      await measureMemory(play)
+    },
+    claims: measureClaims,
+  },
+)
 
-async function register({ company, receiverUrl, stage }: Play, count: number): Promise<number[]> {
-  const ids: number[] = []
-  for (let i = 0; i < count; i += 1) {
-    const answer = await fetch(`${stage.url}${REGISTRATIONS}`, {
-      method: 'POST',
-      headers: company.headers,
-      body: JSON.stringify({
-        name: 'Bench',
-        url: `${receiverUrl}/${i}`,
-        events: ['whatsapp.message.received'],
-        secret: 'a secret of the benchmark',
-      }),
-    })
-    if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
-    ids.push(((await answer.json()) as { id: number }).id)
-  }
-  return ids
-}
+const registerAt = ({ stage, company, receiverUrl }: Play, i: number): Promise<string> =>
+  register(stage, company, { url: `${receiverUrl}/${i}`, secret: 'a secret of the benchmark' })
+
+const parleyOf = ({ stage }: Play, registrations: number): Forwarder => ({
+  url: stage.url,
+  path: '/public/v1/webhooks/whatsapp',
+  registrations,
+  isDone: async () => {
+    const [row] = await stage.db<[{ isDone: boolean }]>`
+      select not exists (select from deliveries where status = 'pending') as is_done
+    `
+    return row.isDone
+  },
+})
 
 const reportOf = async ({ receiverUrl }: Play): Promise<ReceiverReport> =>
   (await (await fetch(`${receiverUrl}/report`)).json()) as ReceiverReport
 const reset = ({ receiverUrl }: Play) => fetch(`${receiverUrl}/reset`)
 
-/** Waits until the receiver has got so many, and the service has written so. */
-async function waitFor(play: Play, count: number): Promise<ReceiverReport> {
+/** Waits until the receiver has got so many, and the forwarder has written so. */
+async function waitFor(play: Play, { isDone }: Pick<Forwarder, 'isDone'>, count: number): Promise<ReceiverReport> {
   const endsAt = performance.now() + 120_000
   for (;;) {
     const report = await reportOf(play)
-    const [row] = await play.stage.db<{ isWaiting: boolean }[]>`
-      select exists (select from deliveries where status = 'pending') as is_waiting
-    `
-    if (report.count >= count && row?.isWaiting === false) return report
+    if (report.count >= count && (await isDone())) {
+      if (report.count === count) return report
+      throw new Error(`${report.count} deliveries of ${count}`)
+    }
     if (performance.now() > endsAt) throw new Error(`${report.count} of ${count} deliveries came`)
     await sleep(50)
   }
 }
 
-const bareRate = async ({ stage, receiverUrl, context }: Play, body: string): Promise<number> => {
-  const headers = { 'content-type': 'application/json' }
-  const order = { url: receiverUrl, method: 'POST', path: '/', headers, body, fits: 'ok' } as const
-  const seconds = context.quick ? 1 : 3
-  const report = await stage.load.run({ ...order, concurrency: BARE_CONCURRENCY, seconds })
-  requireCleanReport('bare client', report)
-  return report.perSecond
-}
+const eventsFor = ({ stage, company }: Play, { url, path }: Forwarder): LoadOrder => ({
+  ...{ ...inboundOrder(stage, company.senders), url, path, concurrency: CONCURRENCY },
+})
 
-/** Deliveries that wait already, with nothing else to do. */
-async function measureQueue(play: Play, registrationId: number, body: string): Promise<void> {
-  const { context, company, stage } = play
-  const count = context.quick ? 10_000 : 40_000
-  const bare = [await bareRate(play, body)]
+/** Webhooks for so many seconds, then until every receiver has the last message: the rate is over the whole time. */
+async function forwardMany(play: Play, to: Forwarder, seconds: number) {
   await reset(play)
-  const cpu = await stage.cpu()
-  await fillQueue(play, registrationId, body, count)
-  const { seconds } = await waitFor(play, count)
-  context.say(`processor time per delivery: ${perItem(cpu, await stage.cpu(), count)}`)
-  bare.push(await bareRate(play, body))
-  const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
-  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, GOALS.queue))
-  const [row] = await stage.db<{ rows: number }[]>`
-    select count(*)::int as rows
-    from deliveries
-    where company_id = ${company.companyId} and registration_id = ${registrationId} and status_code = 200
-  `
-  context.say(`${row?.rows} attempts are logged`)
-}
-
-async function fillQueue({ stage, company: { companyId } }: Play, id: number, body: string, count: number) {
-  await stage.db.begin(async (tx) => {
-    await tx`
-      insert into envelopes (company_id, event_id, event, body)
-      select ${companyId}, 'wamid.Q' || n, 'whatsapp.message.received', ${body} from generate_series(1, ${count}::int) as n
-    `
-    await tx`
-      insert into deliveries (company_id, registration_id, event, event_id)
-      select ${companyId}, ${id}, 'whatsapp.message.received', 'wamid.Q' || n from generate_series(1, ${count}::int) as n
-    `
-  })
-}
-
-/** As many events as the service accepts, until the last of them has been delivered; answers messages per second. */
-async function measureEndToEnd(play: Play, registrations: number, body: string): Promise<number> {
-  const { report, quick } = play.context
-  const bare = [await bareRate(play, body)]
-  const before = await writesOf(play)
-  const { messages, seconds } = await forwardMany(play, registrations, quick ? 3 : 10)
-  const after = await writesOf(play)
-  bare.push(await bareRate(play, body))
-  const isOne = registrations === 1
-  const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
-  const rate = (messages * registrations) / seconds
-  report(
-    ratioFigure(
-      `forwarded, ${registrations} registration(s)`,
-      rate,
-      'forwards/s',
-      beside,
-      isOne ? { atLeast: 0.12, ...GOALS.forwarded } : undefined,
-    ),
+  const [{ count, perSecond }, cost] = await costOf(
+    play.stage,
+    async () => {
+      const events = requireCleanReport('webhooks', await play.stage.load.run({ ...eventsFor(play, to), seconds }))
+      const { lastAtMs } = await waitFor(play, to, events.answered * to.registrations)
+      return { count: events.answered, perSecond: events.answered / ((lastAtMs - events.startedAtMs) / 1_000) }
+    },
+    to.pids,
   )
-  if (isOne)
-    report(figure('forwarded, 1 registration, by itself', rate, 'forwards/s', { atLeast: 3_000, ...GOALS.forwarded }))
-  const perMessage = (now: number, then: number) => (now - then) / messages
-  const [rows, kilobytes] = [perMessage(after.rows, before.rows), perMessage(after.walBytes, before.walBytes) / 1_000]
-  report(
-    figure(`row operations per message, ${registrations} registration(s)`, rows, '', isOne ? GOALS.rows : undefined),
-  )
-  report(figure(`WAL per message, ${registrations} registration(s)`, kilobytes, 'kB', isOne ? GOALS.wal : undefined))
-  return messages / seconds
+  return { count, perSecond, cost }
 }
 
-/** The writes of the database so far: rows inserted, updated and deleted, and bytes of WAL. */
-async function writesOf({ stage }: Play): Promise<{ rows: number; walBytes: number }> {
+/** From before the post until the receiver has the body. */
+async function forwardSteadily(play: Play, to: Forwarder, perSecond: number, seconds: number): Promise<number> {
+  await reset(play)
+  const events = await play.stage.load.run({ ...eventsFor(play, to), perSecond, seconds })
+  requireCleanReport('webhooks', events)
+  return (await waitFor(play, to, events.answered * to.registrations)).p99Ms
+}
+
+const contenderOf = (play: Play, name: string, to: Forwarder): Contender => ({
+  name,
+  full: (seconds) => forwardMany(play, to, seconds),
+  half: (perSecond, seconds) => forwardSteadily(play, to, perSecond, seconds),
+})
+
+async function measurePeers(play: Play): Promise<void> {
+  const { context, stage, receiverUrl } = play
+  if (!peersAreInstalled(context)) return
+  const redis = await startRedis(stage)
+  if (redis === undefined) context.say('redis-server is not installed: BullMQ is left out')
+  const peers = { 'graphile-worker': [], 'pg-boss': [], ...(redis !== undefined && { bullmq: [redis] }) }
+  for (const [name, helpers] of Object.entries(peers)) {
+    const args = [stage.databaseUrl, receiverUrl, ...helpers.map(({ port }) => String(port))]
+    const peer = await stage.start(`bench/peers/forward-${name}.ts`, args)
+    const isDone = async () => (await (await fetch(`${peer.address}/left`)).json()) === 0
+    const pids = [peer.pid, ...helpers.map(({ pid }) => pid)]
+    const to = { url: peer.address, path: '/', registrations: 1, isDone, pids }
+    const parley = contenderOf(play, 'Parley', parleyOf(play, 1))
+    await compareWithPeer(context, 'forwards/s', parley, contenderOf(play, name, to))
+    await peer.stop()
+  }
+  redis?.stop()
+}
+
+async function measureEndToEnd(play: Play, registrations: number): Promise<void> {
+  const { context, stage } = play
+  const { report } = context
+  const what = `${registrations} registration(s)`
+  const before = await writesOf(stage)
+  const { count, perSecond, cost } = await forwardMany(play, parleyOf(play, registrations), context.quick ? 3 : 10)
+  const after = await writesOf(stage)
+  context.say(`${what}: ${reasonOf(cost, count)}`)
+  report(figure(`forwarded, ${what}`, perSecond, 'messages/s'))
+  const [goalOfRows, goalOfBytes] = registrations === 1 ? [6, 3.5] : [undefined, undefined]
+  const rows = (after.rows - before.rows) / count
+  const tables = Object.entries(after.tables)
+    .map(([name, n]) => [name, (n - (before.tables[name] ?? 0)) / count] as const)
+    .filter(([, n]) => n >= 0.05)
+  const limitedBy = tables.map(([name, n]) => `${name} ${n.toFixed(1)}`).join(', ')
+  const goal = (atMost: number | undefined) => (atMost === undefined ? undefined : { atMost, limitedBy })
+  report(figure(`row operations per message, ${what}`, rows, '', goal(goalOfRows)))
+  const kilobytes = (after.walBytes - before.walBytes) / count / 1_000
+  report(figure(`WAL per message, ${what}`, kilobytes, 'kB', goal(goalOfBytes)))
+  const p99Ms = await forwardSteadily(play, parleyOf(play, registrations), perSecond / 2, context.quick ? 3 : 10)
+  report(figure(`end to end at half load, ${what}, p99`, p99Ms, 'ms'))
+}
+
+/** What `ordered` costs: the same load to one registration, with and without it by turns. */
+async function measureOrdered(play: Play): Promise<void> {
+  const { context, stage, company, registration } = play
+  const rates: Record<'ordered' | 'unordered', number[]> = { ordered: [], unordered: [] }
+  for (const kind of ['unordered', 'ordered', 'ordered', 'unordered'] as const) {
+    const body = JSON.stringify({ ordered: kind === 'ordered' })
+    const answer = await fetch(`${stage.url}${registration}`, { method: 'PUT', headers: company.headers, body })
+    if (!answer.ok) throw new Error(`Updating: ${answer.status} ${await answer.text()}`)
+    rates[kind].push((await forwardMany(play, parleyOf(play, 1), context.quick ? 2 : 5)).perSecond)
+  }
+  const beside = { baseline: 'not ordered', baselineValue: meanOf(rates.unordered) }
+  context.report(ratioFigure('forwarded in order of conversations', meanOf(rates.ordered), 'forwards/s', beside))
+}
+
+/** The writes of the database so far: rows inserted, updated and deleted, by table, and bytes of WAL. */
+async function writesOf({ db }: Stage) {
   // Sessions report what they did once a second, and when they are idle.
   await sleep(1_500)
-  const [row] = await stage.db<[{ rows: number; walBytes: number }]>`
-    select
-      (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables)::float as rows,
-      (pg_current_wal_insert_lsn() - '0/0')::float as wal_bytes
+  const rows = await db<{ name: string; rows: number }[]>`
+    select relname as name, (n_tup_ins + n_tup_upd + n_tup_del)::float as rows from pg_stat_user_tables order by 2 desc
   `
-  return row
-}
-
-async function forwardMany(play: Play, registrations: number, seconds: number) {
-  const { stage, company } = play
-  await reset(play)
-  const startedAtMs = performance.timeOrigin + performance.now()
-  const events = await stage.load.run({
-    url: stage.url,
-    method: 'POST',
-    path: '/public/v1/webhooks/whatsapp',
-    headers: { 'content-type': 'application/json' },
-    body: eventOf('{choice}', '{phone}', 'wamid.HBgL{n}'),
-    phones: CUSTOMERS,
-    choices: company.senders.map(({ phoneNumberId }) => phoneNumberId),
-    concurrency: 32,
-    seconds,
-  })
-  requireCleanReport('webhooks', events)
-  const { lastAtMs, count } = await waitFor(play, events.answered * registrations)
-  if (count !== events.answered * registrations) throw new Error(`${count} deliveries of ${events.answered} messages`)
-  return { messages: events.answered, seconds: (lastAtMs - startedAtMs) / 1_000 }
-}
-
-/**
- * Posts events at a constant rate, independent of their outcome. Measures from before the post until the receiver has the
- * body.
- */
-async function measureHalfLoad(play: Play, registrations: number, perSecond: number): Promise<void> {
-  const { context, stage, company } = play
-  await reset(play)
-  const pool = new Pool(stage.url, { connections: 64 })
-  const total = Math.ceil(perSecond * (context.quick ? 3 : 10))
-  const posts: Promise<unknown>[] = []
-  const startedAt = performance.now()
-  while (posts.length < total) {
-    const due = Math.min(total, ((performance.now() - startedAt) / 1_000) * perSecond)
-    while (posts.length < due) {
-      const n = posts.length
-      const number = company.senders[n % company.senders.length]?.phoneNumberId ?? ''
-      const postedAt = (performance.timeOrigin + performance.now()).toFixed(3)
-      const body = eventOf(number, String(393_300_000_000 + (n % CUSTOMERS)), `wamid.T${postedAt}-${n}`)
-      const headers = { 'content-type': 'application/json' }
-      const answer = pool.request({ method: 'POST', path: '/public/v1/webhooks/whatsapp', headers, body })
-      posts.push(answer.then(({ body }) => body.dump()))
-    }
-    await sleep(1)
-  }
-  await Promise.all(posts)
-  const { p50Ms, p99Ms, maxMs } = await waitFor(play, total * registrations)
-  await pool.close()
-  const what = `end to end at half load, ${registrations} registration(s)`
-  context.say(`${what}: ${Math.round(perSecond)} messages/s, longest ${Math.round(maxMs)} ms`)
-  context.report(figure(`${what}, p50`, p50Ms, 'ms'))
-  context.report(figure(`${what}, p99`, p99Ms, 'ms', GOALS.halfLoad))
+  const [wal] = await db<[{ bytes: number }]>`select (pg_current_wal_insert_lsn() - '0/0')::float as bytes`
+  const tables = Object.fromEntries(rows.map(({ name, rows }) => [name, rows]))
+  return { tables, rows: rows.reduce((sum, { rows }) => sum + rows, 0), walBytes: wal.bytes }
 }
 
 /** Rounds of the same load: what the last leaves is compared with what the first left. */
@@ -255,13 +185,13 @@ async function measureMemory(play: Play): Promise<void> {
   const { report, quick } = play.context
   const resident: number[] = []
   for (let round = 0; round < (quick ? 4 : 10); round += 1) {
-    await forwardMany(play, 10, quick ? 2 : 10)
+    await forwardMany(play, parleyOf(play, 10), quick ? 2 : 10)
     resident.push(residentMegabytes(play.stage.service.pid).now)
   }
   const beside = { baseline: 'after the first', baselineValue: resident[0] ?? 0 }
   const what = `resident memory after ${resident.length} rounds of load`
   report(ratioFigure(what, resident.at(-1) ?? 0, 'MB', beside, { atMost: 1.1 }))
-  report(memoryFigure(play.stage.service.pid))
+  report(memoryFigure(play.stage))
 }
 
 async function measureClaims({ context, stage }: Play): Promise<void> {
@@ -271,17 +201,4 @@ async function measureClaims({ context, stage }: Play): Promise<void> {
   const beside = { baseline: '1,000 due', baselineValue: few }
   const what = `claim of 100 of ${many.toLocaleString('en-US')} due jobs over 1,000 lanes`
   context.report(ratioFigure(what, lots, 'ms', beside, { atMost: 1.5 }))
-}
-
-/** The body of a provider's webhook with one text message. */
-export function eventOf(phoneNumberId: string, from: string, wamid: string): string {
-  const timestamp = String(Math.floor(Date.now() / 1_000))
-  const value = {
-    messaging_product: 'whatsapp',
-    metadata: { display_phone_number: '390000000000', phone_number_id: phoneNumberId },
-    contacts: [{ profile: { name: 'Ada Lovelace' }, wa_id: from }],
-    messages: [{ from, id: wamid, timestamp, type: 'text', text: { body: 'Is my order ready?' } }],
-  }
-  const changes = [{ value, field: 'messages' }]
-  return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '200000000000001', changes }] })
 }

@@ -1,5 +1,7 @@
-/** The program that all load comes from: takes orders from its parent, one at a time, and answers with the outcome of each. */
+/** The program that all load comes from: takes orders from its parent, one at a time, and reports what became of each. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { quantileOf } from './average.ts'
 import type { LoadOrder, LoadReport } from './load.ts'
 
 /** Numbers of one process never meet another's. */
@@ -13,7 +15,7 @@ process.on('message', async (order: LoadOrder) => {
 
 async function run(order: LoadOrder): Promise<LoadReport> {
   const pool = new Pool(order.url, { connections: order.concurrency, pipelining: 1, headersTimeout: 30_000 })
-  const write = { body: writerOf(order.body ?? '', order), path: writerOf(order.path, order) }
+  const ask = askerOf(pool, order)
   const expected = String(order.status ?? 200)
   const fits = order.fits === undefined ? undefined : new RegExp(order.fits)
   const seen = new Set<string>()
@@ -21,66 +23,83 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const failed: Record<string, number> = {}
   let [wrong, doubled] = [0, 0]
   const startedAt = performance.now()
-  const cpuBefore = process.cpuUsage()
-  const endsAt = order.seconds === undefined ? Number.POSITIVE_INFINITY : startedAt + order.seconds * 1_000
-  let left = order.requests ?? Number.POSITIVE_INFINITY
 
-  const client = async () => {
-    while (left > 0 && performance.now() < endsAt) {
-      left -= 1
-      const mine = number++
-      const sentAt = performance.now()
-      const { status, text } = await ask(pool, order, write.path(mine), write.body(mine))
-      times.push(performance.now() - sentAt)
-      if (status !== expected) failed[status] = (failed[status] ?? 0) + 1
-      else if (fits) judge(text)
-    }
+  const one = async (dueAt: number) => {
+    const { status, text } = await ask(number++, performance.timeOrigin + dueAt)
+    times.push(performance.now() - dueAt)
+    if (status !== expected) failed[status] = (failed[status] ?? 0) + 1
+    else if (fits) judge(fits.exec(text))
   }
-  const judge = (text: string) => {
-    const match = fits?.exec(text)
+  const judge = (match: RegExpExecArray | null) => {
     if (!match) wrong += 1
     else if (match[1] !== undefined && seen.has(match[1])) doubled += 1
     else if (match[1] !== undefined) seen.add(match[1])
   }
 
-  await Promise.all(Array.from({ length: order.concurrency }, client))
+  await (order.perSecond === undefined ? runClients(order, one) : runSteadily(order, order.perSecond, one))
   const seconds = (performance.now() - startedAt) / 1_000
-  const { user, system } = process.cpuUsage(cpuBefore)
   await pool.close()
   const answered = times.length - Object.values(failed).reduce((sum, count) => sum + count, 0)
-  const sorted = Float64Array.from(times).sort()
-  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-  return {
-    answered,
-    perSecond: answered / seconds,
-    seconds,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
-    maxMs: quantile(1),
-    failed,
-    wrong,
-    doubled,
-    cpuSeconds: (user + system) / 1e6,
-  }
+  const [p50Ms, p99Ms, maxMs] = [quantileOf(times, 0.5), quantileOf(times, 0.99), quantileOf(times, 1)]
+  const startedAtMs = performance.timeOrigin + startedAt
+  const rate = answered / seconds
+  return { answered, perSecond: rate, seconds, startedAtMs, p50Ms, p99Ms, maxMs, failed, wrong, doubled }
 }
 
-async function ask(pool: Pool, { method, headers, body: shape }: LoadOrder, path: string, body: string) {
-  try {
-    const answer = await pool.request({ method, path, headers: headers ?? {}, body: shape === undefined ? null : body })
-    return { status: String(answer.statusCode), text: await answer.body.text() }
-  } catch (error) {
-    return { status: error instanceof Error ? error.message : 'failed', text: '' }
+type One = (dueAt: number) => Promise<void>
+
+/** Each client posts its next request as soon as the last is answered. */
+async function runClients({ concurrency, requests, seconds }: LoadOrder, one: One): Promise<void> {
+  const endsAt = seconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + seconds * 1_000
+  let left = requests ?? Number.POSITIVE_INFINITY
+  const client = async () => {
+    while (left > 0 && performance.now() < endsAt) {
+      left -= 1
+      await one(performance.now())
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, client))
+}
+
+async function runSteadily({ requests, seconds = 0 }: LoadOrder, perSecond: number, one: One): Promise<void> {
+  const total = requests ?? Math.ceil(perSecond * seconds)
+  const startedAt = performance.now()
+  const posts: Promise<void>[] = []
+  while (posts.length < total) {
+    const due = Math.min(total, ((performance.now() - startedAt) / 1_000) * perSecond)
+    while (posts.length < due) posts.push(one(startedAt + (posts.length * 1_000) / perSecond))
+    await sleep(1)
+  }
+  await Promise.all(posts)
+}
+
+function askerOf(pool: Pool, order: LoadOrder) {
+  const { method = 'GET', headers = {} } = order
+  const writeBody = order.body === undefined ? () => null : writerOf(order.body, order)
+  const writePath = writerOf(order.path, order)
+  const writers = Object.entries(headers).map(([name, shape]) => [name, writerOf(shape, order)] as const)
+  const isFixed = !JSON.stringify(headers).includes('{n}')
+  return async (mine: number, at: number) => {
+    const own = isFixed ? headers : Object.fromEntries(writers.map(([name, write]) => [name, write(mine, at)]))
+    try {
+      const request = { method, path: writePath(mine, at), headers: own, body: writeBody(mine, at) }
+      const answer = await pool.request(request)
+      return { status: String(answer.statusCode), text: await answer.body.text() }
+    } catch (error) {
+      return { status: error instanceof Error ? error.message : 'failed', text: '' }
+    }
   }
 }
 
 /** Text with its placeholders filled, split once and not for each request. */
-function writerOf(shape: string, { phones = 1, choices = [] }: LoadOrder): (mine: number) => string {
-  const parts = shape.split(/(\{n\}|\{phone\}|\{choice\})/)
+function writerOf(shape: string, { phones = 1, choices = [] }: LoadOrder): (mine: number, at: number) => string {
+  const parts = shape.split(/(\{n\}|\{at\}|\{phone\}|\{choice\})/)
   if (parts.length === 1) return () => shape
-  const fill = (part: string, mine: number): string | number | undefined => {
+  const fill = (part: string, mine: number, at: number): string | number | undefined => {
     if (part === '{n}') return mine
+    if (part === '{at}') return at.toFixed(3)
     if (part === '{phone}') return FIRST_PHONE + (mine % phones)
     return part === '{choice}' ? choices[mine % choices.length] : part
   }
-  return (mine) => parts.map((part) => fill(part, mine)).join('')
+  return (mine, at) => parts.map((part) => fill(part, mine, at)).join('')
 }

@@ -1,30 +1,30 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { meanOf, medianOf } from './average.ts'
 
 /**
- * The task of the load process. In `body` and `path`, `{n}` stands for a number that never comes again, `{phone}` for
- * one of `phones` telephone numbers, `{choice}` for the next of `choices`.
+ * The task of the load process. In `path`, `headers` and `body`, `{n}` stands for a number that never comes again, `{at}` for
+ * the time at which the request is due in ms since 1970, `{phone}` for one of `phones` numbers, `{choice}` for the next of `choices`.
  */
 export type LoadOrder = {
   url: string
-  method: 'GET' | 'POST' | 'DELETE'
+  method?: 'GET' | 'POST' | 'DELETE'
   path: string
   headers?: Record<string, string>
   body?: string
   phones?: number
   choices?: string[]
-  /** Requests in flight. */
+  /** Requests in flight; with `perSecond`, the most connections. */
   concurrency: number
+  /** Requests are due at this constant rate, however long the answers take, and their times start when they are due. */
+  perSecond?: number
   /** How long; or, with `requests`, how many. */
   seconds?: number
   requests?: number
   /** The expected status. Default: 200. */
   status?: number
-  /**
-   * A pattern that every answer has to fit, else it is wrong. The text of its group may come once only, else the answer
-   * is doubled.
-   */
+  /** A pattern that every answer has to fit, else it is wrong. The text of its group may come once only, else it is doubled. */
   fits?: string
 }
 
@@ -32,6 +32,8 @@ export type LoadReport = {
   answered: number
   perSecond: number
   seconds: number
+  /** When the first request was due, in ms since 1970. */
+  startedAtMs: number
   p50Ms: number
   p99Ms: number
   maxMs: number
@@ -39,28 +41,20 @@ export type LoadReport = {
   failed: Record<string, number>
   wrong: number
   doubled: number
-  /** Processor time of the load process itself. */
-  cpuSeconds: number
 }
 
-export type Load = {
-  run(order: LoadOrder): Promise<LoadReport>
-  stop(): Promise<void>
-}
+export type Load = { run(order: LoadOrder): Promise<LoadReport>; stop(): Promise<void> }
 
 /** Starts the process that all load comes from. */
 export function startLoad(): Load {
   const child = fork(fileURLToPath(new URL('./load-process.ts', import.meta.url)))
   const exited = once(child, 'exit')
+  const failed = exited.then(() => Promise.reject(new Error('The load process ended')))
+  failed.catch(() => {})
   return {
     run: async (order) => {
       child.send(order)
-      const [report] = await Promise.race([
-        once(child, 'message'),
-        exited.then(() => {
-          throw new Error('The load process ended')
-        }),
-      ])
+      const [report] = await Promise.race([once(child, 'message'), failed])
       return report
     },
     stop: async () => {
@@ -70,32 +64,35 @@ export function startLoad(): Load {
   }
 }
 
-/** Of the runs of one thing: rates and times taken together, the worst kept. */
-export function joinReports(reports: readonly LoadReport[]): LoadReport {
-  const mean = (of: (report: LoadReport) => number) =>
-    reports.reduce((sum, report) => sum + of(report), 0) / reports.length
-  const most = (of: (report: LoadReport) => number) => Math.max(...reports.map(of))
-  const total = (of: (report: LoadReport) => number) => mean(of) * reports.length
-  const failed: Record<string, number> = {}
-  for (const report of reports) {
-    for (const [reason, count] of Object.entries(report.failed)) failed[reason] = (failed[reason] ?? 0) + count
-  }
+/** Of the runs of one thing: the sum of the answers, the mean of rates and times. */
+export function joinReports(reports: readonly LoadReport[]): Pick<LoadReport, 'answered' | 'perSecond' | 'p99Ms'> {
+  const mean = (of: (report: LoadReport) => number) => meanOf(reports.map(of))
   return {
-    answered: total(({ answered }) => answered),
+    answered: reports.reduce((sum, { answered }) => sum + answered, 0),
     perSecond: mean(({ perSecond }) => perSecond),
-    seconds: total(({ seconds }) => seconds),
-    p50Ms: mean(({ p50Ms }) => p50Ms),
     p99Ms: mean(({ p99Ms }) => p99Ms),
-    maxMs: most(({ maxMs }) => maxMs),
-    failed,
-    wrong: total(({ wrong }) => wrong),
-    doubled: total(({ doubled }) => doubled),
-    cpuSeconds: total(({ cpuSeconds }) => cpuSeconds),
   }
 }
 
-/** Stops a benchmark whose figures would be worth nothing. */
-export function requireCleanReport(what: string, { answered, failed, wrong, doubled }: LoadReport): void {
-  if (answered > 0 && Object.keys(failed).length === 0 && wrong === 0 && doubled === 0) return
+/** The medians in ms of orders that are run by turns, so that other load of the machine affects all alike. */
+export async function mediansByTurns<Name extends string>(
+  load: Load,
+  orders: Record<Name, LoadOrder>,
+): Promise<Record<Name, number>> {
+  const times = new Map<string, number[]>()
+  for (let round = 0; round <= 5; round += 1) {
+    for (const [name, order] of Object.entries<LoadOrder>(orders)) {
+      const { p50Ms } = requireCleanReport(name, await load.run(order))
+      // The first round warms up.
+      if (round > 0) times.set(name, [...(times.get(name) ?? []), p50Ms])
+    }
+  }
+  return Object.fromEntries([...times].map(([name, some]) => [name, medianOf(some)])) as Record<Name, number>
+}
+
+/** Stops a benchmark whose figures would be worth nothing; else returns the report. */
+export function requireCleanReport(what: string, report: LoadReport): LoadReport {
+  const { answered, failed, wrong, doubled } = report
+  if (answered > 0 && Object.keys(failed).length === 0 && wrong === 0 && doubled === 0) return report
   throw new Error(`${what}: ${JSON.stringify({ answered, failed, wrong, doubled })}`)
 }

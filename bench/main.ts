@@ -9,7 +9,6 @@ import { fairnessBench } from './fairness.ts'
 import { type Figure, summaryOf, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
-import { liveBench } from './live.ts'
 import { readBench } from './read.ts'
 import { receiversBench } from './receivers.ts'
 import { scheduleBench } from './schedule.ts'
@@ -26,13 +25,12 @@ const BENCHES: Record<string, Bench> = {
   contacts: contactsBench,
   email: emailBench,
   fairness: fairnessBench,
-  live: liveBench,
 }
 
 const program = new Command('bench')
   .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; by default all`)
-  .option('--only <text>', 'of contacts and fairness: the parts whose name contains the text')
-  .option('--quick', 'at most a minute each')
+  .option('--only <text>', 'the parts whose name contains the text, for instance peers')
+  .option('--quick', 'shorter loads')
   .option('--json <file>', 'write the figures there')
   .parse()
 const [name] = program.args
@@ -42,7 +40,8 @@ if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchma
 const figures: Figure[] = []
 for (const chosen of name === undefined ? Object.keys(BENCHES) : [name]) await run(chosen)
 const summary = summaryOf(figures)
-if (summary !== undefined) console.log(`\nSpeed goals\n\n${summary}`)
+if (summary !== undefined)
+  console.log(`\nSummary of ${commit()}, ${new Date().toISOString().slice(0, 16)}\n\n${summary}`)
 if (json !== undefined) await writeReport(json, { commit: commit(), machine: machine(), figures })
 process.exitCode = figures.some(({ met }) => met === false) ? 2 : 0
 
@@ -68,16 +67,10 @@ function loadOfMachine(): string {
 }
 
 function machine() {
-  const processors = cpus()
-  return {
-    system: `${type()} ${release()}`,
-    processors: processors.length,
-    model: processors[0]?.model ?? 'unknown',
-    memoryBytes: totalmem(),
-    node: process.version,
-    loadAverage: loadavg(),
-    date: new Date().toISOString(),
-  }
+  const [first, ...others] = cpus()
+  const processors = { processors: others.length + 1, model: first?.model ?? 'unknown', memoryBytes: totalmem() }
+  const system = { system: `${type()} ${release()}`, node: process.version }
+  return { ...system, ...processors, loadAverage: loadavg(), date: new Date().toISOString() }
 }
 
 function commit(): string {

@@ -1,104 +1,64 @@
-import type { Bench, BenchContext } from './bench.ts'
-import { figure, ratioFigure } from './figure.ts'
-import { joinReports, type LoadReport, requireCleanReport } from './load.ts'
-import { type Company, onStage, type Stage } from './stage.ts'
+import { type Bench, type BenchContext, benchOf } from './bench.ts'
+import { check, ratioFigure } from './figure.ts'
+import { mediansByTurns } from './load.ts'
+import { type Company, countScans, type Stage } from './stage.ts'
 
 const SMALL = { conversations: 200, messages: 10 }
 const LARGE = { conversations: 200_000, messages: 1_000_000 }
 const PAGE_SIZE = 20
-const ROUNDS = 5
+/** A filtered list has pages up to its 10,000th record. */
+const MAX_FILTERED = 10_000
+const CONVERSATIONS = '/public/v1/whatsapp/conversations'
+
+type Filled = Company & { chatId: number }
+type Play = { context: BenchContext; stage: Stage; small: Filled; large: Filled }
 
 /** Pages of conversations and messages, of a small company and of a large one, at the first and the deepest page. */
-export const readBench: Bench = (context) =>
-  onStage(async (stage) => {
+export const readBench: Bench = benchOf(
+  async (context, stage) => {
     const small = await fillCompany(context, stage, SMALL)
     const large = await fillCompany(context, stage, LARGE)
     await stage.db`vacuum analyze`
-    const pages = { small: pagesOf(small, SMALL), large: pagesOf(large, LARGE) }
-    for (const list of ['conversations', 'filtered conversations', 'messages'] as const) {
-      await compare(context, stage, list, { small: pages.small[list], large: pages.large[list] })
-    }
+    return { context, stage, small, large }
+  },
+  {
+    conversations: (play) => compare(play, 'conversations', (size) => size.conversations),
+    'filtered conversations': (play) =>
+      compare(play, 'filtered conversations', (size) => Math.min(size.conversations, MAX_FILTERED)),
+    messages: (play) => compare(play, 'messages', (size) => size.messages),
+  },
+)
+
+/** The first page of the large company beside that of the small one, and its deepest page beside its first. */
+async function compare(play: Play, list: string, totalOf: (size: typeof SMALL) => number): Promise<void> {
+  const { context, stage, small, large } = play
+  const scans = await countScans(stage)
+  const ms = await mediansByTurns(stage.load, {
+    small: orderOf(play, list, small, 1, Math.min(PAGE_SIZE, totalOf(SMALL))),
+    first: orderOf(play, list, large, 1, PAGE_SIZE),
+    deepest: orderOf(play, list, large, Math.ceil(totalOf(LARGE) / PAGE_SIZE), PAGE_SIZE),
   })
+  const first = { baseline: 'first page', baselineValue: ms.first }
+  const ofSmall = { baseline: `of ${totalOf(SMALL)}`, baselineValue: ms.small }
+  const what = `page of ${totalOf(LARGE).toLocaleString('en-US')} ${list}, median`
+  context.report(ratioFigure(`first ${what}`, ms.first, 'ms', ofSmall, { atMost: 1.5 }))
+  context.report(ratioFigure(`deepest ${what}`, ms.deepest, 'ms', first, { atMost: 1.5 }))
+  context.report(check(`sequential scans while reading ${list}`, (await countScans(stage)) - scans, 'scans'))
+}
 
-type Page = { path: string; headers: Record<string, string>; records: number }
-type Pages = { first: Page; middle: Page; deepest: Page }
-type Filled = Company & { chatId: number }
-
-/** A filtered list has pages up to its 10,000th record. */
-const MAX_FILTERED = 10_000
-
-function pagesOf({ headers, chatId }: Filled, size: typeof SMALL) {
-  const pages = (path: string, total: number, filter = ''): Pages => {
-    const last = Math.ceil(total / PAGE_SIZE)
-    const page = (number: number, records: number) => ({
-      path: `${path}?page=${number}&pageSize=${PAGE_SIZE}${filter}`,
-      headers,
-      records,
-    })
-    const records = Math.min(total, PAGE_SIZE)
-    return { first: page(1, records), middle: page(Math.ceil(last / 2), records), deepest: page(last, records) }
-  }
-  const base = '/public/v1/whatsapp/conversations'
+function orderOf({ context, stage }: Play, list: string, company: Filled, page: number, records: number) {
+  const isMessages = list === 'messages'
+  const base = isMessages ? `${CONVERSATIONS}/${company.chatId}/messages` : CONVERSATIONS
+  const filter = list === 'filtered conversations' ? '&status=open&unread=true' : ''
+  const mark = isMessages ? 'direction' : 'chatId'
   return {
-    conversations: pages(base, size.conversations),
-    'filtered conversations': pages(base, Math.min(size.conversations, MAX_FILTERED), '&status=open&unread=true'),
-    messages: pages(`${base}/${chatId}/messages`, size.messages),
+    url: stage.url,
+    path: `${base}?page=${page}&pageSize=${PAGE_SIZE}${filter}`,
+    headers: company.headers,
+    fits: `^\\{"data":\\[(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`,
+    concurrency: 1,
+    requests: context.quick ? 100 : 300,
   }
-}
-
-/** All pages one after the other, in rounds, so that other load of the machine affects all alike. */
-async function compare(
-  { report, quick }: BenchContext,
-  stage: Stage,
-  list: string,
-  of: { small: Pages; large: Pages },
-) {
-  const pages = {
-    small: of.small.first,
-    first: of.large.first,
-    middle: of.large.middle,
-    deepest: of.large.deepest,
-  }
-  const reports = new Map<keyof typeof pages, LoadReport[]>()
-  const read = ({ path, headers, records }: Page) => {
-    const mark = list === 'messages' ? 'direction' : 'chatId'
-    const fits = `^\\{"data":\\[(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`
-    return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 100 : 300, fits } as const
-  }
-  for (const page of Object.values(pages)) await stage.load.run(read(page))
-  const scansBefore = await countScans(stage)
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [name, page] of Object.entries(pages) as [keyof typeof pages, Page][]) {
-      reports.set(name, [...(reports.get(name) ?? []), await stage.load.run(read(page))])
-    }
-  }
-  const scans = (await countScans(stage)) - scansBefore
-  const figures = (name: keyof typeof pages) => {
-    const joined = joinReports(reports.get(name) ?? [])
-    requireCleanReport(`${list}, ${name}`, joined)
-    return joined.p50Ms
-  }
-  const sizes = list === 'messages' ? [LARGE.messages, SMALL.messages] : [LARGE.conversations, SMALL.conversations]
-  const [large, small] = sizes.map((size) => size.toLocaleString('en-US'))
-  const first = { baseline: 'first page', baselineValue: figures('first') }
-  const ofSmall = { baseline: `of ${small}`, baselineValue: figures('small') }
-  const goal = { atMost: 1.5 }
-  report(ratioFigure(`first page of ${list}, of ${large}, median`, figures('first'), 'ms', ofSmall, goal))
-  report(ratioFigure(`deepest page of ${list}, of ${large}, median`, figures('deepest'), 'ms', first, goal))
-  report(ratioFigure(`middle page of ${list}, of ${large}, median`, figures('middle'), 'ms', first))
-  report(figure(`sequential scans while reading ${list}`, scans, 'scans', { atMost: 0 }))
-}
-
-/** PostgreSQL's counters. */
-async function countScans({ db }: Stage): Promise<number> {
-  // Sessions report their statistics at most once a second.
-  await new Promise((resolve) => setTimeout(resolve, 1_500))
-  const [row] = await db<{ scans: number }[]>`
-    select sum(seq_scan)::int as scans
-    from pg_stat_user_tables
-    where relname in ('conversations', 'conversation_activity', 'messages', 'contacts', 'message_reactions')
-  `
-  return row?.scans ?? 0
 }
 
 /** Filled by SQL: a million messages take too long by the front door, and reading does not see how they came. */

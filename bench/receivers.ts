@@ -5,7 +5,7 @@ import type { Bench } from './bench.ts'
 import { ratioFigure } from './figure.ts'
 import { eventOf } from './forward.ts'
 import type { ReceiverReport } from './receiver.ts'
-import { type Company, onStage, type Stage } from './stage.ts'
+import { type Company, onStage, register, type Stage } from './stage.ts'
 
 const HEALTHY = 15
 /** Seventy percent of the receivers of a company never answer, or answer 500 at once. */
@@ -27,9 +27,9 @@ export const receiversBench: Bench = ({ quick, report, say }) =>
     const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
     const alone = await stage.createCompany(1)
     const [hanging, failing] = [await stage.createCompany(1), await stage.createCompany(1)]
-    for (const company of [alone, hanging, failing]) await register(stage, company, `${receiverUrl}/ok`, HEALTHY)
-    await register(stage, hanging, `${receiverUrl}/never`, BAD)
-    await register(stage, failing, `${receiverUrl}/fail`, BAD)
+    for (const company of [alone, hanging, failing]) await registerMany(stage, company, `${receiverUrl}/ok`, HEALTHY)
+    await registerMany(stage, hanging, `${receiverUrl}/never`, BAD)
+    await registerMany(stage, failing, `${receiverUrl}/fail`, BAD)
     const seconds = quick ? 4 : 10
     const reports: Record<'alone' | 'hanging' | 'failing', ReceiverReport[]> = { alone: [], hanging: [], failing: [] }
     for (const company of [hanging, failing]) await forward(stage, receiverUrl, company, 2)
@@ -53,15 +53,8 @@ export const receiversBench: Bench = ({ quick, report, say }) =>
     }
   })
 
-async function register(stage: Stage, { headers }: Company, url: string, count: number): Promise<void> {
-  for (let i = 0; i < count; i += 1) {
-    const answer = await fetch(`${stage.url}/public/v1/webhooks/registrations`, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify({ name: 'Bench', url: `${url}/${i}`, events: ['whatsapp.message.received'] }),
-    })
-    if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
-  }
+async function registerMany(stage: Stage, company: Company, url: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i += 1) await register(stage, company, { url: `${url}/${i}` })
 }
 
 /** Posts messages at a constant rate, and waits until the healthy receivers have all of them. */

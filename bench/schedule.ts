@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
 import { expiredMessage } from '../src/webhooks/attempts/schedule.ts'
 import { expireDeliveries } from '../src/webhooks/deliveries/delivery-end-store.ts'
 import type { Bench } from './bench.ts'
-import { figure } from './figure.ts'
-import { eventOf } from './forward.ts'
-import { type Company, onStage, type Stage } from './stage.ts'
+import { check, figure, ratioFigure } from './figure.ts'
+import { inboundOrder } from './inbound.ts'
+import { requireCleanReport } from './load.ts'
+import { numberOf, onStage, register, type Stage } from './stage.ts'
 
-/** Messages in a second, to the companies round robin. */
+/** Messages in a second, to the companies by turns. */
 const PER_SECOND = 50
 /** The receivers of each company. Seven of ten are bad: they answer 500, close the connection, or never answer. */
 const RECEIVERS = [
@@ -18,7 +18,7 @@ const RECEIVERS = [
   ['break', 'never'],
 ] as const
 const DEADLINE_HOURS = 1
-/** When attempts 2 to 5 are due after the delivery was attempts: the waits of 5, 10, 20 and 40 s, added up. */
+/** When attempts 2 to 5 are due after the delivery was created: the waits of 5, 10, 20 and 40 s, added up. */
 const DUE_SECONDS = [5, 15, 35, 75]
 
 /**
@@ -30,59 +30,35 @@ export const scheduleBench: Bench = ({ quick, report, say }) =>
   onStage(async (stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true', DELIVERY_DEADLINE_HOURS: String(DEADLINE_HOURS) })
     const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
-    const companies: Company[] = []
-    for (const kinds of RECEIVERS) {
-      const company = await stage.createCompany(1)
-      companies.push(company)
-      for (const kind of kinds) await register(stage, company, kind, `${receiverUrl}/${kind}/${companies.length}`)
+    const companies = await Promise.all(RECEIVERS.map(() => stage.createCompany(1)))
+    for (const [i, company] of companies.entries()) {
+      for (const name of RECEIVERS[i] ?? [])
+        await register(stage, company, { name, url: `${receiverUrl}/${name}/${i}` })
     }
-    const minutes = Number(process.env.MINUTES ?? (quick ? 1 : 10))
-    await post(stage, companies, minutes * 60)
-    say(`${minutes} minutes of messages are posted`)
+    const seconds = 60 * Number(process.env.MINUTES ?? (quick ? 1 : 10))
+    const senders = companies.flatMap((company) => company.senders)
+    const messages = { ...inboundOrder(stage, senders), phones: 1_000, concurrency: 32, perSecond: PER_SECOND, seconds }
+    requireCleanReport('webhooks', await stage.load.run(messages))
+    say(`${seconds} seconds of messages are posted`)
     await untilFinished(stage, say)
     for (const kind of ['fail', 'break'] as const) {
       for (const [index, dueSeconds] of DUE_SECONDS.entries()) {
         const { p50, p99 } = await waitsOf(stage, kind, index + 2)
         const what = `attempt ${index + 2} at receivers of the kind ${kind}, due after ${dueSeconds} s`
         report(figure(`${what}, p50`, p50, 's'))
-        report(figure(`${what}, p99`, p99, 's', { atMost: 2 * dueSeconds }))
+        report(ratioFigure(`${what}, p99`, p99, 's', { baseline: 'due', baselineValue: dueSeconds }, { atMost: 2 }))
       }
     }
     await expireRest(stage)
     for (const { kind, status, count } of await statusesOf(stage)) {
       report(figure(`deliveries to receivers of the kind ${kind}: ${status}`, count, ''))
     }
-    report(
-      figure('deliveries that are neither answered 2xx, dead nor expired', await countUnfinished(stage), '', {
-        atMost: 0,
-      }),
-    )
+    const unfinished = await countUnfinished(stage)
+    report(check('deliveries that are neither answered 2xx, dead nor expired', unfinished, 'deliveries'))
     const healthy = await waitsOf(stage, 'ok', 1)
     report(figure('deliveries to healthy receivers, p50', healthy.p50 * 1_000, 'ms'))
     report(figure('deliveries to healthy receivers, p99', healthy.p99 * 1_000, 'ms'))
   })
-
-async function register(stage: Stage, { headers }: Company, name: string, url: string): Promise<void> {
-  const body = JSON.stringify({ name, url, events: ['whatsapp.message.received'] })
-  const answer = await fetch(`${stage.url}/public/v1/webhooks/registrations`, { method: 'POST', headers, body })
-  if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
-}
-
-async function post(stage: Stage, companies: Company[], seconds: number): Promise<void> {
-  const pool = new Pool(stage.url, { connections: 32 })
-  const startedAt = performance.now()
-  const posts: Promise<unknown>[] = []
-  for (let n = 0; n < PER_SECOND * seconds; n += 1) {
-    await sleep(Math.max(0, startedAt + (n * 1_000) / PER_SECOND - performance.now()))
-    const number = companies[n % companies.length]?.senders[0]?.phoneNumberId ?? ''
-    const body = eventOf(number, String(393_300_000_000 + (n % 1_000)), `wamid.S${n}`)
-    const headers = { 'content-type': 'application/json' }
-    const answer = pool.request({ method: 'POST', path: '/public/v1/webhooks/whatsapp', headers, body })
-    posts.push(answer.then((answered) => answered.body.dump()))
-  }
-  await Promise.all(posts)
-  await pool.close()
-}
 
 /** Waits until only deliveries to receivers that never answer are left: their deadline ends them. */
 async function untilFinished(stage: Stage, say: (text: string) => void): Promise<void> {
@@ -104,12 +80,10 @@ async function expireRest(stage: Stage): Promise<void> {
   }
 }
 
-async function countUnfinished(stage: Stage): Promise<number> {
-  const [row] = await stage.db<[{ count: number }]>`
-    select count(*)::integer as count from deliveries where status not in ('delivered', 'dead')
-  `
-  return row.count
-}
+const countUnfinished = ({ db }: Stage): Promise<number> =>
+  numberOf(db<{ value: number }[]>`
+    select count(*)::integer as value from deliveries where status not in ('delivered', 'dead')
+  `)
 
 /** Dead deliveries whose last attempt in the log says so are expired. */
 const statusesOf = (stage: Stage) =>

@@ -2,14 +2,14 @@ import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded/start.ts'
 import type { ProviderName } from '../src/providers/provider-name.ts'
 import { RUN_VARIABLE } from '../test/clean-run.ts'
 import { freePort } from './free-port.ts'
 import { type Load, startLoad } from './load.ts'
-import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
-import type { ProcessorTime } from './processor-time.ts'
+import { childrenOf, cpuSeconds, type Program, residentMegabytes, startProgram } from './process.ts'
 
 export type Company = { companyId: number; headers: Record<string, string>; senders: Sender[] }
 export type Sender = { id: number; phoneNumberId: string }
@@ -39,7 +39,9 @@ export type Stage = {
   /** Stops the service and starts it again on the same data with other settings. */
   restart(env?: Record<string, string>): Promise<void>
   /** Processor seconds used so far by the service and by its database. */
-  cpu(): Promise<ProcessorTime>
+  cpu(): Promise<{ service: number; database: number }>
+  /** Resident memory of the service after its start. */
+  idleMegabytes: number
   stop(): Promise<void>
 }
 
@@ -77,6 +79,7 @@ export async function setStage({ root, env: serviceEnv = {}, openFiles }: StageO
     SANDBOX: 'off',
     SMTP_URL: smtpUrl,
     ADMIN_TOKEN,
+    ...(process.env.PROCESSES !== undefined && { PROCESSES: process.env.PROCESSES }),
     ...serviceEnv,
   }
   const startService = (env: Record<string, string> = {}) =>
@@ -87,13 +90,15 @@ export async function setStage({ root, env: serviceEnv = {}, openFiles }: StageO
   }
 
   const sandbox = await start('sandbox/main.ts', [], { SANDBOX_PORT: '0', SANDBOX_SMTP_PORT: String(smtpPort) })
+  const service = await startService()
   const stage: Stage = {
     folder,
     url,
     sandboxUrl: sandbox.address,
     smtpUrl,
     load: startLoad(),
-    service: await startService(),
+    service,
+    idleMegabytes: residentMegabytes(service.pid).now,
     ...(await openDatabase()),
     adminToken: ADMIN_TOKEN,
     operator: (method, path, body) => call(`${url}/admin/v1${path}`, method, body, ADMIN_TOKEN),
@@ -189,6 +194,15 @@ async function connectSender(
   return { id: Number((sender as { channelId: string }).channelId), phoneNumberId: number.phoneNumberId }
 }
 
+/** Registers a receiver of inbound messages; returns the registration's path. */
+export async function register({ url }: Stage, { headers }: Company, receiver: object): Promise<string> {
+  const path = '/public/v1/webhooks/registrations'
+  const body = JSON.stringify({ name: 'Bench', events: ['whatsapp.message.received'], ...receiver })
+  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
+  return `${path}/${((await answer.json()) as { id: number }).id}`
+}
+
 async function call(url: string, method: string, body: unknown, token = ''): Promise<unknown> {
   const answer = await fetch(url, {
     method,
@@ -198,4 +212,19 @@ async function call(url: string, method: string, body: unknown, token = ''): Pro
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`)
   return text === '' ? undefined : JSON.parse(text)
+}
+
+/** The `value` of the only row of a query. */
+export const numberOf = async (query: PromiseLike<{ value: number }[]>): Promise<number> => (await query)[0]?.value ?? 0
+
+/** PostgreSQL's own count of sequential scans of the tables that grow with a company. */
+export async function countScans({ db }: Stage): Promise<number> {
+  // Sessions report their statistics at most once a second, and after ten seconds when they are idle.
+  await sleep(1_500)
+  await Promise.all([1, 2].map(() => db`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
+  return numberOf(db<{ value: number }[]>`
+    select sum(seq_scan)::int as value
+    from pg_stat_user_tables
+    where relname in ('conversations', 'conversation_activity', 'messages', 'contacts', 'message_reactions')
+  `)
 }
