@@ -29,20 +29,20 @@ const QUOTED = { id: 7, wamid: 'wamid.HBgLM' }
 const RECIPIENT = '16505551234'
 const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
 
-/** An example with values in the places of its placeholders. */
+/** An example with values in the places of its placeholders, one recipient, and the type that two examples leave out. */
 function filled(example: unknown): Json {
   const text = JSON.stringify(example)
     .replaceAll(/"<?http\(s\):\/\/[^"]*"/g, '"https://example.com/file"')
-    .replaceAll('{{Recipient-Phone-Number}}', RECIPIENT)
     .replaceAll(/"message_id":"[^"]*"/g, `"message_id":"${QUOTED.wamid}"`)
     .replaceAll(/"code":"<?(language[^"]*|LANGUAGE[^"]*)"/g, '"code":"en_US"')
     .replaceAll(/"text":(true|false)/g, '"text":"$1"')
-  return JSON.parse(text)
+  const given = JSON.parse(text)
+  return { ...given, to: RECIPIENT, type: given.type ?? (given.interactive ? 'interactive' : 'text') }
 }
 
 /** The request to Parley that says the same. */
 function toBody(example: Json): Json {
-  const type = example.type ?? 'text'
+  const { type } = example
   const content = example[type]
   const quoted = example.context && { quoted: QUOTED.id }
   const body = { recipient: RECIPIENT, type, ...quoted }
@@ -68,12 +68,10 @@ const toTemplate = (template: Json) => ({
   ],
 })
 
-const BUTTON_TYPES: Json = { quick_reply: 'QUICK_REPLY', url: 'URL', flow: 'FLOW', catalog: 'CATALOG', mpm: 'MPM' }
-
 /** An approved template that the example fills. */
 function templateOf(template: Json): Template {
   const buttons = componentsOf(template, 'button').reduce<Json[]>((all, { sub_type, index }) => {
-    all[Number(index)] = { type: BUTTON_TYPES[sub_type], url: 'https://example.com/{{1}}' }
+    all[Number(index)] = { type: sub_type.toUpperCase(), url: 'https://example.com/{{1}}' }
     return all
   }, [])
   const header = componentsOf(template, 'header')[0]?.parameters[0]
@@ -106,21 +104,22 @@ function sentFor(body: Json, example: Json): Json {
   return JSON.parse(toGraphMessage({ recipient, content: outbound.content, reference: '90217', quotedWamid }))
 }
 
-/** The example with the members that Parley always writes, and indexes and payloads as its templates have them. */
+/** The example with the members that Parley always writes, and the buttons of templates as Parley writes them. */
 function expected(example: Json): Json {
-  const { type = 'text', ...rest } = structuredClone(example)
+  const rest = structuredClone(example)
   if (rest.text) rest.text.preview_url ??= false
   if (rest.template) {
     delete rest.template.language.policy
     for (const button of componentsOf(rest.template, 'button')) {
       button.index = String(button.index)
+      button.sub_type = button.sub_type.toLowerCase()
       if (button.sub_type !== 'quick_reply') continue
       button.parameters = button.parameters.map((one: Json) =>
         one.type === 'text' ? { type: 'payload', payload: one.text } : one,
       )
     }
   }
-  return { recipient_type: 'individual', ...rest, type, biz_opaque_callback_data: '90217' }
+  return { recipient_type: 'individual', ...rest, biz_opaque_callback_data: '90217' }
 }
 
 const said = Object.entries(examples).filter(([name]) => !(name in NOT_OFFERED) && name !== RECEIPT)
