@@ -15,6 +15,8 @@ export const ALLOWED: Record<string, readonly string[]> = {
   'GET /public/v1/whatsapp/conversations/:chatId': AGENT,
   'PATCH /public/v1/whatsapp/conversations/:chatId': AGENT,
   'POST /public/v1/whatsapp/conversations/:chatId/answering': AGENT,
+  'POST /public/v1/whatsapp/conversations/:chatId/read': AGENT,
+  'POST /public/v1/whatsapp/conversations/:chatId/typing': AGENT,
   'GET /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
   'POST /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
   'GET /public/v1/whatsapp/conversations/:chatId/messages/:id': AGENT,

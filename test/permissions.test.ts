@@ -14,6 +14,8 @@ const NEEDED: Record<string, readonly string[]> = {
   'GET /public/v1/me': ALL,
   'GET /public/v1/events': ANY_FULL,
   'POST /public/v1/whatsapp/conversations/{chatId}/answering': WHATSAPP,
+  'POST /public/v1/whatsapp/conversations/{chatId}/read': WHATSAPP,
+  'POST /public/v1/whatsapp/conversations/{chatId}/typing': WHATSAPP,
   'GET /public/v1/whatsapp/conversations': WHATSAPP,
   'GET /public/v1/whatsapp/conversations/{chatId}': WHATSAPP,
   'POST /public/v1/whatsapp/conversations/{chatId}/messages': WHATSAPP,
