@@ -14,10 +14,10 @@ const blocks = blocksOf('deploy.md')
 const block = (name: string): string => blocks.get(name) ?? expect.fail(`docs/deploy.md has no block ${name}`)
 const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 /**
- * These need the network beyond packages, the package (test/package.test.ts installs it with this block), or a cluster of the
- * operating system, in place of which the block `place` is run.
+ * These need the network beyond packages, the package (test/package.test.ts installs it with this block), a cluster of the
+ * operating system, in place of which the block `place` is run, or one of Kubernetes.
  */
-const ELSEWHERE = ['root-node', 'root-install', 'root-place']
+const ELSEWHERE = ['root-node', 'root-install', 'root-place', 'kubernetes']
 const IN_ORDER = ['files', 'place', 'database', 'settings', 'migrate', 'ready', 'backup', 'alerts']
 
 /** Where the page installs the package. */
@@ -75,7 +75,9 @@ test(
     const token = { METRICS_TOKEN: settings.METRICS_TOKEN ?? '' }
     if (has('promtool')) expect(run('alerts', token)).toContain('parley_build_info{version=')
     expect(await parley.signal('SIGTERM')).toBe(0)
-    expect([...blocks.keys()].filter((name) => !name.startsWith('root-'))).toEqual(IN_ORDER)
+    expect([...blocks.keys()].filter((name) => !name.startsWith('root-') && !ELSEWHERE.includes(name))).toEqual(
+      IN_ORDER,
+    )
   },
   TIMEOUT,
 )
@@ -140,4 +142,10 @@ test.skipIf(!isRoot || !has('apt-get'))('the packages of docs/deploy.md are Debi
   expect(names.length).toBeGreaterThan(3)
   const { stdout } = spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8' })
   for (const name of names) expect(stdout).toContain(`${name}:\n`)
+})
+
+test('the kustomizations that the page applies exist', () => {
+  const folders = [...block('kubernetes').matchAll(/apply -k (\S+)/g)].map(([, folder = '']) => folder)
+  expect(folders).toHaveLength(3)
+  for (const folder of folders) expect(readdirSync(join(ROOT, folder))).toContain('kustomization.yaml')
 })
