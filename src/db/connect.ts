@@ -76,9 +76,9 @@ export type ConnectOptions = {
 /**
  * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON included,
  * are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`. `sslmode`,
- * `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts). Further parameters are settings. They and
- * ours are set after the login, which a pooler would refuse with them: for the session or, with `pgbouncer=true`, for each
- * transaction.
+ * `sslrootcert`, `sslcert`, `sslkey` and `channel_binding` mean what they mean to libpq (tls.ts, session/channel-binding.ts).
+ * Further parameters are settings. They and ours are set after the login, which a pooler would refuse with them: for the
+ * session or, with `pgbouncer=true`, for each transaction.
  *
  * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool reconnects
  * by itself (docs/decisions/0014-pg-below-a-pool-of-our-own.md).

@@ -5,6 +5,7 @@ import { freePort } from '../../bench/free-port.ts'
 import { createCertificate } from '../../test/certificate.ts'
 import { dataFolder } from '../../test/parley-process.ts'
 import { temporaryFolder } from '../../test/temporary-folder.ts'
+import { startTlsRelay } from '../../test/tls-relay.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import { openDatabase, openPool } from './database.ts'
@@ -26,7 +27,10 @@ beforeAll(async () => {
     string,
   ]
   const hba = join(first, 'hba.conf')
-  const rules = ['local all all trust', 'host all stranger all scram-sha-256', 'hostnossl all secret all reject']
+  const rules = [
+    ...['local all all trust', 'host all stranger,bound all scram-sha-256', 'host all plain all password'],
+    'hostnossl all secret all reject',
+  ]
   writeFileSync(hba, `${[...rules, 'host all all all trust'].join('\n')}\n`)
   ca = join(first, 'cert.pem')
   const { cert, key } = createCertificate()
@@ -136,4 +140,25 @@ test('a fault of TLS is reported with its remedy', async () => {
   expect(await refusal(`postgres://secret:hidden@${localhost}/parley`)).toContain(
     'sslmode=require if the server takes TLS only',
   )
+}, 300_000)
+
+test('channel_binding=require binds the login to the certificate of the server', async () => {
+  const admin = connect(urlOf(at(primary)))
+  onTestFinished(() => admin.end())
+  for (const name of ['bound', 'plain']) await admin.unsafe(`create role ${name} login password 'hidden'`)
+  const to = (role: string, port: number, parameters: string) =>
+    `postgres://${role}:hidden@${at(port)}/parley?${parameters}`
+  const required = 'sslmode=require&channel_binding=require'
+  expect(await isEncrypted(to('bound', primary, required))).toBe(true)
+  expect(await isEncrypted(to('bound', primary, 'sslmode=require&channel_binding=prefer'))).toBe(true)
+
+  const relay = await startTlsRelay(primary, createCertificate())
+  expect(await isEncrypted(to('bound', relay, 'sslmode=require'))).toBe(true)
+  expect(await refusal(to('bound', relay, required))).toContain('channel binding check failed')
+
+  const unbound = 'which channel_binding=require in DATABASE_URL asks for: use sslmode=require'
+  expect(await refusal(to('bound', primary, 'channel_binding=require'))).toContain(unbound)
+  expect(await isEncrypted(to('plain', primary, 'sslmode=require'))).toBe(true)
+  expect(await refusal(to('plain', primary, required))).toContain(unbound)
+  expect(await refusal(to('parley', primary, required))).toContain(unbound)
 }, 300_000)

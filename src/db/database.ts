@@ -85,6 +85,8 @@ function explain(error: unknown, url: string): string {
       return `PostgreSQL at ${hosts} refuses the user or password of DATABASE_URL: ${messageOf(error)}. Correct DATABASE_URL (sslmode=require if the server takes TLS only), or add the user and this machine to pg_hba.conf`
     case 'TLS_NOT_SUPPORTED':
       return `PostgreSQL at ${hosts} takes no TLS, which sslmode in DATABASE_URL asks for: set ssl = on there, or sslmode=disable on a network that you trust`
+    case 'CHANNEL_BINDING_NOT_SUPPORTED':
+      return `PostgreSQL at ${hosts} does not bind the login to the TLS connection, which channel_binding=require in DATABASE_URL asks for: use sslmode=require and a password stored as scram-sha-256, or remove channel_binding`
     case 'SELF_SIGNED_CERT_IN_CHAIN':
     case 'DEPTH_ZERO_SELF_SIGNED_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT':

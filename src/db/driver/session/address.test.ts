@@ -6,6 +6,7 @@ const BASE = {
   password: undefined,
   database: undefined,
   tls: false,
+  channelBinding: 'disable',
   attributes: 'any',
   isPooled: false,
   startup: {},
@@ -36,6 +37,10 @@ test.each([
     { hosts: [{ host: 'db' }], database: 'x', isPooled: true, startup: { options: 'endpoint=ep-1' } },
   ],
   ['postgres://db/x?sslmode=require', { hosts: [{ host: 'db' }], database: 'x', tls: { rejectUnauthorized: false } }],
+  [
+    'postgres://db/x?sslmode=require&channel_binding=require',
+    { hosts: [{ host: 'db' }], database: 'x', tls: { rejectUnauthorized: false }, channelBinding: 'require' },
+  ],
 ])('reads %s', (url, expected) => {
   expect(readAddress(url)).toEqual({ ...BASE, ...expected })
 })
@@ -46,6 +51,7 @@ test.each([
     'postgres://db/x?target_session_attrs=prefer-standby',
     'must be one of any, read-write, read-only, primary, standby',
   ],
+  ['postgres://db/x?channel_binding=always', 'channel_binding in DATABASE_URL must be one of disable, prefer, require'],
   ['postgres://u:50%@db/x', 'write % as %25'],
 ])('refuses %s', (url, message) => {
   expect(() => readAddress(url)).toThrow(message)

@@ -1,5 +1,6 @@
 import { StartError } from '../../../start-error.ts'
 import { type Tls, takeTls } from '../../tls.ts'
+import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'
 
 /** A server: `host` is a name, an address, or the folder of a Unix socket. Absent: the defaults of libpq, PGHOST and PGPORT. */
 export type Host = { host?: string; port?: number }
@@ -14,6 +15,7 @@ export type DatabaseAddress = {
   password: string | undefined
   database: string | undefined
   tls: Tls
+  channelBinding: ChannelBinding
   attributes: SessionAttributes
   /** `pgbouncer=true`, the parameter that other clients have, too: connections share the sessions of the server. */
   isPooled: boolean
@@ -38,11 +40,8 @@ export function readAddress(url: string): DatabaseAddress {
   if (isAddress === undefined) throw new StartError('DATABASE_URL must begin with postgres://')
   const parameters = new URLSearchParams(query)
   const tls = takeTls(parameters) ?? false
-  const attributes = take(parameters, 'target_session_attrs') ?? 'any'
-  if (!isAttributes(attributes)) {
-    const names = SESSION_ATTRIBUTES.join(', ')
-    throw new StartError(`target_session_attrs in DATABASE_URL must be one of ${names}, not ${attributes}`)
-  }
+  const channelBinding = takeChoice(parameters, 'channel_binding', CHANNEL_BINDINGS, 'disable')
+  const attributes = takeChoice(parameters, 'target_session_attrs', SESSION_ATTRIBUTES, 'any')
   const isPooled = take(parameters, POOLED) === 'true'
   const folder = take(parameters, 'host')
   const hosts = places.split(',').map(readHost)
@@ -53,6 +52,7 @@ export function readAddress(url: string): DatabaseAddress {
     password: password || undefined,
     database: decode(path.slice(1)) || undefined,
     tls,
+    channelBinding,
     attributes,
     isPooled,
     startup: takeStartup(parameters),
@@ -75,6 +75,20 @@ function take(parameters: URLSearchParams, name: string): string | undefined {
   return value
 }
 
+function takeChoice<Choice extends string>(
+  parameters: URLSearchParams,
+  name: string,
+  choices: readonly Choice[],
+  byDefault: Choice,
+): Choice {
+  const value = take(parameters, name) ?? byDefault
+  const choice = choices.find((one) => one === value)
+  if (choice === undefined) {
+    throw new StartError(`${name} in DATABASE_URL must be one of ${choices.join(', ')}, not ${value}`)
+  }
+  return choice
+}
+
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -82,8 +96,6 @@ function decode(text: string): string {
     throw new StartError('DATABASE_URL has a % that no two hexadecimal digits follow: write % as %25')
   }
 }
-
-const isAttributes = (text: string): text is SessionAttributes => SESSION_ATTRIBUTES.some((name) => name === text)
 
 /** `host:port`; an address of IPv6 is in brackets. */
 function readHost(place: string): Host {

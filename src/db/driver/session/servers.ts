@@ -1,6 +1,7 @@
 import { Client } from 'pg'
 import { answersProbe, type ServerAddress } from '../../pool/probe.ts'
 import type { DatabaseAddress, Host } from './address.ts'
+import { requireChannelBinding } from './channel-binding.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { DatabaseSession, type Watch } from './database-session.ts'
 import { type SettingStatement, type Settings, settingStatement } from './settings.ts'
@@ -107,13 +108,15 @@ export class Servers {
     closing: AbortSignal,
   ): Promise<DatabaseSession> {
     const { address, startup, onNotice } = this.#options
-    const { user, password, database } = address
+    const { user, password, database, channelBinding } = address
     const client = new LoginClient({
       ...this.#hosts[index],
       ...{ user, password, database, ssl, pipeline: true },
       ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
+      enableChannelBinding: ssl !== false && channelBinding !== 'disable',
     })
     client.startup = startup
+    if (channelBinding === 'require') requireChannelBinding(client)
     client.on('error', () => {})
     client.on('notice', ({ message }) => onNotice(String(message)))
     let hasTls = true
