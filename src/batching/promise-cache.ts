@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../cache-bound.ts'
 
 export type PromiseCache<Key, Value> = {
   /** The cached value of the key, else the answer of `load`, which simultaneous callers share. */
@@ -15,7 +16,7 @@ export function createPromiseCache<Key extends string | number, Value>(limits: {
   max: number
   ttlMs: number
 }): PromiseCache<Key, Value> {
-  const held = new LRUCache<Key, Promise<Value>>({ max: limits.max, ttl: limits.ttlMs })
+  const held = new LRUCache<Key, Promise<Value>>({ ...maxEntries(limits.max), ttl: limits.ttlMs })
 
   const keep = (key: Key, loading: Promise<Value>): Promise<Value> => {
     held.set(key, loading)

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../cache-bound.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/connect.ts'
@@ -74,7 +75,7 @@ const toBrowserKey = (key: LiveApiKey): BrowserKey => ({
 /** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */
 function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {
   const cache = new LRUCache<string, Value>({
-    max,
+    ...maxEntries(max),
     ttl: KEY_TTL_MS,
     fetchMethod: (key) => read(key),
     ignoreFetchAbort: true,

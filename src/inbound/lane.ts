@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../cache-bound.ts'
 
 /** The number of lanes. The hash of an event's number chooses one; one worker at a time handles a lane. */
 const COUNT = 64
@@ -11,7 +12,7 @@ export const isIsolated = (lane: number): boolean => lane >= COUNT
 
 export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)
 
-const lanes = new LRUCache<string, number>({ max: 10_000 })
+const lanes = new LRUCache<string, number>(maxEntries(10_000))
 
 /** The lane of a number's events, 0 to 63, by a hash of the id under which a body names it. */
 export function eventLaneOf(number: string): number {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../cache-bound.ts'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
 import type { MediaRow } from './media-store.ts'
 
@@ -13,7 +14,7 @@ export type CopyOnDemand = (media: MediaRow) => Promise<void>
 
 /** Copies media that a reader asks for before their copy was made; resolves when the reader should look again. */
 export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
-  const copies = new LRUCache<string, Promise<Copy>>({ max: COPIES_HELD, ttl: PAUSE_SECONDS * 1_000 })
+  const copies = new LRUCache<string, Promise<Copy>>({ ...maxEntries(COPIES_HELD), ttl: PAUSE_SECONDS * 1_000 })
   return async (media) => {
     const key = `${media.companyId} ${media.messageId}`
     const copy = copies.get(key) ?? tryCopy(deps, media)

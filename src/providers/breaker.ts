@@ -7,6 +7,7 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../cache-bound.ts'
 import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 
 const FAILURES_TO_OPEN = 10
@@ -30,7 +31,7 @@ export type Breaker = {
  * tries whether the provider is back.
  */
 export function createBreaker(): Breaker {
-  const policies = new LRUCache<string, CircuitBreakerPolicy>({ max: MAX_SENDERS })
+  const policies = new LRUCache<string, CircuitBreakerPolicy>(maxEntries(MAX_SENDERS))
   const policyOf = ({ companyId, id }: SenderKey): CircuitBreakerPolicy => {
     const key = `${companyId}.${id}`
     const policy = policies.get(key) ?? createPolicy()

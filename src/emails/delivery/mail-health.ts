@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../cache-bound.ts'
 import type { Clock } from '../../clock.ts'
 import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
 
@@ -28,7 +29,7 @@ export type MailHealthDetails = {
  * connection (decisions: Mail). A server that answers about a mail, also by a refusal of it, works.
  */
 export function createMailHealth(clock: Clock): MailHealth {
-  const companies = new LRUCache<number, Failing>({ max: MAX_COMPANIES })
+  const companies = new LRUCache<number, Failing>(maxEntries(MAX_COMPANIES))
   let service: Failing | undefined
 
   const next = (before: Failing | undefined, fault: ServerFault): Failing =>

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../cache-bound.ts'
 import type { SecretCipher } from '../registrations/registration.ts'
 import { createSigner, type Signer } from './sign.ts'
 
@@ -13,7 +14,7 @@ export type Signers = (sealed: string) => Signer
 
 /** Signers by encrypted secret. The most recently used are kept, since decrypting costs more than signing. */
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
-  const cache = new LRUCache<string, Signer>({ max: MOST_KEPT })
+  const cache = new LRUCache<string, Signer>(maxEntries(MOST_KEPT))
   return (sealed) => {
     const existing = cache.get(sealed)
     if (existing !== undefined) return existing

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../../cache-bound.ts'
 import type { StaticHeader } from './static-header.ts'
 
 /** Opened headers that are kept in clear, those used last. */
@@ -17,7 +18,7 @@ export type HeaderOpener = (sealed: string | null) => readonly StaticHeader[]
 
 /** Opens the same sealed headers once and not for every delivery. */
 export function createHeaderOpener(decrypt: (sealed: string) => string): HeaderOpener {
-  const cache = new LRUCache<string, readonly StaticHeader[]>({ max: MOST_KEPT })
+  const cache = new LRUCache<string, readonly StaticHeader[]>(maxEntries(MOST_KEPT))
   return (sealed) => {
     if (sealed === null) return []
     const existing = cache.get(sealed)
