@@ -44,7 +44,7 @@ program
     const { build, openOwnOperator } = createBuild(config)
     const steps = createStepDisplay({ isTTY: isTerminal, write: (text) => process.stdout.write(text) })
     process.exitCode = await runUntilStopped(async () => {
-      if (cluster.isWorker) return await startSupervised(config, { log, release }, build)
+      if (cluster.isWorker) return await startSupervised(config, { log, release }, build).finally(returnMemory)
       const isSupervisor = config.processes > 1
       const running = await (isSupervisor
         ? startSupervisor(config, log, steps.step)
@@ -58,9 +58,18 @@ program
       steps.end()
       release()
       running.greeted?.()
+      returnMemory()
       return running
     }, log)
   })
+
+/**
+ * Returns to the system what the start leaves: garbage, and pages for new objects that V8 keeps for the next ones. An idle
+ * process never collects them. Does nothing without `--expose-gc`, which bin/parley gives.
+ */
+function returnMemory(): void {
+  globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
 
 /** The server of this process, and the operator's verbs on it. */
 function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
