@@ -1,0 +1,78 @@
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { expectAccessible } from './console-page.ts'
+import { bubble, startConsoleWorld } from './console-world.ts'
+import { eventually, uniquePhone } from './service.ts'
+
+const { service, company, conversationOf, openSigned } = await startConsoleWorld()
+const { control } = service
+const { api, phoneNumberId } = company
+
+/** Messages of a customer, in their order; the last text is waited for. */
+async function conversationWith(name: string, messages: readonly object[]) {
+  const phone = uniquePhone()
+  for (const message of messages) await control('POST', '/inbound', { phoneNumberId, from: phone, name, ...message })
+  const chatId = await conversationOf(phone)
+  await eventually(
+    async () => (await api('GET', `/whatsapp/conversations/${chatId}/messages`)).body.data.length === messages.length,
+  )
+  return { phone, chatId, path: `/console/inbox/${chatId}` }
+}
+const textOf = (body: string) => ({ type: 'text', text: { body } })
+const file = (type: string, mime: string, more: object = {}) => ({
+  type,
+  [type]: { id: '1', mime_type: mime, sha256: 'x', ...more },
+})
+
+const MEDIA = [
+  file('image', 'image/png', { caption: 'A wide picture' }),
+  file('sticker', 'image/webp'),
+  file('audio', 'audio/ogg; codecs=opus', { voice: true }),
+  file('video', 'video/mp4'),
+  file('document', 'application/pdf', { filename: 'A very long name of a document that does not fit.pdf' }),
+]
+
+test('the thread fits at every width after the window changed', async () => {
+  const { path } = await conversationWith('Every Kind', [
+    ...MEDIA,
+    textOf('x'.repeat(600)),
+    textOf(`https://example.com/${'a'.repeat(300)}`),
+    textOf(`\`\`\`${'code '.repeat(60)}\`\`\``),
+    textOf('مرحبا بكم'),
+  ])
+  const { page } = await openSigned(path)
+  await bubble(page, 'xxxx').waitFor()
+  await page.getByLabel(/Message to/).fill('A draft')
+  await page.getByRole('button', { name: 'Send', exact: true }).click()
+  await bubble(page, 'A draft').waitFor()
+  const tooWide: string[] = []
+  const widths = [1440, 390, 1920, 320, 768, 360, 900, 899, 1200, 1199, 600, 390, 844, 320]
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: width === 844 ? 390 : 844 })
+    // Every message is laid out once: those out of view are skipped until they are shown.
+    for (const top of [-100_000, 0]) {
+      await page.getByRole('region', { name: 'Messages' }).evaluate(`(region) => region.scrollTo({ top: ${top} })`)
+      tooWide.push(...(await wideOnes(page)).map((found) => `${width}: ${found}`))
+    }
+  }
+  expect(tooWide).toEqual([])
+  await page.setViewportSize({ width: 320, height: 700 })
+  await expectAccessible(page)
+})
+
+/** What is wider than its pane: bubbles, the list of messages, and the page. */
+const wideOnes = (page: Page): Promise<string[]> =>
+  page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => {
+    const pane = document.querySelector('section[aria-label="Messages"]')
+    const { left, right } = pane.getBoundingClientRect()
+    const inner = [...pane.querySelectorAll('li, [data-message], [data-message] *')]
+    const wide = inner.filter((one) => {
+      const box = one.getBoundingClientRect()
+      const isHidden = one.closest('svg') !== null || getComputedStyle(one).clipPath !== 'none'
+      return !isHidden && (box.right > right + 1 || box.left < left - 1)
+    })
+    const found = wide.map((one) => one.tagName + ' ' + Math.round(one.getBoundingClientRect().width))
+    if (pane.scrollWidth > pane.clientWidth) found.push('pane scrolls')
+    if (document.documentElement.scrollWidth > innerWidth) found.push('page scrolls')
+    resolve(found)
+  })))`)
