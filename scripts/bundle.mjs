@@ -26,6 +26,7 @@ for (const program of [
   'src/main.ts',
   'src/emails/rendering/mail-program.ts',
   'src/http/openapi/reference-page.ts',
+  'src/wiring/body-program.ts',
   'sandbox/main.ts',
 ]) {
   await bundle(program)

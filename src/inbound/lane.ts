@@ -22,3 +22,9 @@ export function eventLaneOf(number: string): number {
   lanes.set(number, lane)
   return lane
 }
+
+/** The first number's part also holds every item of no number; the other parts hold their own number's only. */
+export const belongsToPart = (
+  event: { part: string; others: readonly string[] },
+  phoneNumberId: string | null,
+): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))

@@ -6,16 +6,10 @@ import { readPostmarkReport } from '../mailers/postmark/postmark-report.ts'
 import { createSmtpMailer } from '../mailers/smtp/smtp-mailer.ts'
 import { verifyServer } from '../mailers/smtp/verify-server.ts'
 import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
-import { createEventReader } from '../providers/events/event-reader.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
-import { graphEvents } from '../providers/graph-events/graph-events.ts'
 import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
-import { gupshupEvents, gupshupExtension } from '../providers/gupshup/gupshup-events.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
-
-/** Reads the events of every provider; they all arrive at one address. */
-export const eventReader = createEventReader([graphEvents([gupshupExtension]), gupshupEvents])
 
 /** Every adapter to the outside, one line each; only the start of the service imports them. */
 export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {

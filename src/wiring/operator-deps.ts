@@ -4,9 +4,9 @@ import { requeueEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
 import { enqueueRefresh } from '../templates/template-refresh.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
-import { eventReader } from './adapters.ts'
 import { createImportVerbs } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
+import { eventReader } from './event-reader.ts'
 
 /** A link that is printed is used soon, and stays in the log of a terminal. */
 const LINK_SECONDS = 60 * 60

@@ -24,10 +24,11 @@ import { maintainDeliveryDays } from '../webhooks/deliveries/delivery-days.ts'
 import { DELIVER } from '../webhooks/deliveries/delivery-table.ts'
 import { endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end-deliveries.ts'
 import { forwardMessages } from '../webhooks/events/forward-messages.ts'
-import { eventReader } from './adapters.ts'
+import { bodyReader } from './body-reader.ts'
 import { createErasureDeps, createImportJobDeps } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
+import { eventReader } from './event-reader.ts'
 import { createMediaDeps } from './media-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
@@ -65,7 +66,7 @@ export function startWorkers(deps: Deps): Workers {
   const inbound = startInboundWorker({
     ...deps,
     ...(tracing && { traced: (work) => tracing.span('handle', {}, work) }),
-    events: eventReader,
+    events: bodyReader,
     sourceType: deps.config.serviceName.toLowerCase(),
     decrypt: deps.cipher.decrypt,
     forward: async (tx, messages) => {

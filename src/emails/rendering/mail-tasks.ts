@@ -23,4 +23,3 @@ export const MAIL_TASKS = {
 }
 
 export type MailTasks = typeof MAIL_TASKS
-export type MailTaskName = keyof MailTasks

@@ -5,7 +5,8 @@ import { systemClock } from '../../clock.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect } from '../../db/connect.ts'
 import { NO_EVENTS } from '../../record-change.ts'
-import { eventReader } from '../../wiring/adapters.ts'
+import { bodyReader } from '../../wiring/body-reader.ts'
+import { eventReader } from '../../wiring/event-reader.ts'
 import { listBusyLanes } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
@@ -19,7 +20,7 @@ beforeAll(async () => {
   ;({ db, url } = await createTestDatabase({ mirrors: true }))
   deps = {
     db,
-    events: eventReader,
+    events: bodyReader,
     clock: systemClock,
     sourceType: 'parley',
     decrypt: (sealed) => sealed,

@@ -3,9 +3,10 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import { claimEvents, finishEvents, type LeftEvent, requeueOldest } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
+import type { BodyReader } from './body-reader.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
-import { type BodyReader, type ItemBounds, leaveFrom, type Owned, openEvents } from './open-event.ts'
+import { type ItemBounds, leaveFrom, type Owned, openEvents } from './open-event.ts'
 import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
 /** Bounds of one transaction. With the body that exceeds `bytes`, it takes at most 8 MiB. */
@@ -98,10 +99,10 @@ async function handleOnce(
   const work = async (tx: Db) => {
     // Sent together with `begin`: without a transaction it changes nothing.
     const events = await claimEvents(tx, lanes, bounds)
-    const { owned, unhandled, rest } = openEvents(deps.events, events, bounds)
+    const { owned, unhandled, rest } = await openEvents(deps.events, events, bounds)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
-    await storeUnhandled(tx, all)
+    await storeUnhandled(tx, deps.events, all)
     // What could not be handled is left of an event from an earlier item on than what the bounds leave.
     await finishEvents(tx, events, [...rest, ...outcome.left])
     return { count: events.length, outcome: { ...outcome, unhandled: all } }

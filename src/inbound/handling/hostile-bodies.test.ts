@@ -5,7 +5,8 @@ import { propertyRuns } from '../../../test/property-runs.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { NO_EVENTS } from '../../record-change.ts'
-import { eventReader } from '../../wiring/adapters.ts'
+import { bodyReader } from '../../wiring/body-reader.ts'
+import { eventReader } from '../../wiring/event-reader.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
 import { eventLaneOf, isIsolated, isolatedLane } from '../lane.ts'
@@ -20,7 +21,7 @@ beforeAll(async () => {
   db = (await createTestDatabase()).db
   deps = {
     db,
-    events: eventReader,
+    events: bodyReader,
     clock: systemClock,
     sourceType: 'parley',
     decrypt: (sealed) => sealed,

@@ -2,7 +2,6 @@ import { monotonicMs } from '../../clock.ts'
 import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
-import { rememberLarge } from './open-event.ts'
 
 /** Transactions at once: while the database writes one, this process reads the next. */
 const CONCURRENT = 3
@@ -34,8 +33,7 @@ export type InboundWorkerDeps = HandleEventsDeps & {
  * Each transaction handles a bounded number of items, and its lanes are chosen when it begins, those first that were not
  * handled for the longest time: a backlog of one lane delays another by one transaction at most.
  */
-export function startInboundWorker(options: InboundWorkerDeps): InboundWorker {
-  const deps = { ...options, events: rememberLarge(options.events) }
+export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   let isStopping = false
   let isAwake = false
   let rouse = () => {}

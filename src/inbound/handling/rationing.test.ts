@@ -3,13 +3,15 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { NO_EVENTS } from '../../record-change.ts'
-import { eventReader } from '../../wiring/adapters.ts'
+import { bodyReader } from '../../wiring/body-reader.ts'
+import { eventReader } from '../../wiring/event-reader.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
 import { eventLaneOf } from '../lane.ts'
+import { createBodyReader } from './body-reader.ts'
 import { type HandleEventsDeps, handleLanes } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
-import { openEvents, rememberLarge } from './open-event.ts'
+import { openEvents } from './open-event.ts'
 
 /** Work is rationed by item: the backlog of one number delays another by one transaction, whatever its bodies hold. */
 let db: TestDatabase['db']
@@ -25,7 +27,7 @@ beforeEach(async () => {
   beforeCommit = async () => {}
   deps = {
     db,
-    events: eventReader,
+    events: bodyReader,
     clock: systemClock,
     sourceType: 'parley',
     decrypt: (sealed) => sealed,
@@ -178,19 +180,20 @@ test('a message waits for one transaction when others have all workers busy', as
   for (const gate of gates) gate.resolve()
 }, 60_000)
 
-test('the items of a large body are parsed once, however many slices they are handled in', () => {
+test('the items of a large body are parsed once, however many slices they are handled in', async () => {
   let parsed = 0
-  const reader = rememberLarge({
-    parse: (raw) => {
-      parsed += 1
-      return eventReader.parse(raw)
-    },
-  })
+  const parse = (raw: Buffer | string) => {
+    parsed += 1
+    return eventReader.parse(raw)
+  }
+  const reader = createBodyReader({ parse }, () => Promise.reject(new Error('The body is read here')))
   const event = {
     ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
     ...{ signature: null, secretMac: null, isChecked: true, address: null },
   }
   const bounds = { items: 100 }
-  for (const done of [0, 100, 200]) expect(openEvents(reader, [{ ...event, done }], bounds).owned).toHaveLength(100)
+  for (const done of [0, 100, 200]) {
+    expect((await openEvents(reader, [{ ...event, done }], bounds)).owned).toHaveLength(100)
+  }
   expect(parsed).toBe(1)
 })

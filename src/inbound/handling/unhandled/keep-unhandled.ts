@@ -3,6 +3,7 @@ import { isTemporary } from '../../../db/pool/failure.ts'
 import type { InboundItem, Route } from '../../../providers/events/event-item.ts'
 import type { StoredEvent } from '../../event-store.ts'
 import { countUnhandled, type UnhandledCount } from '../../ingest/unhandled-store.ts'
+import type { BodyReader } from '../body-reader.ts'
 import { storeBodies } from '../body-store.ts'
 import { savepoint } from '../savepoint.ts'
 import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
@@ -22,13 +23,19 @@ const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 
 /** Keeps what could not be routed or processed, and counts what could not be routed, as the last step of a transaction. */
-export async function storeUnhandled(tx: Db, unhandled: readonly Unhandled[]): Promise<void> {
+export async function storeUnhandled(
+  tx: Db,
+  reader: Pick<BodyReader, 'cut'>,
+  unhandled: readonly Unhandled[],
+): Promise<void> {
   await storeBodies(tx, [...new Set(unhandled.filter(needsBody).map(({ event }) => event))])
   const counts = new Map<number, UnhandledCount>()
   let batch: DeadLetter[] = []
   let bytes = 0
-  for (const group of Map.groupBy(unhandled, groupOf).values()) {
-    const row = toRow(group)
+  const groups = [...Map.groupBy(unhandled, groupOf).values()]
+  const texts = await readTexts(reader, groups)
+  for (const group of groups) {
+    const row = toRow(group, texts.get(group))
     count(counts, group, row)
     if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
       await keep(tx, batch)
@@ -93,7 +100,25 @@ const idOf = (route: Route): string | null => {
   return route.by === 'app' ? route.appId : null
 }
 
-function toRow([first, ...others]: Unhandled[]): DeadLetter {
+type Group = readonly Unhandled[]
+
+/** The items' own JSON for each group, read at once for all groups of an event; the whole body has no entry. */
+async function readTexts(reader: Pick<BodyReader, 'cut'>, groups: readonly Group[]): Promise<Map<Group, Buffer>> {
+  const texts = new Map<Group, Buffer>()
+  for (const [event, ofEvent] of Map.groupBy(groups, ([first]) => first?.event)) {
+    const cut = ofEvent.filter(([first]) => first?.item)
+    if (event === undefined || cut.length === 0) continue
+    const items = cut.map((group) => group.flatMap(({ item }) => item ?? []))
+    const found = await reader.cut(event, items)
+    for (const [place, group] of cut.entries()) {
+      const text = found[place]
+      if (text !== undefined) texts.set(group, text)
+    }
+  }
+  return texts
+}
+
+function toRow([first]: Group, text: Buffer | undefined): DeadLetter {
   if (first === undefined) throw new Error('A group has an item')
   const { event, item, state, reason } = first
   const route = item?.route
@@ -103,7 +128,7 @@ function toRow([first, ...others]: Unhandled[]): DeadLetter {
     phoneNumberId: route?.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route?.by === 'account' ? route.wabaAccountId : null,
     app: route?.by === 'app' ? route.appId : null,
-    body: textOf(event, item, others),
+    body: text ?? event.body,
     receivedAt: event.receivedAt,
     eventId: needsBody(first) ? event.id : null,
   }
@@ -112,13 +137,3 @@ function toRow([first, ...others]: Unhandled[]): DeadLetter {
 /** The whole body is checked when the number is connected. A requeued item has lost it. */
 const needsBody = ({ event, state }: Unhandled): boolean =>
   (state === 'unroutable' || state === 'unverified') && !event.isChecked
-
-/** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as recorded. */
-function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unhandled[]): Buffer {
-  try {
-    const siblings = others.flatMap((other) => (other.item === null ? [] : [other.item]))
-    return item === null ? event.body : Buffer.from(item.raw(siblings))
-  } catch {
-    return event.body
-  }
-}
