@@ -45,6 +45,12 @@ export function walkJson(raw: Buffer, visitor: JsonVisitor): boolean {
   return true
 }
 
+/** Whether the bytes can be an object to the parser of providers' bodies, which passes over a byte order mark. */
+export function mayBeObject(raw: Buffer): boolean {
+  const hasMark = raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf
+  return raw[skipSpace(raw, hasMark ? 3 : 0)] === 0x7b
+}
+
 /** Whether the string between these places is this text, written without escapes. */
 export function isTextAt(raw: Buffer, start: number, end: number, text: Buffer): boolean {
   if (end - start - 2 !== text.length) return false

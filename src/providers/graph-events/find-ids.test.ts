@@ -57,6 +57,16 @@ describe('the ids of a body', () => {
     for (const id of parsedIdsOf(text)) expect(idsOf(text)).toContain(id)
   })
 
+  test.each(['', '\uFEFF', ' \r\n\t', '\uFEFF '])('are found behind %j', (start) => {
+    const text = `${start}${JSON.stringify(bodyOf(change('1')))}`
+    expect([parsedIdsOf(text), idsOf(text)]).toEqual([['1'], ['1']])
+  })
+
+  test.each(['garbage ', '[', '\uFEFF\uFEFF', '\u00A0'])('are none behind %j, where the body is no object', (start) => {
+    const text = `${start}${JSON.stringify(bodyOf(change('1')))}`
+    expect([parsedIdsOf(text), idsOf(text)]).toEqual([[], []])
+  })
+
   test('are too many beyond the bounds', () => {
     expect(idsOf(bodyOf(...Array.from({ length: 257 }, (_, n) => change(String(n)))))).toBeUndefined()
     expect(idsOf(`{"entry":[${'{},'.repeat(50_000)}{}]}`)).toBeUndefined()

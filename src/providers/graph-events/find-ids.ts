@@ -1,4 +1,4 @@
-import { isTextAt, type JsonVisitor, numberAt, stringAt, walkJson } from '../../text/json-bytes.ts'
+import { isTextAt, type JsonVisitor, mayBeObject, numberAt, stringAt, walkJson } from '../../text/json-bytes.ts'
 import { ID_LIMIT, ITEM_LIMIT } from '../events/bounds.ts'
 import { cleanText } from '../events/json-member.ts'
 
@@ -35,6 +35,7 @@ const NAMES: readonly (readonly SearchedName[])[] = [
  * name on the way to it has an escape or is repeated.
  */
 export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<string> | undefined {
+  if (!mayBeObject(raw)) return new Set()
   const ids = { number: new Set<string>(), account: new Set<string>(), app: new Set<string>() }
   const names = NAMES.map((at, depth) =>
     depth === BODY ? [...at, ...appNames.map((one) => searched('app', one))] : at,
