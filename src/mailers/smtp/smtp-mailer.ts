@@ -12,8 +12,12 @@ import {
   type ServerFault,
 } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
+import { encodeLongMail } from './long-mail.ts'
 
 const MAX_SERVERS = 200
+/** Encoding HTML of this length takes a millisecond. */
+const MOST_CHARACTERS_AT_ONCE = 64 * 1024
+const PIECE_BYTES = 256 * 1024
 /** Pools unused for this long are closed: longer than one mail may take. */
 const IDLE_MS = 20 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
@@ -98,7 +102,7 @@ function createServer(
     const ending: Ending = { confirmSubmission, onSubmitted, state: 'open', asking: Promise.resolve() }
     endings.set(mail.messageId, ending)
     try {
-      const { response } = await transport.sendMail({ ...toMessage(mail), signal: late.signal })
+      const { response } = await transport.sendMail({ ...(await toEncoded(mail)), signal: late.signal })
       return { kind: 'accepted', message: toServerMessage(response) }
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
@@ -118,7 +122,7 @@ function createServer(
 }
 
 /**
- * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be submitted. Nothing
+ * Passes everything on, in large pieces, and keeps back the end of the stream until the mail may be submitted. Nothing
  * is read, and no submission asked for, before the server accepts the mail: until then no reader pulls this stream.
  */
 function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
@@ -132,11 +136,16 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('error', fail)
       stream.on('end', () => {
-        this.push(Buffer.concat(chunks))
+        for (const piece of piecesOf(Buffer.concat(chunks))) this.push(piece)
         ending.asking = end(ending).then(() => this.push(null), fail)
       })
     },
   })
+}
+
+/** The library looks at each byte of a piece in one go. */
+function* piecesOf(whole: Buffer): Generator<Buffer> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES)
 }
 
 async function end(ending: Ending): Promise<void> {
@@ -147,6 +156,14 @@ async function end(ending: Ending): Promise<void> {
   ending.state = mayGo ? 'submitted' : 'withheld'
   if (mayGo) ending.onSubmitted()
   else throw new Withheld('The mail must not be sent now')
+}
+
+/** The library encodes a mail when the server accepts it: long HTML in one go, so it is encoded before. */
+async function toEncoded(mail: Mail) {
+  const message = toMessage(mail)
+  if (mail.html.length <= MOST_CHARACTERS_AT_ONCE) return message
+  const { messageId, envelope } = message
+  return { messageId, envelope, raw: await encodeLongMail(message) }
 }
 
 const toMessage = (mail: Mail) => ({
