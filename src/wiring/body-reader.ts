@@ -7,9 +7,9 @@ import { eventReader } from './event-reader.ts'
 /** A body of 4 MiB takes up to 0.7 s of processor time, and 100 MB. */
 const runBodyTask = createTaskThread<BodyTasks>({
   program: programFile('src/wiring/body-program.ts'),
-  limitsMs: { open: 3_000, cut: 3_000 },
+  limitsMs: { findIds: 3_000, open: 3_000, cut: 3_000 },
   memory: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
 })
 
-/** Reads the bodies of stored events. */
+/** Reads the bodies of events. */
 export const bodyReader = createBodyReader(eventReader, runBodyTask)

@@ -5,6 +5,7 @@ import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
 import { createRefusalCount, createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { messageOf } from '../start-error.ts'
+import { bodyReader } from './body-reader.ts'
 import type { Deps } from './deps.ts'
 import { eventReader } from './event-reader.ts'
 
@@ -16,7 +17,7 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
     accept: createAccept(deps.db, eventReader),
     addressOf: (request) => clientAddress(request, isTrusted),
     refusedFor: createUnhandledBudget(deps.db),
-    checkSignature: createSignatureCheck(deps.senderSecrets, eventReader),
+    checkSignature: createSignatureCheck(deps.senderSecrets, bodyReader),
     onRefused: createRefusalCount(deps.db, (error) =>
       deps.log.warn({ reason: messageOf(error) }, 'refusals.not_counted'),
     ),

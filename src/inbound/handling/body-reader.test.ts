@@ -39,7 +39,7 @@ function eventOf(body: string | Buffer, others: { done?: number; part?: string }
 /** Reads all bodies here, as small ones are. */
 const here = {
   open: (event: ReturnType<typeof eventOf>, room: number) =>
-    createBodyReader({ parse: () => eventReader.parse(event.body) }, () =>
+    createBodyReader({ ...eventReader, parse: () => eventReader.parse(event.body) }, () =>
       Promise.reject(new Error('The body is read here')),
     ).open({ ...event, body: Buffer.alloc(1) }, room),
 }
@@ -90,6 +90,12 @@ test('items of a large body are cut out together and one by one, as here', async
   const texts = (await bodyReader.cut(event, groupsOf(opened))).map(String)
   expect(texts).toEqual(groupsOf(own).map(([first, ...others]) => first!.raw(others)))
   expect(texts[1]).toContain('"wamid.149"')
+})
+
+test('the ids of a large body are found in the thread as here; too many are none', async () => {
+  const body = Buffer.from(bodyOf({ messages: messages(1) }))
+  expect(await bodyReader.idsOf(body)).toEqual(new Set([NUMBER]))
+  expect(await bodyReader.idsOf(Buffer.from(`{"entry":[${'{},'.repeat(50_000)}{}]}`))).toBeUndefined()
 })
 
 test('reading a body of a million values holds up no other work, nor does one with long numbers', async () => {

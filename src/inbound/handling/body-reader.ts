@@ -8,10 +8,13 @@ import { rememberLarge } from './remember-large.ts'
 
 /** Larger bodies are read in the thread. Reading a body of this size takes some milliseconds at most, whatever it holds. */
 const MOST_BYTES_HERE = 64 * 1024
-/** The thread's tasks are those of all companies: a body may name several. */
-const NO_COMPANY = 0
+/** Lanes of the thread: requests wait for the first, events for the second. */
+const REQUESTS = 0
+const EVENTS = 1
 
 export type BodyReader = {
+  /** See `EventReader.idsOf`. */
+  idsOf(body: Buffer): ReadonlySet<string> | undefined | Promise<ReadonlySet<string> | undefined>
   /** See `openBody`. A body that takes too long to read is unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
   /** The JSON of each group of items of an event, in one nesting; the whole body where it cannot be cut out. */
@@ -19,10 +22,14 @@ export type BodyReader = {
 }
 
 /** Reads the bodies of events: small ones here, large ones in a thread, so that they hold up no request. */
-export function createBodyReader(reader: Pick<EventReader, 'parse'>, runTask: RunTask<BodyTasks>): BodyReader {
+export function createBodyReader(
+  reader: Pick<EventReader, 'parse' | 'idsOf'>,
+  runTask: RunTask<BodyTasks>,
+): BodyReader {
   const { parse } = rememberLarge(reader)
-  const isSmall = ({ body }: StoredEvent): boolean => body.length <= MOST_BYTES_HERE
+  const isSmall = ({ body }: { body: Buffer }): boolean => body.length <= MOST_BYTES_HERE
   return {
+    idsOf: (body) => (isSmall({ body }) ? reader.idsOf(body) : idsInThread(runTask, body)),
     open: (event, room) => {
       if (isSmall(event)) return openBody(parse(event.body, event.id), event, room)
       return openInThread(runTask, event, room)
@@ -34,9 +41,14 @@ export function createBodyReader(reader: Pick<EventReader, 'parse'>, runTask: Ru
   }
 }
 
+async function idsInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<ReadonlySet<string> | undefined> {
+  const ids = await runTask(REQUESTS, 'findIds', { raw: body })
+  return ids === 'too-slow' ? undefined : ids
+}
+
 async function openInThread(runTask: RunTask<BodyTasks>, event: StoredEvent, room: number): Promise<OpenedBody> {
   const { part, others, done } = event
-  const opened = await runTask(NO_COMPANY, 'open', { ...toTask(event), part: { part, others, done }, room })
+  const opened = await runTask(EVENTS, 'open', { ...toTask(event), part: { part, others, done }, room })
   if (opened === 'too-slow') return { kind: 'unreadable', reason: 'reading it takes too long' }
   if (opened.kind === 'unreadable') return opened
   return {
@@ -52,7 +64,7 @@ async function cutInThread(
   groups: readonly (readonly InboundItem[])[],
 ): Promise<Buffer[]> {
   const keys = groups.map((items) => items.map(({ key }) => key))
-  const texts = await runTask(NO_COMPANY, 'cut', { ...toTask(event), groups: keys })
+  const texts = await runTask(EVENTS, 'cut', { ...toTask(event), groups: keys })
   if (texts === 'too-slow') throw new Error('Cutting items out of a body takes too long')
   return texts.map((text) => toBuffer(event, text))
 }

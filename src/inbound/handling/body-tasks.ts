@@ -10,10 +10,12 @@ type Plain<Item> = Item extends unknown ? Omit<Item, 'raw'> : never
 export type PlainItem = Plain<InboundItem> & { json: string | null }
 
 /** The work on large bodies, by name: `body-reader.ts` has it done beside requests. */
-export function createBodyTasks(reader: Pick<EventReader, 'parse'>) {
+export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
   const { parse } = rememberLarge(reader)
-  const parsed = ({ eventId, raw }: Body) => parse(Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength), eventId)
+  const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
   return {
+    /** See `EventReader.idsOf`. */
+    findIds: ({ raw }: Pick<Body, 'raw'>): ReadonlySet<string> | undefined => reader.idsOf(toBytes(raw)),
     /** See `openBody`. */
     open: ({ part, room, ...body }: Body & { part: BodyPart; room: number }): OpenedBody<PlainItem> => {
       const opened = openBody(parsed(body), part, room)
@@ -32,6 +34,8 @@ export function createBodyTasks(reader: Pick<EventReader, 'parse'>) {
     },
   }
 }
+
+const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
 
 export type BodyTasks = ReturnType<typeof createBodyTasks>
 

@@ -186,7 +186,7 @@ test('the items of a large body are parsed once, however many slices they are ha
     parsed += 1
     return eventReader.parse(raw)
   }
-  const reader = createBodyReader({ parse }, () => Promise.reject(new Error('The body is read here')))
+  const reader = createBodyReader({ ...eventReader, parse }, () => Promise.reject(new Error('The body is read here')))
   const event = {
     ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
     ...{ signature: null, secretMac: null, isChecked: true, address: null },

@@ -1,4 +1,4 @@
-import type { EventReader } from '../../providers/events/event-reader.ts'
+import type { BodyReader } from '../handling/body-reader.ts'
 import type { SecretCache } from './secret-cache.ts'
 import { isProven, type Proof } from './signature.ts'
 
@@ -20,10 +20,10 @@ export type SignatureCheck = (body: Buffer, proof: Proof) => Verdict | Promise<V
  * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
  * secret is handled.
  */
-export function createSignatureCheck(secrets: SecretCache, events: Pick<EventReader, 'idsOf'>): SignatureCheck {
+export function createSignatureCheck(secrets: SecretCache, events: Pick<BodyReader, 'idsOf'>): SignatureCheck {
   const checkAll = async (body: Buffer, proof: Proof): Promise<Verdict> => {
     if (!(await secrets.isAny())) return 'unproven'
-    const ids = events.idsOf(body)
+    const ids = await events.idsOf(body)
     if (ids === undefined) return 'refused'
     const required = await secrets.requiredBy([...ids])
     if (required.appSecrets.length + required.webhookSecrets.length === 0) return 'unproven'
