@@ -15,8 +15,6 @@ const PASSPHRASE = 'a passphrase of an attacker'
 const FIRST_COMPANY = 7_000_001
 /** The company of the archive whose file has a path as its name. */
 const ELSEWHERE = 7_100_000
-/** Imports at a time. */
-const CONCURRENT = 4
 /** Longer than a string of the runtime can be. */
 const ENDLESS_BYTES = 700 * 1024 * 1024
 
@@ -37,15 +35,22 @@ type Archive = {
 /**
  * Imports files that an attacker made who knows their passphrase, on the installation of other companies: rows and files of
  * other companies, names of files that lead elsewhere, files that do not end. Nothing of another company may change.
+ * `isBrief`: the first of them. `concurrent`: imports at a time.
  */
-export async function attackArchives(world: World, tally: Tally): Promise<void> {
+export async function attackArchives(
+  world: World,
+  tally: Tally,
+  { isBrief, concurrent }: { isBrief: boolean; concurrent: number },
+): Promise<void> {
   const rows = await rowsOf(world)
-  const archives = createArchives(world, rows).entries()
+  const archives = createArchives(world, rows)
+    .slice(0, isBrief ? 1 : undefined)
+    .entries()
   const before = await stateOf(world)
   const worker = async () => {
     for (const [n, archive] of archives) await importArchive(world, tally, rows, archive, FIRST_COMPANY + n)
   }
-  await Promise.all(Array.from({ length: CONCURRENT }, worker))
+  await Promise.all(Array.from({ length: concurrent }, worker))
   const after = await stateOf(world)
   const add = (what: string) => tally.add('archives that reach other companies', what)
   if (after.rows !== before.rows) add(`rows of other companies changed: ${before.rows} / ${after.rows}`)

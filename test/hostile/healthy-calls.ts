@@ -1,37 +1,51 @@
-/** The program of a worker that calls the service as a healthy company does, one call after the other, until it is stopped. */
+/**
+ * The program of a worker that calls the service as a healthy company does: one call is due every 15 ms, whether or not those
+ * before were answered. A call's time is from when it was due, so that a service or a machine that stands still is measured.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createClient } from './client.ts'
-import type { HealthyReport, HealthyTask } from './healthy.ts'
+import { type HealthyReport, type HealthyTask, INTERVAL_MS } from './healthy.ts'
 
-const PAUSE_MS = 10
+const CONNECTIONS = 8
+const CONTACTS = 50
 const { url, token, localAddress }: HealthyTask = workerData
-const client = createClient(url, localAddress, 1)
+const client = createClient(url, localAddress, CONNECTIONS)
 const headers = { authorization: `Bearer ${token}` }
-const report: HealthyReport = { ms: [], refused: [] }
 const CALLS = [
-  { method: 'get', path: '/public/v1/whatsapp/conversations', headers },
-  {
+  () => ({ method: 'get', path: '/public/v1/whatsapp/conversations', headers }),
+  (n: number) => ({
     method: 'post',
     path: '/public/v1/contacts',
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ email: 'healthy@example.com', firstName: 'Ada' }),
-  },
+    body: JSON.stringify({ email: `healthy${n % CONTACTS}@example.com`, firstName: 'Ada' }),
+  }),
 ]
 
-let isStopped = false
-parentPort?.on('message', () => {
-  isStopped = true
+let isMeasuring = false
+parentPort?.on('message', (message: 'start' | 'stop') => {
+  isMeasuring = message === 'start'
+  if (isMeasuring) void measure()
 })
-for (let n = 0; !isStopped; n++) {
-  const call = CALLS[n % CALLS.length]
-  if (call === undefined) break
-  const answer = await client.send(call).catch((error: Error) => error)
-  if (answer instanceof Error) report.refused.push(`${call.path}: ${answer.message}`)
-  else if (answer.status >= 400) report.refused.push(`${call.path}: ${answer.status} ${answer.text.slice(0, 100)}`)
-  else report.ms.push(answer.ms)
-  await sleep(PAUSE_MS)
+
+async function measure(): Promise<void> {
+  const report: HealthyReport = { ms: [], refused: [] }
+  const calls: Promise<void>[] = []
+  const startedAt = performance.now()
+  for (let n = 0; isMeasuring; n++) {
+    const dueAt = startedAt + n * INTERVAL_MS
+    await sleep(Math.max(0, dueAt - performance.now()))
+    if (isMeasuring) calls.push(call(n, dueAt, report))
+  }
+  await Promise.all(calls)
+  parentPort?.postMessage(report)
 }
-await client.close()
-parentPort?.postMessage(report)
-parentPort?.close()
+
+async function call(n: number, dueAt: number, report: HealthyReport): Promise<void> {
+  const request = CALLS[n % CALLS.length]?.(n)
+  if (request === undefined) return
+  const answer = await client.send(request).catch((error: Error) => error)
+  if (answer instanceof Error) report.refused.push(`${request.path}: ${answer.message}`)
+  else if (answer.status >= 400) report.refused.push(`${request.path}: ${answer.status} ${answer.text.slice(0, 100)}`)
+  else report.ms.push(performance.now() - dueAt)
+}

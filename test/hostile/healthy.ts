@@ -7,42 +7,57 @@ import type { World } from './world.ts'
 export type HealthyTask = { url: string; token: string; localAddress: string }
 export type HealthyReport = { ms: number[]; refused: string[] }
 
+/** A call is due so often. */
+export const INTERVAL_MS = 15
 /** The address of the healthy company's server; no attack comes from it. */
 const LOCAL_ADDRESS = '127.0.0.9'
-const QUIET_MS = 3_000
-const WARM_UP_MS = 1_000
+const WARM_UP_MS = 1_500
 
-/** Measures a company's calls before any attack. */
-export async function measureQuiet(world: World, tally: Tally): Promise<void> {
-  // The first calls compile code and fill caches.
-  await whileCalling(world, () => sleep(WARM_UP_MS))
-  const report = await whileCalling(world, () => sleep(QUIET_MS))
-  tally.addLatency('no attack', report.ms)
+/** A company that has nothing to do with the attacks, and calls the service during each of them. */
+export type HealthyCompany = {
+  /** Measures its calls before any attack. */
+  measureQuiet(calls: number): Promise<void>
+  /**
+   * Measures its calls during an attack, which begins again until so many calls were due. A call that is refused is counted.
+   */
+  underAttack(name: string, calls: number, attack: (round: number) => Promise<void>): Promise<void>
+  stop(): Promise<void>
 }
 
-/** Runs an attack while a company that has nothing to do with it calls the service. A call that is refused is counted. */
-export async function underAttack(
-  world: World,
-  tally: Tally,
-  name: string,
-  attack: () => Promise<void>,
-): Promise<void> {
-  const report = await whileCalling(world, attack)
-  tally.requests += report.ms.length + report.refused.length
-  tally.addLatency(name, report.ms)
-  for (const refusal of report.refused) tally.add('healthy calls refused', `during ${name}: ${refusal}`)
-}
-
-async function whileCalling({ stage, healthyToken }: World, work: () => Promise<unknown>): Promise<HealthyReport> {
+export function createHealthyCompany({ stage, healthyToken }: World, tally: Tally): HealthyCompany {
   const workerData: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
   const worker = new Worker(new URL('./healthy-calls.ts', import.meta.url), { workerData })
-  const reported = once(worker, 'message')
-  try {
-    await work()
-  } finally {
-    worker.postMessage('stop')
+
+  const whileCalling = async (work: () => Promise<unknown>): Promise<HealthyReport> => {
+    worker.postMessage('start')
+    const reported = once(worker, 'message')
+    try {
+      await work()
+    } finally {
+      worker.postMessage('stop')
+    }
+    const [report]: HealthyReport[] = await reported
+    if (report === undefined) throw new Error('The worker of the healthy calls gave no report')
+    return report
   }
-  const [report]: HealthyReport[] = await reported
-  if (report === undefined) throw new Error('The worker of the healthy calls ended without a report')
-  return report
+  return {
+    measureQuiet: async (calls) => {
+      // The first calls compile code, fill caches and open connections.
+      await whileCalling(() => sleep(WARM_UP_MS))
+      const { ms } = await whileCalling(() => sleep(calls * INTERVAL_MS))
+      tally.addLatency('no attack', ms)
+    },
+    underAttack: async (name, calls, attack) => {
+      const report = await whileCalling(async () => {
+        const startedAt = performance.now()
+        let round = 0
+        do await attack(round++)
+        while (performance.now() - startedAt < calls * INTERVAL_MS)
+      })
+      tally.requests += report.ms.length + report.refused.length
+      tally.addLatency(name, report.ms)
+      for (const refusal of report.refused) tally.add('healthy calls refused', `during ${name}: ${refusal}`)
+    },
+    stop: async () => void (await worker.terminate()),
+  }
 }

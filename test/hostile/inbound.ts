@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Client, createClient } from './client.ts'
 import type { Tally } from './tally.ts'
-import { untilFound } from './until-found.ts'
+import { untilFound, untilHandled } from './until-found.ts'
 import { inboundText, type World } from './world.ts'
 
 const WEBHOOK = '/public/v1/webhooks/whatsapp'
@@ -95,38 +95,50 @@ const BODIES: { name: string; build: (number: string) => string }[] = [
     build: (number) =>
       `{"__proto__":{"a":1},"entry":[{"id":"1","changes":[{"field":"constructor","value":{"metadata":{"phone_number_id":"${number}"}}}]}]}`,
   },
+  { name: 'a million values', build: () => `{"x":[[${'{},'.repeat(1_000_000)}0]]}` },
+  { name: '300,000 names', build: () => `{"x":{${many(300_000, (n) => `"${n}":1`).join()}}}` },
   { name: 'no JSON', build: () => '\u0000\u0001{' },
   { name: 'a list', build: () => '[[]]' },
 ]
 const json = (body: unknown): string => JSON.stringify(body)
 
 /**
- * Posts hostile bodies from an address of their own; after each, a customer writes to a connected number from another
- * address. Counts messages that did not come, answers other than those of the contract, and what the bodies left.
+ * Makes the attack: it posts hostile bodies from an address of its own; after each, a customer writes to a connected number
+ * from another address. It counts messages that did not come, answers other than those of the contract, and what the bodies
+ * left.
  */
-export async function attackInbound(world: World, tally: Tally): Promise<void> {
-  const attacker = createClient(world.stage.url, '127.0.0.2')
-  const provider = createClient(world.stage.url, '127.0.0.3')
-  const linesBefore = await countLines(world)
-  for (const { name, build } of BODIES) {
-    tally.requests++
-    const headers = { 'content-type': 'application/json' }
-    const body = build(world.own.phoneNumberId)
-    const answer = await attacker.send({ method: 'post', path: WEBHOOK, headers, body }).catch(() => undefined)
-    if (answer === undefined) tally.add('connections without an answer', name)
-    else if (![200, 413, 429].includes(answer.status)) tally.add('answers with status 5xx', `${name}: ${answer.status}`)
-    if (!(await arrives(world, provider))) {
-      tally.add('others delayed by a hostile body', `${name}: a good message was not recorded`)
+export function createInboundAttack(world: World, tally: Tally): (round: number) => Promise<void> {
+  const bodies = BODIES.map(({ name, build }) => ({ name, body: Buffer.from(build(world.own.phoneNumberId)) }))
+  return async (round) => {
+    const attacker = createClient(world.stage.url, `127.0.2.${1 + round}`)
+    const provider = createClient(world.stage.url, '127.0.0.3')
+    const before = { lines: await countLines(world), rows: await countRows(world) }
+    for (const { name, body } of bodies) {
+      tally.requests++
+      const headers = { 'content-type': 'application/json' }
+      const answer = await attacker.send({ method: 'post', path: WEBHOOK, headers, body }).catch(() => undefined)
+      if (answer === undefined) tally.add('connections without an answer', name)
+      else if (![200, 413, 429].includes(answer.status)) {
+        tally.add('answers with status 5xx', `${name}: ${answer.status}`)
+      }
+      if (!(await arrives(world, provider))) {
+        tally.add('others delayed by a hostile body', `${name}: a good message was not recorded`)
+      }
     }
+    await untilHandled(world.stage.db)
+    const lines = (await countLines(world)) - before.lines
+    const most = BODIES.length * LINES_PER_BODY
+    if (lines > most) tally.add('log lines or rows beyond the bound', `${lines} log lines, at most ${most}`)
+    const rows = (await countRows(world)) - before.rows
+    if (rows > MOST_ROWS) tally.add('log lines or rows beyond the bound', `${rows} rows, at most ${MOST_ROWS}`)
+    await attacker.close()
+    await provider.close()
   }
-  const lines = (await countLines(world)) - linesBefore
-  const most = BODIES.length * LINES_PER_BODY
-  if (lines > most) tally.add('log lines or rows beyond the bound', `${lines} log lines, at most ${most}`)
-  const [row] = await world.stage.db<{ count: number }[]>`select count(*) from inbound_items`
-  const rows = row?.count ?? 0
-  if (rows > MOST_ROWS) tally.add('log lines or rows beyond the bound', `${rows} rows, at most ${MOST_ROWS}`)
-  await attacker.close()
-  await provider.close()
+}
+
+async function countRows({ stage }: World): Promise<number> {
+  const [row] = await stage.db<{ count: number }[]>`select count(*) from inbound_items`
+  return row?.count ?? 0
 }
 
 /** Whether a good message gets from its event to the list of conversations. */

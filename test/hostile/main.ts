@@ -4,10 +4,15 @@ import { loadavg } from 'node:os'
 import { Command } from 'commander'
 import { copyWith, FAULTS, UNCOVERED } from './control.ts'
 import { attack } from './run.ts'
-import { COUNTERS, latencyTableOf, tableOf, total } from './tally.ts'
+import { COUNTERS, latenciesOf, latencyTableOf, type Tally, tableOf, total } from './tally.ts'
+
+/** What calls of a healthy company may take under an attack, as a multiple of the 99th percentile without one. */
+const MOST_OF_QUIET = 2
+/** The load of a machine that counts as idle: on another one, times are printed and not judged. */
+const IDLE_LOAD = 0.5
 
 const program = new Command('hostile')
-  .option('--quick', '2,000 requests of the fuzz')
+  .option('--quick', 'each attack once, 2,000 requests of the fuzz, no service with faults')
   .option('--requests <n>', 'requests of the fuzz', Number)
   .option('--seed <n>', 'repeats a run', Number)
   .parse()
@@ -15,25 +20,41 @@ const { quick = false, requests, seed } = program.opts<{ quick?: boolean; reques
 const options = {
   seed: seed ?? Date.now() % 2 ** 31,
   requests: requests ?? (quick ? 2_000 : 50_000),
+  calls: quick ? { quiet: 200, attacked: 0 } : { quiet: 400, attacked: 400 },
 }
 /** The fuzz of the control arm: some requests for each operation, the same ones each time, among them those that meet a fault. */
 const CONTROL = { seed: 20_261_122, requests: 600 }
 const say = (line: string) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${line}`)
 
-console.log(`seed ${options.seed}, commit ${commitOfCheckout()}`)
+const load = loadavg()[0] ?? 0
+console.log(`seed ${options.seed}, commit ${commitOfCheckout()}, load of the machine ${load.toFixed(1)}`)
 const startedAt = performance.now()
 const tally = await attack({ ...options, say })
 console.log(`\n${tableOf(tally)}\n\n${latencyTableOf(tally)}\n`)
-for (const figure of tally.figures) console.log(`  ${figure}`)
-for (const line of tally.findings) console.log(line)
+for (const line of [...tally.figures, ...tally.findings]) console.log(`  ${line}`)
+const isDelayed = hasDelays(tally)
+const isBlind = !quick && (await hasBlindCounters())
+console.log(`${Math.round((performance.now() - startedAt) / 1_000)} s`)
+process.exitCode = total(tally) > 0 || isDelayed || isBlind ? 1 : 0
 
-const { root, remove } = copyWith(FAULTS)
-const control = await attack({ ...CONTROL, uncovered: UNCOVERED, stage: { root } }).finally(remove)
-const blind = COUNTERS.filter((counter) => control.counts[counter] === 0)
-console.log(`control arm with a fault for each counter: ${total(control)} counted`)
-for (const counter of blind) console.log(`not raised by its fault: ${counter}`)
-console.log(`${Math.round((performance.now() - startedAt) / 1_000)} s, load of the machine ${loadavg()[0]?.toFixed(1)}`)
-process.exitCode = total(tally) > 0 || blind.length > 0 ? 1 : 0
+/** Whether an attack delays healthy calls too much; a quick run has too few calls to tell. */
+function hasDelays(tally: Tally): boolean {
+  const delayed = latenciesOf(tally).filter(({ ofQuiet }) => ofQuiet > MOST_OF_QUIET)
+  const names = delayed.map(({ name }) => name).join(', ') || 'none'
+  const isJudged = !quick && load < IDLE_LOAD
+  console.log(`attacks beyond ${MOST_OF_QUIET} times the quiet p99${isJudged ? '' : ' (not judged)'}: ${names}`)
+  return isJudged && delayed.length > 0
+}
+
+/** Attacks a second service with a fault for each counter, and prints the counters that none raises. */
+async function hasBlindCounters(): Promise<boolean> {
+  const { root, remove } = copyWith(FAULTS)
+  const control = await attack({ ...CONTROL, control: { uncovered: UNCOVERED }, stage: { root } }).finally(remove)
+  const blind = COUNTERS.filter((counter) => control.counts[counter] === 0)
+  console.log(`control arm with a fault for each counter: ${total(control)} counted`)
+  for (const counter of blind) console.log(`not raised by its fault: ${counter}`)
+  return blind.length > 0
+}
 
 function commitOfCheckout(): string {
   try {

@@ -20,6 +20,6 @@ test('hostile input of every kind leaves the counters at zero', { timeout: DEADL
 
 test('each counter is raised by a service with the fault that it looks for', { timeout: DEADLINE_MS }, async () => {
   const { root, remove } = copyWith(FAULTS)
-  const tally = await attack({ ...options, uncovered: UNCOVERED, stage: { root } }).finally(remove)
+  const tally = await attack({ ...options, control: { uncovered: UNCOVERED }, stage: { root } }).finally(remove)
   expect(COUNTERS.filter((counter) => tally.counts[counter] === 0)).toEqual([])
 })

@@ -4,11 +4,11 @@ import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
 import { attackArchives } from './archives.ts'
 import { attackBrowserKeys } from './browser-keys.ts'
 import { createClient, type Secrets } from './client.ts'
-import { attackCost } from './cost.ts'
+import { type Attack, createCostAttacks } from './cost.ts'
 import { askForForeign } from './foreign-ids.ts'
 import { fuzz } from './fuzz.ts'
-import { measureQuiet, underAttack } from './healthy.ts'
-import { attackInbound } from './inbound.ts'
+import { createHealthyCompany } from './healthy.ts'
+import { createInboundAttack } from './inbound.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
 import { sendMalformed } from './raw-http.ts'
@@ -27,44 +27,79 @@ export type RunOptions = {
   seed: number
   /** Requests of the fuzz. */
   requests: number
-  /** For the control arm: an operation that no attack covers. */
-  uncovered?: Operation
+  /** Calls of a healthy company that are measured without an attack, and at least so many under each. Absent: none. */
+  calls?: { quiet: number; attacked: number }
+  /** The service has faults: each attack does what meets them, and one operation is covered by none. */
+  control?: { uncovered: Operation }
   stage?: StageOptions
   say?: (line: string) => void
 }
 
 /** Attacks a running service in every way of this folder and counts what went wrong. */
-export async function attack({ say = () => {}, ...options }: RunOptions): Promise<Tally> {
-  const tally = createTally()
+export async function attack(options: RunOptions): Promise<Tally> {
   const world = await createWorld(options.stage)
-  const contract = readContract()
-  if (options.uncovered) contract.operations.push(options.uncovered)
-  const client = createClient(world.stage.url)
-  const under = async (name: string, work: () => Promise<void>): Promise<void> => {
+  try {
+    return await attackWorld(world, options)
+  } finally {
+    await world.stop()
+  }
+}
+
+async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
+  const { say = () => {}, calls } = options
+  const tally = createTally()
+  const healthy = createHealthyCompany(world, tally)
+  const { client, ...some } = createAttacks(world, tally, options)
+  const cost = await createCostAttacks(world, tally, options.control !== undefined)
+  const before = residentMegabytes(world.stage.service.pid).highest
+  const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
-    await underAttack(world, tally, name, work)
+    await healthy.underAttack(name, isRepeatable ? (calls?.attacked ?? 0) : 0, run)
   }
   try {
-    say('no attack')
-    await measureQuiet(world, tally)
-    const before = residentMegabytes(world.stage.service.pid).highest
-    await under('foreign ids', () => askForForeign(world, client, contract, tally))
-    await under('roles of sessions', () => attackRoles(world, client, contract, tally))
-    await under('keys of browsers', () => attackBrowserKeys(world, client, contract, tally))
-    await under('archives of companies', () => attackArchives(world, tally))
-    await under('malformed HTTP', () => sendMalformed(world.stage.url, tally))
-    await under('hostile provider bodies', () => attackInbound(world, tally))
-    await attackCost(world, tally, under)
-    const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
-    const { requests } = options
-    const fuzzOptions = { requests, random: createRandom(options.seed), secrets, concurrency: 8 }
-    await under(`a fuzz of ${requests} requests`, () => fuzz(world, client, contract, tally, fuzzOptions))
+    if (calls !== undefined) {
+      say('no attack')
+      await healthy.measureQuiet(calls.quiet)
+    }
+    for (const one of [...some.attacks, ...cost.attacks]) await under(one)
+    await cost.measureForged()
+    await under(some.fuzz)
     countMemory(world, tally, before)
     return tally
   } finally {
-    await client.close()
-    await world.stop()
+    await Promise.all([healthy.stop(), cost.close(), client.close()])
   }
+}
+
+/** All attacks but those of cost.ts, and the fuzz, which comes last. */
+function createAttacks(world: World, tally: Tally, { seed, requests, calls, control }: RunOptions) {
+  const contract = readContract()
+  if (control) contract.operations.push(control.uncovered)
+  const client = createClient(world.stage.url)
+  const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
+  const fuzzOptions = { requests, random: createRandom(seed), secrets, concurrency: 8 }
+  // An operator imports one file at a time, as long as delays are judged.
+  const concurrent = (calls?.attacked ?? 0) > 0 ? 1 : 4
+  const attacks: Attack[] = [
+    { name: 'foreign ids', run: () => askForForeign(world, client, contract, tally) },
+    { name: 'roles of sessions', run: () => attackRoles(world, client, contract, tally) },
+    {
+      name: 'keys of browsers',
+      run: () => attackBrowserKeys(world, client, contract, tally),
+      isRepeatable: true,
+    },
+    {
+      name: 'archives of companies',
+      run: () => attackArchives(world, tally, { isBrief: control !== undefined, concurrent }),
+    },
+    { name: 'malformed HTTP', run: () => sendMalformed(world.stage.url, tally), isRepeatable: true },
+    { name: 'hostile provider bodies', run: createInboundAttack(world, tally), isRepeatable: true },
+  ]
+  const fuzzing: Attack = {
+    name: `a fuzz of ${requests} requests`,
+    run: () => fuzz(world, client, contract, tally, fuzzOptions),
+  }
+  return { client, attacks, fuzz: fuzzing }
 }
 
 function countMemory({ stage }: World, tally: Tally, before: number): void {

@@ -26,7 +26,7 @@ export type Tally = {
   counts: Record<Counter, number>
   findings: string[]
   /** Of the calls of a healthy company, for each attack; the first is without one. */
-  latencies: { name: string; calls: number; p99Ms: number }[]
+  latencies: { name: string; calls: number; p50Ms: number; p99Ms: number }[]
   /** Other figures of the summary, as sentences. */
   figures: string[]
   addLatency(name: string, ms: readonly number[]): void
@@ -48,7 +48,8 @@ export function createTally(): Tally {
     figures: [],
     addLatency: (name, ms) => {
       const sorted = ms.toSorted((one, other) => one - other)
-      latencies.push({ name, calls: ms.length, p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0 })
+      const percentile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
+      latencies.push({ name, calls: ms.length, p50Ms: percentile(0.5), p99Ms: percentile(0.99) })
     },
     add: (counter, evidence) => {
       counts[counter]++
@@ -68,13 +69,18 @@ export function tableOf(tally: Tally): string {
   return [`  ${'requests'.padEnd(42)} ${String(tally.requests).padStart(7)}`, ...rows].join('\n')
 }
 
-/** How an attack delays the calls of a healthy company: its 99th percentile, and how often that without an attack it is. */
-export function latencyTableOf({ latencies }: Tally): string {
+/** How often the 99th percentile without an attack that under each attack is. */
+export function latenciesOf({ latencies }: Tally): (Tally['latencies'][number] & { ofQuiet: number })[] {
   const quiet = latencies[0]?.p99Ms ?? 0
-  const head = `  ${'healthy calls during'.padEnd(42)} ${'calls'.padStart(7)} ${'p99 ms'.padStart(8)} ${'of quiet'.padStart(9)}`
-  const rows = latencies.map(({ name, calls, p99Ms }) => {
-    const ratio = (p99Ms / quiet).toFixed(1)
-    return `  ${name.padEnd(42)} ${String(calls).padStart(7)} ${p99Ms.toFixed(1).padStart(8)} ${`${ratio} x`.padStart(9)}`
+  return latencies.map((one) => ({ ...one, ofQuiet: one.p99Ms / quiet }))
+}
+
+/** How an attack delays the calls of a healthy company. */
+export function latencyTableOf(tally: Tally): string {
+  const head = `  ${'healthy calls during'.padEnd(42)} ${'calls'.padStart(7)} ${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)} ${'of quiet'.padStart(9)}`
+  const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet }) => {
+    const times = [p50Ms, p99Ms].map((ms) => ms.toFixed(1).padStart(8)).join(' ')
+    return `  ${name.padEnd(42)} ${String(calls).padStart(7)} ${times} ${`${ofQuiet.toFixed(1)} x`.padStart(9)}`
   })
   return [head, ...rows].join('\n')
 }
