@@ -5,6 +5,7 @@ export const REPORTED_STATUSES = ['sent', 'delivered', 'read', 'failed'] as cons
 export const CONTACT_CHANGES = ['created', 'updated', 'deleted', 'consent'] as const
 export const EMAIL_CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 'unsubscribed'] as const
 
+type MessageError = { readonly code: number | null; readonly title: string | null; readonly details: string | null }
 type Changed = { readonly companyId: number }
 
 /** A change of a record that receivers may subscribe to: its ids, and the kind of change. */
@@ -14,6 +15,8 @@ export type RecordChange =
       readonly id: number
       readonly before: string
       readonly after: string
+      /** That it failed in between, and why. */
+      readonly failure: { readonly error: MessageError | null } | null
     })
   | (Changed & { readonly event: 'whatsapp.template.status'; readonly familyId: string; readonly language: string })
   | (Changed & {

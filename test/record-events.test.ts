@@ -133,6 +133,22 @@ describe('whatsapp.message.status', () => {
     })
   })
 
+  test('says that a message failed, and why, also when it is reported as delivered in the same body', async () => {
+    const company = await service.createCompany()
+    const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])
+    const { wamid, messageId } = await sendText(company)
+    const errors = [{ code: 131053, title: 'Media upload error', error_data: { details: 'Too large' } }]
+    const failed = statusOf(wamid, 'failed', { errors })
+    await provider.statuses(company.phoneNumberId, statusOf(wamid, 'delivered'), failed, failed)
+    const got = await bodies(3)
+    expect(await eventIds(company.companyId)).toEqual(
+      ['sent', 'failed', 'delivered'].map((status) => `msg_${messageId}.${status}`),
+    )
+    const errorOf = (status: string) => got.find(({ change }) => change === status).data.error
+    expect(errorOf('failed')).toEqual({ code: 131053, title: 'Media upload error', details: 'Too large' })
+    expect(errorOf('delivered')).toBeNull()
+  })
+
   test('comes for a refused send', async () => {
     const company = await service.createCompany()
     const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])

@@ -6,7 +6,14 @@ import { removeSentReactions } from './sent-reaction-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /** A message whose status or wamid changed. */
-export type MovedMessage = { companyId: number; id: number; before: string; after: string }
+export type MovedMessage = {
+  companyId: number
+  id: number
+  before: string
+  after: string
+  /** A failure that was reported together with the later status `after`. */
+  failure: { error: StatusRecord['error'] } | null
+}
 
 /**
  * Stores the statuses of sent messages as events, advances the messages and counts their usage. Order and repetitions do not
@@ -23,7 +30,7 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
   return advanced
     .filter(({ isShown }) => isShown)
-    .map(({ companyId, id, before, after }) => ({ companyId, id, before, after }))
+    .map(({ companyId, id, before, after, failure }) => ({ companyId, id, before, after, failure }))
 }
 
 /** `isShown`: the record of the message shows the change. */
@@ -70,6 +77,10 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
   returning
     message.company_id, message.id, locked.status as before, message.status as after,
     progress.is_new or progress.is_priced or progress.is_named as is_shown,
+    case when furthest.has_failed
+      and message_status_rank('failed') > message_status_rank(locked.status)
+      and message_status_rank('failed') < message_status_rank(furthest.status)
+    then jsonb_build_object('error', furthest.failure_error) end as failure,
     (
       select conversation.sender_id
       from conversations conversation
@@ -96,7 +107,9 @@ const furthestStatuses = (tx: Db) => tx`
     matched.company_id, matched.message_id, matched.status, matched.error,
     max(matched.wamid) over of_message as reported_wamid,
     bit_or(matched.counters) over of_message as reported_counters,
-    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as reported_pricing
+    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as reported_pricing,
+    bool_or(matched.status = 'failed') over of_message as has_failed,
+    first_value(matched.error) over (of_message order by matched.status is distinct from 'failed', matched.ord) as failure_error
   from matched
   window of_message as (partition by matched.company_id, matched.message_id)
   order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc, matched.ord
@@ -162,6 +175,6 @@ export async function watchStatuses(
   const earlier = await read()
   return async () =>
     (await read()).map(({ companyId, id, status }, place) =>
-      toStatusChange({ companyId, id, before: earlier[place]?.status ?? status, after: status }),
+      toStatusChange({ companyId, id, before: earlier[place]?.status ?? status, after: status, failure: null }),
     )
 }

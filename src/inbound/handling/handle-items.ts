@@ -110,7 +110,7 @@ export async function handleItems(
   ])
   deps.afterwards.push(() =>
     deps.publish([
-      ...moved.map((message): LiveChange => ({ topic: 'message', ...message })),
+      ...moved.map(({ companyId, id }): LiveChange => ({ topic: 'message', companyId, id })),
       ...controlled.map((conversation): LiveChange => ({ topic: 'conversation', ...conversation })),
       ...templateEvents.map(toReset),
       ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),

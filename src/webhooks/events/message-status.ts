@@ -20,12 +20,13 @@ const rankOf = (status: string): number => RANK[status] ?? 0
 
 /**
  * The statuses that a message reached on its way, in order of rank: a message that is read was sent and delivered, whichever
- * report came first. A failed one may still turn out to be delivered.
+ * report came first. A failed one may still turn out to be delivered; `hasFailed` says that both were reported together.
  */
-export function statusesReached(before: string, after: string): Status[] {
-  if (after === 'failed') return rankOf(before) < rankOf(after) ? ['failed'] : []
-  return (['sent', 'delivered', 'read'] as const).filter(
-    (status) => rankOf(before) < rankOf(status) && rankOf(status) <= rankOf(after),
+export function statusesReached(before: string, after: string, hasFailed: boolean): Status[] {
+  const isReached = (status: Status): boolean => rankOf(before) < rankOf(status) && rankOf(status) <= rankOf(after)
+  if (after === 'failed') return isReached('failed') ? ['failed'] : []
+  return (['sent', 'failed', 'delivered', 'read'] as const).filter(
+    (status) => isReached(status) && (status !== 'failed' || hasFailed),
   )
 }
 
@@ -63,7 +64,7 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
   operationId: 'receiveMessageStatus',
   summary: 'Receive the status of a message',
   description:
-    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first. `data.error` says why a message failed.',
+    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `failed`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first, and a failed one may still be delivered. `data.error` says why a message failed.',
   ...recordEvent(NAME, 'MessageStatusEvent', {
     id: 'msg_90217.delivered',
     changes: REPORTED_STATUSES,
@@ -77,7 +78,7 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
     const ids = distinct(messages.map(({ conversationId }) => conversationId))
     const conversations = new Map((await listConversationsByIds(tx, companyId, ids)).map((one) => [one.id, one]))
     const byId = new Map(messages.map((message) => [message.id, message]))
-    return reached.flatMap(({ id, status }) => {
+    return reached.flatMap(({ id, status, failure }) => {
       const message = byId.get(id)
       const conversation = message && conversations.get(message.conversationId)
       if (message === undefined || conversation === undefined) return []
@@ -90,14 +91,14 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
           conversationId: chatId,
           channelIds: [sender.channelId],
           change: status,
-          data: { ...record, error: status === 'failed' ? record.error : null, chatId, contact, sender },
+          data: { ...record, error: status === 'failed' ? (failure ?? record).error : null, chatId, contact, sender },
         },
       ]
     })
   },
 }
 
-const toReached = ({ id, before, after }: ChangeOf<typeof NAME>) =>
-  statusesReached(before, after).map((status) => ({ id, status }))
+const toReached = ({ id, before, after, failure }: ChangeOf<typeof NAME>) =>
+  statusesReached(before, after, failure !== null).map((status) => ({ id, status, failure }))
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)]

@@ -135,6 +135,7 @@ export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordCha
           id: messageId,
           before: 'pending',
           after: 'sent',
+          failure: null,
         },
       ]
     : []
