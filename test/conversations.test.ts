@@ -324,6 +324,18 @@ describe('pages', () => {
     expect(customers((await read(`before=${first.data[1].chatId}`)).data)).toEqual([phones[5], phones[3]])
   })
 
+  test('the first page leads to the next one also when the count of conversations is older than the page', async () => {
+    const busy = await service.createCompany()
+    for (const from of Array.from({ length: 3 }, uniquePhone)) {
+      await provider.messages(busy.phoneNumberId, textFrom(from, 'hi'))
+    }
+    await service.db`insert into conversation_counts (company_id, writer, total) values (${busy.companyId}, -1, -1)`
+    const { data, pagination } = (await busy.api('GET', `${LIST}?pageSize=2`)).body
+    expect([data.length, pagination.totalRecords]).toEqual([2, 2])
+    const next = (await busy.api('GET', `${LIST}?pageSize=2&before=${pagination.nextCursor}`)).body
+    expect([next.data.length, next.pagination.nextCursor]).toEqual([1, null])
+  })
+
   test('by an unknown or malformed cursor: 422 that names it', async () => {
     for (const query of ['before=x', 'before=0', 'before=', 'after=999999999', 'before=-5', 'after=1.5']) {
       const refused = { error: { code: 'validation_error', details: { fields: [{ path: query.split('=')[0] }] } } }

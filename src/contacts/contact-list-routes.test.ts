@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { caller, startContacts, type TestCaller } from '../../test/contacts-app.ts'
 
-const { newCompany, call, upsert } = await startContacts()
+const { db, newCompany, call, upsert } = await startContacts()
 
 describe('the list', () => {
   let own: TestCaller
@@ -120,6 +120,17 @@ describe('the list', () => {
       const { status, body } = await call('GET', `/contacts?${side}=${cursor}`, undefined, own)
       expect([status, body.error.details.fields[0].path]).toEqual([422, side])
     }
+  })
+
+  test('the first page leads to the next one also when the count of contacts is older than the page', async () => {
+    const busy = caller(await newCompany())
+    await upsert([{ email: 'a@x.org' }, { email: 'b@x.org' }, { email: 'c@x.org' }], busy)
+    await db`insert into contact_changes (company_id, change) values (${busy.companyId}, -1)`
+    const read = async (query: string) => (await call('GET', `/contacts?limit=2&${query}`, undefined, busy)).body
+    const { data, pagination } = await read('')
+    expect([data.length, pagination.total, pagination.hasNext]).toEqual([2, 2, true])
+    const next = await read(`before=${pagination.nextCursor}`)
+    expect([next.data.length, next.pagination.nextCursor]).toEqual([1, null])
   })
 
   test('422 for an email that cannot be stored as a cursor', async () => {

@@ -123,14 +123,15 @@ function toPage(
   request: ContactListRequest,
   rows: readonly ListedContact[],
   isReversed: boolean,
-  { total, isExact }: Found,
+  { total }: Found,
   hasMore: boolean,
 ) {
   const { cursor, limit } = request
   const isMore = hasMore || rows.length > limit
   const contacts = isReversed ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
   if (cursor === undefined) {
-    const hasNext = isExact ? request.page * limit < total : isMore
+    // The total may be older than the rows; the far half has no row beyond the page.
+    const hasNext = isReversed ? request.page * limit < total : isMore
     return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
   }
   const isAny = contacts.length > 0

@@ -71,11 +71,13 @@ export async function readConversationPage(
   }
   if (isFiltered) return readFiltered(db, companyId, filter, page)
   const total = await readConversationTotal(db, companyId)
-  const rows = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize, total })
+  // One more than requested shows whether another follows: the total may be older than the rows.
+  const found = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize + 1, total })
+  const rows = found.slice(0, page.pageSize)
   const pagination = toPagination(total, page.page, page.pageSize)
   const around = {
     previous: pagination.prevPage === null ? undefined : rows.at(0),
-    next: pagination.nextPage === null ? undefined : rows.at(-1),
+    next: found.length > rows.length ? rows.at(-1) : undefined,
   }
   return { rows, pagination: { ...pagination, ...toCursors(around) } }
 }
