@@ -14,19 +14,34 @@ import { eventually, startTestService } from './service.ts'
 const EXAMPLES = new URL('../examples/', import.meta.url).pathname
 const SECRET = 'the secret of the registration'
 
-const isAt = (program: string) =>
-  promisify(execFile)(program, ['--version']).then(
+const run = promisify(execFile)
+const isAt = ({ program, version = '--version' }: Receiver) =>
+  run(program, [version]).then(
     () => true,
     () => false,
   )
 const service = await startTestService()
 
-const RECEIVERS = [
-  { program: 'python3', args: () => ['receiver-python/receiver.py'] },
-  { program: 'php', args: (port: number) => ['-S', `127.0.0.1:${port}`, 'receiver-php/receiver.php'] },
+type Receiver = {
+  program: string
+  /** The argument that prints the version. */
+  version?: string
+  /** Before the start. */
+  build?: (folder: string) => string[]
+  command: (port: number, folder: string) => [string, ...string[]]
+}
+const RECEIVERS: Receiver[] = [
+  { program: 'python3', command: () => ['python3', 'receiver-python/receiver.py'] },
+  { program: 'php', command: (port) => ['php', '-S', `127.0.0.1:${port}`, 'receiver-php/receiver.php'] },
+  {
+    program: 'go',
+    version: 'version',
+    build: (folder) => ['build', '-o', join(folder, 'receiver'), 'receiver-go/receiver.go'],
+    command: (_, folder) => [join(folder, 'receiver')],
+  },
 ]
 for (const receiver of RECEIVERS) {
-  test.skipIf(!(await isAt(receiver.program)))(
+  test.skipIf(!(await isAt(receiver)))(
     `the receiver in ${receiver.program} takes each signed message once, and refuses a wrong signature`,
     async () => {
       const { url, output } = await start(receiver)
@@ -59,15 +74,17 @@ for (const receiver of RECEIVERS) {
       expect((await fetch(url, { method: 'POST', body: '{}', headers })).status).toBe(401)
       expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
     },
-    60_000,
+    300_000,
   )
 }
 
-async function start({ program, args }: (typeof RECEIVERS)[number]) {
+async function start({ program, build, command }: Receiver) {
   const folder = await mkdtemp(join(tmpdir(), 'parley-receiver-'))
+  if (build !== undefined) await run(program, build(folder), { cwd: EXAMPLES })
   const port = await freePort()
   const settings = { WEBHOOK_SECRET: SECRET, PORT: String(port), DATABASE: join(folder, 'messages.sqlite') }
-  const receiver = spawn(program, args(port), {
+  const [file, ...args] = command(port, folder)
+  const receiver = spawn(file, args, {
     cwd: EXAMPLES,
     env: { PATH: process.env.PATH, ...settings, MESSAGES: join(folder, 'messages') },
   })
