@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Job } from '../job.ts'
-import { mayLeaveWork } from './claim-loop.ts'
+import { mayLeaveWork, waitAfter } from './claim-loop.ts'
 
 /** Claimed jobs: one batch for each number, of so many jobs. */
 const batchesOf = (...sizes: number[]): Job[] =>
@@ -31,4 +31,15 @@ test.each([
 
 test('it is one for each job of a kind without batches', () => {
   expect(mayLeaveWork({ batch: undefined, narrow: undefined }, { jobs: batchesOf(1), sawFull: false })).toBe(true)
+})
+
+test.each([
+  ['that fall due at once', batchesOf(1), true, 0, 50],
+  ['that fall due one after the other', [], true, 7, 50],
+  ['that fall due before the next poll', [], true, 80, 81],
+  ['that fall due later', [], true, 10_000, 112],
+  ['and none that waits', [], true, undefined, 112],
+  ['and more that is due', batchesOf(1), false, 0, 20],
+])('how long a claim loop waits with jobs %s', (_, jobs, tookAll, nextDueInMs, waitMs) => {
+  expect(waitAfter({ jobs, nextDueInMs }, tookAll, 112)).toBe(waitMs)
 })

@@ -51,13 +51,13 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     wantsRoom = batches <= 0
     if (wantsRoom) return LONGEST_POLL_MS
     const claimed = await claim(deps, kind, batches, afterLane)
-    const { jobs, sawAll, lastLane, nextDueInMs = LONGEST_POLL_MS } = claimed
+    const { jobs, sawAll, lastLane } = claimed
     afterLane = lastLane
     // Each lane is at its cap: a wake-up or the end of a batch brings more.
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
     wantsRoom = mayLeaveWork(kind, claimed)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
-    return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
+    return waitAfter(claimed, tookAll, pollMs)
   }
 
   const lookSafely = withFailureBackoff(deps.log, kind.kind, look)
@@ -82,6 +82,19 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
       return ended
     },
   }
+}
+
+/**
+ * How long to wait before the next look, unless a wake-up comes. Jobs that fall due one after the other, such as retries at many
+ * receivers, are taken together: a claim walks over all lanes, however few jobs it takes.
+ */
+export function waitAfter(
+  { jobs, nextDueInMs = LONGEST_POLL_MS }: Pick<Claimed, 'jobs' | 'nextDueInMs'>,
+  tookAll: boolean,
+  pollMs: number,
+): number {
+  if (jobs.length > 0 && !tookAll) return SPACING_MS
+  return Math.max(Math.min(pollMs, nextDueInMs + 1), FIRST_POLL_MS)
 }
 
 /**
