@@ -11,6 +11,8 @@ import { areKnown, type BatchLane, type Match, type Named, readMatches, tryLockC
 export const SMALL_BATCH = 25
 const GIVE_UP_AFTER_MS = 20_000
 const WAIT_MS = { first: 4, longest: 128 }
+/** A pause is at least so many times as long as the attempt before it: those who wait leave the database to those who work. */
+const PAUSES_TO_ATTEMPT = 4
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Thrown by work when a lock that it needs is taken: it is rolled back and begins again later. */
@@ -69,12 +71,14 @@ export async function withMatchesLocked<T>(
   return runExclusive(db, companyId, queueKeysOf(named, lane), async () => {
     const startedAtMs = monotonicMs()
     for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {
+      const attemptedAtMs = monotonicMs()
       const outcome = await attempt(db, companyId, named, work, options)
       if (outcome !== undefined) return outcome.value
+      const attemptMs = monotonicMs() - attemptedAtMs
       signal?.throwIfAborted()
       if (signal === undefined && monotonicMs() - startedAtMs > GIVE_UP_AFTER_MS) throw tooBusy()
       // At a random moment, so that those who wait for each other don't meet again.
-      await sleep(waitMs * (0.5 + Math.random()))
+      await sleep(Math.max(waitMs, PAUSES_TO_ATTEMPT * attemptMs) * (0.5 + Math.random()))
     }
   })
 }
