@@ -55,6 +55,31 @@ test('each answer shows who sent it, also right below the answer of another agen
   ])
 })
 
+test('buttons, an address and contact cards are shown below their text', async () => {
+  const phone = uniquePhone()
+  await write(phone, 'Hello', 'Structured')
+  const send = (message: object) => api('POST', '/templates/whatsapp/send', { recipient: phone, ...message })
+  const buttons = ['Yes', 'Not yet'].map((title) => ({ type: 'reply', reply: { id: title, title } }))
+  const interactive = { type: 'button', body: { text: 'Ship it?' }, footer: { text: 'The shop' }, action: { buttons } }
+  const location = { latitude: 45.5, longitude: 9.25, name: 'Shop', address: 'Via Roma 1' }
+  const cards = [{ name: { formatted_name: 'Mara Rossi', first_name: 'Mara' }, phones: [{ phone: '+39 333' }] }]
+  const replies = [
+    await send({ type: 'interactive', interactive }),
+    await send({ type: 'location', location }),
+    await send({ type: 'contacts', contacts: cards }),
+  ]
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
+  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone)}`)
+  await page.getByText('Mara Rossi').waitFor()
+  const shown = await page.locator('[data-message]').allInnerTexts()
+  expect(shown.slice(1)).toEqual([
+    expect.stringMatching(/Ship it\?\s+The shop\s+Yes\s+Not yet/),
+    expect.stringMatching(/Shop\s+Via Roma 1 · 45.5, 9.25/),
+    expect.stringMatching(/^\s*Mara Rossi\s+\+39 333/),
+  ])
+  await expectAccessible(page)
+})
+
 test('a send whose answer is lost is asked for again with its key: one message, one bubble', async () => {
   const phone = uniquePhone()
   await write(phone, 'Hello', 'Lost Answer')

@@ -6,13 +6,14 @@ import { time, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './bubble.module.css'
 import { Media } from './media.tsx'
+import { StructuredContent } from './structured-content.tsx'
 import { Ticks } from './ticks.tsx'
 
 type Props = { message: Message; isGroup: boolean; isFirst: boolean }
 
 /** A message as the customer or the business wrote it. All of it is shown as plain text. */
 export function Bubble({ message, isGroup, isFirst }: Props) {
-  const { direction, media, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
+  const { direction, media, content, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
   const isOut = direction === 'outbound'
   return (
     <div className={classes(css.row, isOut && css.out)} data-message={message.id}>
@@ -20,6 +21,7 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
       <div className={classes(css.bubble, status === 'failed' && css.failed, status === 'unknown' && css.unknown)}>
         {media && revokedAt === null && <Media message={message} />}
         <Content message={message} />
+        {content && revokedAt === null && <StructuredContent content={content} />}
         <span className={css.meta}>
           {editedAt !== null && <span>{text.conversation.edited}</span>}
           {timestampIso !== null && (
@@ -41,8 +43,9 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
   )
 }
 
-function Content({ message: { text: content, media, type, revokedAt } }: { message: Message }) {
-  if (content === null || (media !== null && content === `[${type}]`)) return null
+function Content({ message: { text: content, media, type, content: structured, revokedAt } }: { message: Message }) {
+  const isPlaceholder = content === `[${media === null ? structured?.type : type}]`
+  if (content === null || isPlaceholder) return null
   return (
     <span className={classes(css.text, revokedAt !== null && css.revoked)} dir="auto">
       {content}
