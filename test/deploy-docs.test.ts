@@ -1,18 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
+import { has, ROOT } from './deploy-files.ts'
 import { blocksOf, runCommands } from './docs-commands.ts'
 import { startOwnServer } from './own-server.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 
 const TIMEOUT = 300_000
-const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const blocks = blocksOf('deploy.md')
 const block = (name: string): string => blocks.get(name) ?? expect.fail(`docs/deploy.md has no block ${name}`)
-const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 /**
  * These need the network beyond packages, the package (test/package.test.ts installs it with this block), a cluster of the
  * operating system, in place of which the block `place` is run, or one of Kubernetes.

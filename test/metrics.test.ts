@@ -6,6 +6,7 @@ import { parser } from '@prometheus-io/lezer-promql'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { createTestDatabase } from './database.ts'
+import { has } from './deploy-files.ts'
 import { startParley, until } from './parley-process.ts'
 
 const file = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
@@ -166,9 +167,7 @@ test('every label set that an alert counts begins at 0', () => {
   expect(series('parley_mail_servers_failing')).toHaveLength(6)
 })
 
-const hasPromtool = spawnSync('sh', ['-c', 'command -v promtool']).status === 0
-
-test.skipIf(!hasPromtool)('Prometheus takes deploy/alerts.yml', () => {
+test.skipIf(!has('promtool'))('Prometheus takes deploy/alerts.yml', () => {
   const { status, stderr } = spawnSync('promtool', ['check', 'rules', file('deploy/alerts.yml')], { encoding: 'utf8' })
   expect(status, stderr).toBe(0)
 })
