@@ -4,6 +4,7 @@ import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { fixedClock } from '../../clock.ts'
 import { contactNotFound, missingRecipient, sendFailed } from '../../errors.ts'
+import { diskFull } from '../../writable-folder.ts'
 import { pageQuery, parsePage } from '../paging/paging.ts'
 
 const { db } = await createTestDatabase()
@@ -47,6 +48,9 @@ const { app } = await createTestApi({
     })
     app.get('/public/v1/down', async () => {
       throw Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' })
+    })
+    app.get('/public/v1/full', async () => {
+      throw diskFull('/data/media', undefined)
     })
     app.get('/public/v1/missing', async () => {
       throw contactNotFound()
@@ -235,6 +239,12 @@ describe('an internal error', () => {
   test('503 service_unavailable while the database is away', async () => {
     const reply = await get('/public/v1/down')
     expect([reply.statusCode, reply.json().error.code]).toEqual([503, 'service_unavailable'])
+  })
+
+  test('503 service_unavailable while the disk for files is full', async () => {
+    const reply = await get('/public/v1/full')
+    expect([reply.statusCode, reply.json().error.code]).toEqual([503, 'service_unavailable'])
+    expect(reply.json().error.message).toContain('The disk for files is full')
   })
 
   test('404 not_found for unknown routes and methods, counted by key or by address', async () => {

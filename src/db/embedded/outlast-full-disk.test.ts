@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { StartError } from '../../start-error.ts'
+import { diskFull } from '../../writable-folder.ts'
+import { outlastFullDisk } from './outlast-full-disk.ts'
+import type { Server } from './server.ts'
+
+// test/full-disk.test.ts fills a real disk where it may mount one. Here servers end as the test says.
+const FULL = diskFull('/data', undefined)
+
+function serverThatEnds() {
+  const ended = Promise.withResolvers<StartError>()
+  let isStopped = false
+  const stop = async () => {
+    isStopped = true
+  }
+  const server: Server = { ended: ended.promise, stop }
+  return { server, end: ended.resolve, isStopped: () => isStopped }
+}
+
+function events() {
+  const seen: string[] = []
+  return {
+    seen,
+    onDiskFull: (message: string) => void seen.push(message),
+    onRestart: () => void seen.push('restarted'),
+  }
+}
+
+test('a server that a full disk ended is started when there is room, and again when the start fills the disk', async () => {
+  const [first, second, log] = [serverThatEnds(), serverThatEnds(), events()]
+  const attempts: string[] = []
+  const rooms = [false, true, true]
+  const server = outlastFullDisk(
+    first.server,
+    {
+      hasRoom: () => {
+        const hasRoom = rooms.shift() ?? false
+        attempts.push(hasRoom ? 'room' : 'no room')
+        return hasRoom
+      },
+      start: async () => {
+        attempts.push('start')
+        if (rooms.length > 0) throw FULL
+        return second.server
+      },
+    },
+    log,
+  )
+  first.end(FULL)
+  await expect.poll(() => log.seen).toEqual([FULL.message, 'restarted'])
+  expect(attempts).toEqual(['no room', 'room', 'start', 'room', 'start'])
+
+  const other = new StartError('PostgreSQL ended (code 2)')
+  second.end(other)
+  expect(await server.ended).toBe(other)
+  await server.stop()
+  expect([first.isStopped(), second.isStopped()]).toEqual([false, true])
+})
+
+test('a start that fails for another reason ends the server', async () => {
+  const first = serverThatEnds()
+  const start = async () => {
+    throw new Error('initdb is gone')
+  }
+  const server = outlastFullDisk(first.server, { hasRoom: () => true, start }, {})
+  first.end(FULL)
+  const failure = await server.ended
+  expect([failure instanceof StartError, failure.message]).toEqual([true, 'initdb is gone'])
+})
+
+test('a stop while the disk is full ends the wait for room', async () => {
+  const [first, log] = [serverThatEnds(), events()]
+  const server = outlastFullDisk(
+    first.server,
+    { hasRoom: () => false, start: () => expect.fail('it was started') },
+    log,
+  )
+  first.end(FULL)
+  await expect.poll(() => log.seen).toEqual([FULL.message])
+  await server.stop()
+  expect([first.isStopped(), log.seen]).toEqual([true, [FULL.message]])
+})
+
+test('a server that starts while it is stopped is stopped, too', async () => {
+  const [first, second] = [serverThatEnds(), serverThatEnds()]
+  const [starting, started] = [Promise.withResolvers<void>(), Promise.withResolvers<Server>()]
+  const start = () => {
+    starting.resolve()
+    return started.promise
+  }
+  const server = outlastFullDisk(first.server, { hasRoom: () => true, start }, {})
+  first.end(FULL)
+  await starting.promise
+  const stopped = server.stop()
+  started.resolve(second.server)
+  await stopped
+  expect(second.isStopped()).toBe(true)
+})
