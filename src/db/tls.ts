@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 import { codeOf, StartError } from '../start-error.ts'
+import { take, takeChoice } from './url-parameters.ts'
 
 /** How a connection uses TLS; `prefer` goes on without it when the server has none. */
 export type Tls = false | 'prefer' | ConnectionOptions
 
-const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
 /**
  * Takes the parameters of TLS out of those of an address, with libpq's meaning: `sslmode=require` encrypts and, without
@@ -15,16 +16,9 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
  * @throws StartError when a file cannot be read, or the mode is unknown
  */
 export function takeTls(parameters: URLSearchParams): Tls | undefined {
-  const take = (name: string): string | undefined => {
-    const value = parameters.get(name) ?? undefined
-    parameters.delete(name)
-    return value
-  }
-  const [mode, root, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map(take)
+  const mode = takeChoice(parameters, 'sslmode', MODES)
+  const [root, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) => take(parameters, name))
   if (mode === undefined && root === undefined && cert === undefined) return undefined
-  if (mode !== undefined && !MODES.includes(mode)) {
-    throw new StartError(`sslmode in DATABASE_URL must be one of ${MODES.join(', ')}, not ${mode}`)
-  }
   if (mode === 'disable') return false
   const files = {
     ...(root !== undefined && root !== 'system' && { ca: read('sslrootcert', root) }),

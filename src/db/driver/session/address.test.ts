@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readAddress } from './address.ts'
+import { pooledAddress, readAddress } from './address.ts'
 
 const BASE = {
   user: undefined,
@@ -52,7 +52,17 @@ test.each([
     'must be one of any, read-write, read-only, primary, standby',
   ],
   ['postgres://db/x?channel_binding=always', 'channel_binding in DATABASE_URL must be one of disable, prefer, require'],
+  ['postgres://db/x?pgbouncer=1', 'pgbouncer in DATABASE_URL must be one of true, false, not 1'],
   ['postgres://u:50%@db/x', 'write % as %25'],
 ])('refuses %s', (url, message) => {
   expect(() => readAddress(url)).toThrow(message)
+})
+
+test.each([
+  'postgres://db/x',
+  'postgres://db/x?sslmode=disable',
+  'postgres://db/x?pgbouncer=false',
+])('the mark of a pooler counts, whatever %s says', (url) => {
+  expect(readAddress(url).isPooled).toBe(false)
+  expect(readAddress(pooledAddress(url)).isPooled).toBe(true)
 })

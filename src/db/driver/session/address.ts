@@ -1,5 +1,6 @@
 import { StartError } from '../../../start-error.ts'
 import { type Tls, takeTls } from '../../tls.ts'
+import { take, takeChoice } from '../../url-parameters.ts'
 import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'
 
 /** A server: `host` is a name, an address, or the folder of a Unix socket. Absent: the defaults of libpq, PGHOST and PGPORT. */
@@ -40,9 +41,9 @@ export function readAddress(url: string): DatabaseAddress {
   if (isAddress === undefined) throw new StartError('DATABASE_URL must begin with postgres://')
   const parameters = new URLSearchParams(query)
   const tls = takeTls(parameters) ?? false
-  const channelBinding = takeChoice(parameters, 'channel_binding', CHANNEL_BINDINGS, 'disable')
-  const attributes = takeChoice(parameters, 'target_session_attrs', SESSION_ATTRIBUTES, 'any')
-  const isPooled = take(parameters, POOLED) === 'true'
+  const channelBinding = takeChoice(parameters, 'channel_binding', CHANNEL_BINDINGS) ?? 'disable'
+  const attributes = takeChoice(parameters, 'target_session_attrs', SESSION_ATTRIBUTES) ?? 'any'
+  const isPooled = takeChoice(parameters, POOLED, ['true', 'false']) === 'true'
   const folder = take(parameters, 'host')
   const hosts = places.split(',').map(readHost)
   const [name, password] = user.split(/:(.*)/s).map(decode)
@@ -67,26 +68,6 @@ export const pooledAddress = (url: string): string => `${url}${url.includes('?')
 function takeStartup(parameters: URLSearchParams): Record<string, string> {
   const entries = STARTUP_ONLY.map((name) => [name, take(parameters, name)] as const)
   return Object.fromEntries(entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
-}
-
-function take(parameters: URLSearchParams, name: string): string | undefined {
-  const value = parameters.get(name) ?? undefined
-  parameters.delete(name)
-  return value
-}
-
-function takeChoice<Choice extends string>(
-  parameters: URLSearchParams,
-  name: string,
-  choices: readonly Choice[],
-  byDefault: Choice,
-): Choice {
-  const value = take(parameters, name) ?? byDefault
-  const choice = choices.find((one) => one === value)
-  if (choice === undefined) {
-    throw new StartError(`${name} in DATABASE_URL must be one of ${choices.join(', ')}, not ${value}`)
-  }
-  return choice
 }
 
 function decode(text: string): string {
