@@ -6,7 +6,6 @@ export type Metrics = ReturnType<typeof createMetrics>
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** All that is measured, on one registry, shown at `/metrics`. Durations are in seconds. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: the list of all metrics
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -18,14 +17,11 @@ export function createMetrics() {
     aggregator: 'first',
     registers,
   }).set({ version: VERSION, node: process.version }, 1)
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
   return {
     registry,
-    requests: new Counter({
-      name: 'parley_http_requests_total',
-      help: 'Requests answered',
-      labelNames: ['method', 'route', 'status'] as const,
-      registers,
-    }),
+    requests: counter('parley_http_requests_total', 'Requests answered', ['method', 'route', 'status']),
     requestSeconds: new Histogram({
       name: 'parley_http_request_duration_seconds',
       help: 'Time from the head of a request to the end of its answer',
@@ -33,18 +29,12 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    sends: new Counter({
-      name: 'parley_sends_total',
-      help: 'WhatsApp sends by outcome',
-      labelNames: ['provider', 'outcome'] as const,
-      registers,
-    }),
-    accountEvents: new Counter({
-      name: 'parley_account_events_total',
-      help: 'Events that providers reported about accounts, numbers and templates; critical: an account cannot send',
-      labelNames: ['severity'] as const,
-      registers,
-    }),
+    sends: counter('parley_sends_total', 'WhatsApp sends by outcome', ['provider', 'outcome']),
+    accountEvents: counter(
+      'parley_account_events_total',
+      'Events that providers reported about accounts, numbers and templates; critical: an account cannot send',
+      ['severity'],
+    ),
     providerSeconds: new Histogram({
       name: 'parley_provider_request_duration_seconds',
       help: 'Time that a provider took to answer',
@@ -52,30 +42,22 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    emails: new Counter({
-      name: 'parley_email_attempts_total',
-      help: 'Attempts at emails by outcome; a fault of the mail server itself by its kind',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    mailReports: new Counter({
-      name: 'parley_email_reports_total',
-      help: 'Reports about emails: bounces, complaints, and mails to return paths that report no failure',
-      labelNames: ['kind'] as const,
-      registers,
-    }),
-    deliveries: new Counter({
-      name: 'parley_webhook_attempts_total',
-      help: 'Attempts at webhook deliveries by what became of the delivery',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
-    imports: new Counter({
-      name: 'parley_imports_total',
-      help: 'Imports of contacts that ended, by outcome',
-      labelNames: ['outcome'] as const,
-      registers,
-    }),
+    emails: counter(
+      'parley_email_attempts_total',
+      'Attempts at emails by outcome; a fault of the mail server itself by its kind',
+      ['outcome'],
+    ),
+    mailReports: counter(
+      'parley_email_reports_total',
+      'Reports about emails: bounces, complaints, and mails to return paths that report no failure',
+      ['kind'],
+    ),
+    deliveries: counter(
+      'parley_webhook_attempts_total',
+      'Attempts at webhook deliveries by what became of the delivery',
+      ['outcome'],
+    ),
+    imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
     deliverySeconds: new Histogram({
       name: 'parley_webhook_attempt_duration_seconds',
       help: 'Time that a receiver took to answer',
