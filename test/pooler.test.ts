@@ -100,7 +100,7 @@ describe.each(MODES)('behind PgBouncer in %s mode', (mode) => {
     TIMEOUT,
   )
 
-  test('is told apart from the server itself', async () => {
+  test('the pooler is distinguished from the server itself', async () => {
     const address = await startPooler(url, mode)
     expect(await markPooler(address)).toBe(mode === 'transaction' ? `${address}?pgbouncer=true` : address)
     expect(await markPooler(url)).toBe(url)

@@ -1,5 +1,4 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
@@ -50,7 +49,6 @@ export async function startPooler(
   const address = `postgres://${username}@127.0.0.1:${port}${pathname}`
   const stop = () => void pooler.kill('SIGKILL')
   ;(whenDone ?? ((clean) => onTestFinished(clean)))(stop)
-  void once(pooler, 'exit')
   await until('the pooler answers', async () => {
     const db = connect(`${address}?pgbouncer=true`, { max: 1 })
     await db`select 1`.finally(() => db.end({ timeout: 0 }))

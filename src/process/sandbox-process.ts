@@ -9,7 +9,7 @@ import { StartError } from '../start-error.ts'
 import { isPortTaken } from './port.ts'
 
 const PROGRAM = fileURLToPath(programFile('sandbox/main.ts'))
-/** Where the program listens unless it is told otherwise. */
+/** Where the program listens by default. */
 const HOST = '127.0.0.1'
 
 type Ports = Pick<Config, 'port' | 'host' | 'sandboxPort'>
@@ -18,7 +18,7 @@ export type SandboxProcess = {
   url: string
   /** The mail server that it plays. */
   smtpUrl: string
-  /** Tells it where events go, once that is known: from then on what is sent is also reported as delivered. */
+  /** Sets the address that gets its events, once that is known: from then on what is sent is also reported as delivered. */
   postTo(webhookUrl: string): Promise<void>
 }
 
@@ -51,9 +51,9 @@ export function loadSandbox(ports: Ports): LoadedSandbox {
     },
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  let complaint = ''
+  let errorOutput = ''
   child.stderr.on('data', (chunk) => {
-    complaint = `${complaint}${chunk}`.slice(-2_000)
+    errorOutput = `${errorOutput}${chunk}`.slice(-2_000)
   })
   // One that has ended says why.
   child.stdin.on('error', () => {})
@@ -61,7 +61,7 @@ export function loadSandbox(ports: Ports): LoadedSandbox {
     listen: async () => {
       child.stdin.write('\n')
       const ready = await Promise.race([firstLine(child.stdout), ended])
-      if (ready === undefined) throw await refusalOf(complaint.trim(), ports)
+      if (ready === undefined) throw await refusalOf(errorOutput.trim(), ports)
       const { url, smtpUrl }: { url: string; smtpUrl: string } = JSON.parse(ready)
       return {
         url,
@@ -80,9 +80,9 @@ export function loadSandbox(ports: Ports): LoadedSandbox {
   }
 }
 
-async function refusalOf(complaint: string, { port, host, sandboxPort }: Ports): Promise<StartError> {
+async function refusalOf(errorOutput: string, { port, host, sandboxPort }: Ports): Promise<StartError> {
   if (!(await isPortTaken(sandboxPort, HOST)))
-    return new StartError(`The sandbox did not start: ${complaint}. Set SANDBOX_PORT or SANDBOX=off`)
+    return new StartError(`The sandbox did not start: ${errorOutput}. Set SANDBOX_PORT or SANDBOX=off`)
   return (await isPortTaken(port, host))
     ? new StartError(
         `Ports ${port} and ${sandboxPort} are in use: stop what listens there or set PORT and SANDBOX_PORT`,

@@ -4,7 +4,7 @@ import { connect } from '../connect.ts'
 
 // The server itself behind an address that says that a pooler is between: each statement has to bring its settings along.
 const { db, url } = await createTestDatabase()
-await db`create table notes (id integer primary key, words text)`
+await db`create table notes (id integer primary key, text text)`
 
 const LIMITS = { statementMs: 4_321, lockMs: 1_234, idleInTransactionMs: 2_345 }
 
@@ -45,7 +45,7 @@ describe('behind a pooler', () => {
   test('a session keeps nothing: neither settings nor prepared statements', async () => {
     const sql = open()
     await sql`insert into notes values (1, ${'kept'})`
-    await sql.begin((tx) => tx`select words from notes where id = ${1}`)
+    await sql.begin((tx) => tx`select text from notes where id = ${1}`)
     // Text that begins with the end of a transaction runs without what was set for it.
     const [row] = await sql.unsafe(`commit; ${SETTINGS}`)
     expect(row).toMatchObject({ statement: '0', lock: '0', seqscan: 'on', key: '' })
@@ -56,7 +56,7 @@ describe('behind a pooler', () => {
     const sql = open()
     const inserted = await sql`insert into notes values (2, ${'two'}), (3, ${'three'})`
     expect([[...inserted], inserted.count]).toEqual([[], 2])
-    expect(await sql`update notes set words = ${'Two'} where id = 2 returning *`).toEqual([{ id: 2, words: 'Two' }])
+    expect(await sql`update notes set text = ${'Two'} where id = 2 returning *`).toEqual([{ id: 2, text: 'Two' }])
     const deleted = await sql.unsafe('delete from notes where id = 3')
     expect([[...deleted], deleted.count]).toEqual([[], 1])
     expect(await sql.unsafe('select 1 as n; select 2 as n')).toEqual([{ n: 2 }])

@@ -102,7 +102,7 @@ export function socketFolder(folder: DataFolder): string {
   return Buffer.byteLength(short + SOCKET_NAME) <= SOCKET_PATH_BYTES ? short : join('/tmp', name)
 }
 
-/** Where the server notes its process id beside its socket. */
+/** Where the server records its process id, in the folder of its socket. */
 export const socketLock = (folder: DataFolder): string => `${socketFolder(folder)}${SOCKET_NAME}.lock`
 
 /**

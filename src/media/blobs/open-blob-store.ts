@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts'
 import type { BlobStore } from './blob-store.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
 
-/** Where media are kept: the bucket that is set, else a folder beside the data. */
+/** Where media are kept: the bucket that is set, else a folder within DATA_DIR. */
 export async function openBlobStore(
   config: Pick<Config, 'mediaBucketUrl' | 'dataDir'>,
 ): Promise<{ blobStore: BlobStore; stop(): Promise<void> }> {

@@ -8,8 +8,9 @@ export type ChannelBinding = (typeof CHANNEL_BINDINGS)[number]
 const BOUND_MECHANISM = 'SCRAM-SHA-256-PLUS'
 
 /**
- * Ends the connection unless its login is bound, which proves that nobody between the two ends the TLS. A server that asks for the
- * password in another way is refused before the password is sent. `pg` itself takes what the server offers.
+ * Ends the connection unless its login is bound, which proves that the TLS connection ends at the server and not at a proxy in
+ * between. A server that asks for the password in another way is refused before the password is sent. `pg` itself takes what
+ * the server offers.
  */
 export function requireChannelBinding({ connection }: Client): void {
   let isBound = false
