@@ -68,7 +68,7 @@ export class Execution extends PgQuery {
 
   submit(connection: Connection): null {
     this.#session?.corkForNow()
-    // A transaction sets them when it begins. A single statement is a transaction with what is sent before its end.
+    // A transaction has set them at its begin. A single statement is one transaction with the settings before the same Sync.
     const settings = this.#session?.isReserved ? undefined : this.#session?.localSettings
     this.#isSetting = settings !== undefined
     if (this.#statement.mode === 'simple') {
@@ -83,7 +83,7 @@ export class Execution extends PgQuery {
       connection.bind({ statement: '', values: settings.values }, true)
       connection.execute(null, true)
     }
-    // Any session can run a second attempt, and that of a pooler any statement: they use no prepared statement.
+    // Another session may run a second attempt, and behind a pooler any statement: neither uses a prepared statement.
     const isPrepared =
       this.#statement.mode === 'prepared' &&
       this.#firstError === undefined &&
