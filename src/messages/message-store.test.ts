@@ -259,6 +259,46 @@ test('a contact who opted out gets no marketing', async () => {
   expect((await prepareSends(db, [send()], NOON))[0]).toMatchObject({ refusal: null })
 })
 
+describe('a contact that a send creates', () => {
+  const say = (companyId: number, identity: string) => db`
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    values (${companyId}, 'whatsapp', ${identity}, false, ${NOON}, 'test')
+  `
+  const shown = async (companyId: number) => {
+    const rows = await db`
+      select whatsapp_consent from contacts where company_id = ${companyId} and deleted_at is null order by id
+    `
+    return rows.map(({ whatsappConsent }) => whatsappConsent)
+  }
+
+  test('shows what its customer said before, and nothing of other customers and companies', async () => {
+    const { companyId, send } = await world()
+    const foreign = await world()
+    await say(companyId, '391')
+    await say(foreign.companyId, '392')
+    const sends = ['391', '392'].map((customer) => send({ identity: customer, phone: customer }))
+    await prepareSends(db, sends, NOON)
+    expect(await shown(companyId)).toEqual([false, null])
+  })
+
+  test('shows the opt-out of a person who was erased', async () => {
+    const { companyId, send } = await world()
+    const [hash] = await db`select keyed_hash(${companyId}, '391') as identity`
+    await say(companyId, hash!.identity)
+    await prepareSends(db, [send({ identity: '391', phone: '391' })], NOON)
+    expect(await shown(companyId)).toEqual([false])
+  })
+
+  test('in place of a deleted one shows what was said under any identity of the customer', async () => {
+    const { companyId, senderId, send } = await world()
+    await record(db, [{ ...messageFrom(companyId, senderId, '391'), userId: 'IT.1' }], NOON)
+    await db`update contacts set deleted_at = ${NOON} where company_id = ${companyId}`
+    await say(companyId, 'IT.1')
+    await prepareSends(db, [send({ identity: '391', phone: '391' })], NOON)
+    expect(await shown(companyId)).toEqual([false])
+  })
+})
+
 describe('the daily limit', () => {
   const to = (customer: string) => ({ identity: customer, phone: customer, dailyLimit: 2 })
 

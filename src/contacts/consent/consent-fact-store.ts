@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
 import type { Channel } from '../contact-record.ts'
 import { emailPlace } from '../contact-store.ts'
 import type { ConsentEntry } from './consent.ts'
@@ -35,18 +35,30 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
     select input.company_id, input.contact_id
     from jsonb_to_recordset(${jsonRows(tx, contacts.map(toRow))}) as input (company_id bigint, contact_id bigint)
     where exists (select from consents where consents.company_id = input.company_id)
-      and exists (
-        select
-        from customers customer
-        join customer_identities identity
-          on (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
-        cross join lateral unnest(
-          array[identity.identity, keyed_hash(identity.company_id, identity.identity)]
-        ) as form (identity)
-        join consents on (consents.company_id, consents.identity) = (identity.company_id, form.identity)
-        where (customer.company_id, customer.contact_id) = (input.company_id, input.contact_id)
-      )
+      and ${isInLedger(
+        tx,
+        tx`
+          select identity.identity
+          from customers customer
+          join customer_identities identity
+            on (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+          where (customer.company_id, customer.contact_id) = (input.company_id, input.contact_id)
+        `,
+      )}
   `
+
+/**
+ * Whether the ledger of the company `input.company_id` has an entry under one of the identities, or under the hash of an
+ * erased person's. `identities`: a query of one column.
+ */
+export const isInLedger = (db: Db, identities: Fragment): Fragment => db`
+  exists (
+    select
+    from (${identities}) as own (identity)
+    cross join lateral unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
+    join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+  )
+`
 
 type FactsRow = {
   companyId: number

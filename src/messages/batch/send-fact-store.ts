@@ -1,3 +1,4 @@
+import { isInLedger } from '../../contacts/consent/consent-fact-store.ts'
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
@@ -100,7 +101,7 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
       case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
       case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
-      needed.is_contact and ${isInLedger(tx)} as is_in_ledger
+      needed.is_contact and ${isInLedger(tx, identitiesOfSend(tx))} as is_in_ledger
     from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
       ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer
     )
@@ -147,20 +148,13 @@ const personOfSend = (tx: Db) => tx`
   ) as needed
 `
 
-/** Whether an identity of the recipient, or the hash of an erased person's, is in the ledger of consent. */
-const isInLedger = (tx: Db) => tx`
-  exists (
-    select
-    from (
-      select input.identity
-      union all
-      select existing.identity
-      from customer_identities existing
-      where (existing.company_id, existing.customer_id) = (input.company_id, customer.id)
-    ) as own
-    cross join lateral unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
-    join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
-  )
+/** All identities of the recipient: the one that the send names, and those of the customer. */
+const identitiesOfSend = (tx: Db) => tx`
+  select input.identity
+  union all
+  select existing.identity
+  from customer_identities existing
+  where (existing.company_id, existing.customer_id) = (input.company_id, customer.id)
 `
 
 /** The slot of the sender and the places of the daily limit. */
