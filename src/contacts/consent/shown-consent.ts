@@ -102,7 +102,8 @@ export async function showEarlierConsents(
   if (named.length > 0) await showCurrent(tx, named)
 }
 
-async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
+/** Shows what counts now on contacts that this transaction created or locked; returns those whose consent changed. */
+export async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
   const ledgerOf = await readLedgers(tx, keys)
   const changed = keys.flatMap(({ companyId, contactId }): ShownConsents[] => {
     const contact = ledgerOf(companyId).contacts.get(contactId)

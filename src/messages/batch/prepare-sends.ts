@@ -1,4 +1,4 @@
-import { latestConsents, showEarlierConsents } from '../../contacts/consent/shown-consent.ts'
+import { latestConsents, showCurrent } from '../../contacts/consent/shown-consent.ts'
 import { insertCustomerContacts } from '../../contacts/customer-contact-store.ts'
 import { type LockedIdentity, tryLockCustomers } from '../../customers/customer-lock-store.ts'
 import { insertCustomers, insertIdentities } from '../../customers/customer-store.ts'
@@ -106,7 +106,9 @@ async function writePlan(
   commit: () => Promise<unknown>,
 ): Promise<void> {
   const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
-  const inLedger = plan.contacts.filter(({ isInLedger }) => isInLedger)
+  const inLedger = plan.contacts
+    .filter(({ isInLedger }) => isInLedger)
+    .map(({ companyId, id }) => ({ companyId, contactId: id }))
   const isReported = events.isSubscribed(
     'contact.changed',
     plan.contacts.map(({ companyId }) => companyId),
@@ -124,7 +126,7 @@ async function writePlan(
     !hasFollowUp && commit(),
   ])
   if (!hasFollowUp) return
-  if (inLedger.length > 0) await showEarlierConsents(tx, inLedger)
+  if (inLedger.length > 0) await showCurrent(tx, inLedger)
   await events.publish(
     tx,
     plan.contacts.map(({ companyId, id }) => ({ event: 'contact.changed', companyId, id, change: 'created' })),
