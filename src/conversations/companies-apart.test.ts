@@ -8,6 +8,7 @@ import {
   listConversationIdsOf,
   listMessagesByIds,
 } from './conversation-store.ts'
+import { selectByProfile } from './list/profile-search-store.ts'
 import { findExpiredMessages } from './message-expiry-store.ts'
 import { findKnownWamids, writeConversations } from './recording/inbound-store.ts'
 import { findTargets } from './recording/message-change-store.ts'
@@ -162,6 +163,34 @@ test('a message shows the reaction to it in its company', async () => {
   }
   const shown = async (id: number) => (await listMessagesByIds(db, id, [1])).map(({ reaction }) => reaction)
   expect([await shown(companyId), await shown(twinId)]).toEqual([['A'], ['B']])
+})
+
+test('profile names are found in the company, among the conversations that are looked at', async () => {
+  const { companyId, twinId } = await createTwins(db, {
+    contacts: [
+      [1, '39333', '39333'],
+      [2, '39444', '39444'],
+    ],
+    customers: [
+      [1, 1, '39333'],
+      [2, 2, '39444'],
+    ],
+    identities: [],
+    conversations: [
+      [1, 1, 'open'],
+      [2, 2, 'open'],
+    ],
+  })
+  await db`update conversations set profile_search = 'anna adams' where company_id = ${companyId}`
+  await db`update conversations set profile_search = 'ada' where company_id = ${twinId}`
+  const found = async (id: number, text: string, limit: number) => {
+    const { ids, areAll } = await selectByProfile(db, id, text, ['ada'], limit)
+    return { ids: ids.toSorted(), areAll }
+  }
+  expect(await found(companyId, 'adams', 3)).toEqual({ ids: [1, 2], areAll: true })
+  expect(await found(twinId, 'adams', 3)).toEqual({ ids: [], areAll: true })
+  expect(await found(companyId, 'adams', 1)).toEqual({ ids: [expect.any(Number)], areAll: false })
+  expect(await found(companyId, 'adamson', 1)).toEqual({ ids: [], areAll: false })
 })
 
 test('a message names the message that it answers in its company', async () => {

@@ -18,24 +18,32 @@ export async function areManyProfiles(db: Db, companyId: number, trigrams: reado
   return (row?.held ?? 0) > SAMPLE / 10
 }
 
-/** The ids of conversations whose profile name contains a text, in no order. The index finds those with all its trigrams. */
+/**
+ * The ids of conversations whose profile name contains a text, in no order, among those that the index finds for its
+ * trigrams, of which `limit` are looked at; whether these were all.
+ */
 export async function selectByProfile(
   db: Db,
   companyId: number,
   text: string,
   trigrams: readonly string[],
   limit: number,
-): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`
-    select conversation.id
-    from conversations conversation
-    where conversation.company_id = ${companyId}
-      and conversation.profile_search is not null
-      and ${holding(db, trigrams)}
-      and strpos(conversation.profile_search, ${text}) > 0
-    limit ${limit}
+): Promise<{ ids: number[]; areAll: boolean }> {
+  const [row] = await db<{ examined: number; ids: number[] }[]>`
+    select
+      count(*) as examined,
+      coalesce(array_agg(found.id) filter (where strpos(found.profile_search, ${text}) > 0), '{}') as ids
+    from (
+      select conversation.id, conversation.profile_search
+      from conversations conversation
+      where conversation.company_id = ${companyId}
+        and conversation.profile_search is not null
+        and ${holding(db, trigrams)}
+      limit ${limit}
+    ) as found
   `
-  return rows.map(({ id }) => id)
+  const { examined, ids } = row ?? { examined: 0, ids: [] }
+  return { ids, areAll: examined < limit }
 }
 
 const holding = (db: Db, trigrams: readonly string[]): Fragment =>

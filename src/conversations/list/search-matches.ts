@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { folded, trigramsOf } from '../../text/search-text.ts'
-import type { SearchMatches } from './conversation-filter.ts'
+import { MAX_EXAMINED, type SearchMatches } from './conversation-filter.ts'
 import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
 
 /** The contacts that a search matches: the texts that they contain, and their ids unless they are many. */
@@ -35,6 +35,6 @@ async function findByProfile(db: Db, companyId: number, text: string): Promise<r
   if (text === '') return []
   const trigrams = trigramsOf(text)
   if (trigrams.length === 0 || (await areManyProfiles(db, companyId, trigrams))) return null
-  const ids = await selectByProfile(db, companyId, text, trigrams, FEW + 1)
-  return ids.length > FEW ? null : ids
+  const { ids, areAll } = await selectByProfile(db, companyId, text, trigrams, MAX_EXAMINED)
+  return areAll && ids.length <= FEW ? ids : null
 }
