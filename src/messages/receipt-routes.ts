@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { getConversation } from '../conversations/conversation.ts'
 import { ChatId } from '../conversations/conversation-reply.ts'
 import { sendFailed } from '../errors.ts'
@@ -18,6 +19,12 @@ const config = {
 
 /** What a customer sees of the reading and writing of the business. */
 export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, chatId: string, show: typeof showTyping) => {
+    const { companyId } = request.caller
+    await show(deps, companyId, await withTimeout(getConversation(deps.db, companyId, chatId)))
+    await completeKey(deps.db, request, reply, 200, DONE)
+    return DONE
+  }
   return async (app) => {
     app.post(
       '/public/v1/whatsapp/conversations/:chatId/read',
@@ -33,16 +40,7 @@ export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request, reply) => {
-        const { companyId } = request.caller
-        await markConversationRead(
-          deps,
-          companyId,
-          await withTimeout(getConversation(deps.db, companyId, request.params.chatId)),
-        )
-        await completeKey(deps.db, request, reply, 200, DONE)
-        return DONE
-      },
+      (request, reply) => answer(request, reply, request.params.chatId, markConversationRead),
     )
 
     app.post(
@@ -59,12 +57,7 @@ export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request, reply) => {
-        const { companyId } = request.caller
-        await showTyping(deps, companyId, await withTimeout(getConversation(deps.db, companyId, request.params.chatId)))
-        await completeKey(deps.db, request, reply, 200, DONE)
-        return DONE
-      },
+      (request, reply) => answer(request, reply, request.params.chatId, showTyping),
     )
   }
 }

@@ -4,19 +4,13 @@ import type { Db } from '../db/connect.ts'
 import { type AppError, providerText, serviceUnavailable, sessionWindowClosed } from '../errors.ts'
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import type { Publish } from '../live-change.ts'
-import type { Breaker } from '../providers/breaker.ts'
-import type { Providers, SendFailure } from '../providers/provider.ts'
-import { resolveSender, type Sender } from '../senders/sender.ts'
+import type { SendFailure } from '../providers/provider.ts'
+import { resolveSender } from '../senders/sender.ts'
 import { findLastInbound } from './message-store.ts'
+import type { SendDeps } from './send.ts'
 import { toRefusal } from './send-answers.ts'
 
-export type ReceiptDeps = {
-  db: Db
-  senders: { listFor(companyId: number): Promise<readonly Sender[]> }
-  providers: Providers
-  breaker: Breaker
-  publish: Publish
-}
+export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Db; publish: Publish }
 
 /** The provider's code for a message that it does not know, or not any more. */
 const VALUE_INVALID = 131009
