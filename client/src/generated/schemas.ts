@@ -695,7 +695,7 @@ export type FlowMessage = {
       flow_message_version: "3"
       /** The text of the button that opens the flow. */
       flow_cta: string
-      /** Tells the flow which message opened it. */
+      /** Identifies for the flow the message that opened it. */
       flow_token?: string
       mode?: "draft" | "published"
       flow_action?: "navigate" | "data_exchange"
@@ -712,7 +712,7 @@ export type FlowMessage = {
       flow_message_version: "3"
       /** The text of the button that opens the flow. */
       flow_cta: string
-      /** Tells the flow which message opened it. */
+      /** Identifies for the flow the message that opened it. */
       flow_token?: string
       mode?: "draft" | "published"
       flow_action?: "navigate" | "data_exchange"

@@ -143,44 +143,33 @@ const CallToAction = closed(
   },
 )
 
-const LocationRequest = closed(
-  {
-    type: Type.Literal('location_request_message'),
-    body: bodyOf(),
-    action: closed({ name: Type.Literal('send_location') }),
-  },
-  {
-    example: {
-      type: 'location_request_message',
-      body: { text: 'Where shall we deliver?' },
-      action: { name: 'send_location' },
-    },
-    title: 'LocationRequest',
-    description: 'Asks the customer for a location, which comes back as a message.',
-  },
-)
+/** Asks the customer to share something: a text above a button of the provider's. */
+const requestOf = <Kind extends string, Name extends string>(
+  kind: Kind,
+  name: Name,
+  { text, ...more }: { text: string; title: string; description: string },
+) =>
+  closed(
+    { type: Type.Literal(kind), body: bodyOf(), action: closed({ name: Type.Literal(name) }) },
+    { example: { type: kind, body: { text }, action: { name } }, ...more },
+  )
 
-const ContactRequest = closed(
-  {
-    type: Type.Literal('request_contact_info'),
-    body: bodyOf(),
-    action: closed({ name: Type.Literal('request_contact_info') }),
-  },
-  {
-    example: {
-      type: 'request_contact_info',
-      body: { text: 'Share your number, so that the driver can call.' },
-      action: { name: 'request_contact_info' },
-    },
-    title: 'ContactRequest',
-    description: 'Asks a customer who hides the phone number to share it; it comes back in `contacts`.',
-  },
-)
+const LocationRequest = requestOf('location_request_message', 'send_location', {
+  text: 'Where shall we deliver?',
+  title: 'LocationRequest',
+  description: 'Asks the customer for a location, which comes back as a message.',
+})
+
+const ContactRequest = requestOf('request_contact_info', 'request_contact_info', {
+  text: 'Share your number, so that the driver can call.',
+  title: 'ContactRequest',
+  description: 'Asks a customer who hides the phone number to share it; it comes back in `contacts`.',
+})
 
 const flow = {
   flow_message_version: Type.Literal('3'),
   flow_cta: upTo(INTERACTIVE_LIMITS.flowButton, 'The text of the button that opens the flow.'),
-  flow_token: Type.Optional(upTo(LONGEST_TOKEN, 'Tells the flow which message opened it.')),
+  flow_token: Type.Optional(upTo(LONGEST_TOKEN, 'Identifies for the flow the message that opened it.')),
   mode: Type.Optional(Type.Enum(['draft', 'published'])),
   flow_action: Type.Optional(Type.Enum(['navigate', 'data_exchange'])),
   flow_action_payload: Type.Optional(
