@@ -32,6 +32,30 @@ async function complete(...sends: CompletedSend[]): Promise<void> {
   await recordAnswers({ db, recordEvents: NO_EVENTS }, recipients, 'service', NOON)
 }
 
+/** A send that the provider accepted. */
+const completed = (companyId: number, messageId: number): CompletedSend => ({
+  companyId,
+  messageId,
+  status: 'sent',
+  wamid: `wamid.${companyId}.${messageId}`,
+  providerMessageId: null,
+  recipient: null,
+  error: null,
+  isLimited: false,
+  reaction: null,
+  hasProviderMedia: false,
+  idempotencyId: null,
+  answer: null,
+})
+
+/** A send that counted in a daily limit and did not reach the customer, or may not have. */
+const ended = (companyId: number, messageId: number, status: 'failed' | 'unknown' = 'failed'): CompletedSend => ({
+  ...completed(companyId, messageId),
+  status,
+  wamid: null,
+  isLimited: true,
+})
+
 async function world() {
   const companyId = await createCompany(db)
   const senderId = await createSender(db, companyId)
@@ -179,14 +203,6 @@ describe('an Idempotency-Key', () => {
     if (reserved.state !== 'reserved') throw new Error(reserved.state)
     return { asked, id: reserved.id }
   }
-  const notSent = {
-    status: 'failed',
-    wamid: null,
-    providerMessageId: null,
-    recipient: null,
-    error: null,
-    isLimited: false,
-  } as const
 
   test('that was released, or claimed by a repeated request, sends nothing', async () => {
     const { companyId, send, count } = await world()
@@ -204,17 +220,15 @@ describe('an Idempotency-Key', () => {
     if (prepared?.refusal !== null) throw new Error('refused')
     await releaseKey(db, companyId, id)
     expect(await reserveKey(db, asked)).toEqual({ state: 'running' })
-    const { messageId } = prepared
-    const ended = { companyId, messageId, idempotencyId: id, reaction: null, hasProviderMedia: false, ...notSent }
-    await complete({ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } })
-    await complete({ ...ended, answer: null })
+    const failed = { ...ended(companyId, prepared.messageId), isLimited: false, idempotencyId: id }
+    await complete({ ...failed, status: 'unknown', answer: { status: 503, body: '{}' } })
+    await complete(failed)
     expect(await reserveKey(db, asked)).toMatchObject({ state: 'answered', status: 503 })
 
     const second = await reserve(companyId)
     const [again] = await prepareSends(db, [send({ idempotencyId: second.id })], NOON)
     if (again?.refusal !== null) throw new Error('refused')
-    const refused = { ...ended, messageId: again.messageId, idempotencyId: second.id }
-    await complete({ ...refused, answer: null })
+    await complete({ ...failed, messageId: again.messageId, idempotencyId: second.id })
     expect(await reserveKey(db, second.asked)).toMatchObject({ state: 'reserved' })
   })
 })
@@ -351,16 +365,11 @@ describe('the daily limit', () => {
 
   test('counts customers whom a message reached or may have reached: a refused one gives its place back', async () => {
     const { companyId, send } = await world()
-    const ended = (messageId: number, status: 'sent' | 'failed' | 'unknown') =>
-      complete({
-        ...{ companyId, messageId, status, wamid: null, providerMessageId: null, recipient: null, error: null },
-        ...{ reaction: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
-      })
     const [first, second] = await prepareSends(db, [send(to('391')), send(to('392'))], NOON)
     if (first?.refusal !== null || second?.refusal !== null) throw new Error('refused')
     expect(await prepareSends(db, [send(to('393'))], NOON)).toMatchObject([{ refusal: 'limit' }])
-    await ended(first.messageId, 'failed')
-    await ended(second.messageId, 'unknown')
+    await complete(ended(companyId, first.messageId))
+    await complete(ended(companyId, second.messageId, 'unknown'))
     expect(await prepareSends(db, [send(to('393')), send(to('394'))], NOON)).toMatchObject([
       { refusal: null },
       { refusal: 'limit' },
@@ -371,23 +380,10 @@ describe('the daily limit', () => {
     const { companyId, send } = await world()
     const [first, again] = await prepareSends(db, [send(to('391')), send(to('391'))], NOON)
     if (first?.refusal !== null || again?.refusal !== null) throw new Error('refused')
-    const failed = (messageId: number) =>
-      complete({
-        ...{
-          companyId,
-          messageId,
-          status: 'failed',
-          wamid: null,
-          providerMessageId: null,
-          recipient: null,
-          error: null,
-        },
-        ...{ reaction: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
-      })
     const used = async () => (await db`select used from daily_limits where company_id = ${companyId}`)[0]?.used
-    await failed(first.messageId)
+    await complete(ended(companyId, first.messageId))
     expect(await used()).toBe(1)
-    await failed(again.messageId)
+    await complete(ended(companyId, again.messageId))
     expect(await used()).toBe(0)
   })
 
@@ -421,18 +417,7 @@ describe('the daily limit', () => {
     const shared = { ...to('391'), limitScope: 'portfolio:P1' }
     const [refused] = await prepareSends(db, [send(shared), send({ ...shared, senderId: other })], NOON)
     if (refused?.refusal !== null) throw new Error('refused')
-    await complete({
-      ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
-      ...{
-        recipient: null,
-        error: null,
-        reaction: null,
-        hasProviderMedia: false,
-        isLimited: true,
-        idempotencyId: null,
-        answer: null,
-      },
-    })
+    await complete(ended(companyId, refused.messageId))
     expect(await db`select used from daily_limits where company_id = ${companyId}`).toEqual([{ used: 1 }])
   })
 
@@ -445,18 +430,7 @@ describe('the daily limit', () => {
       NOON,
     )
     if (refused?.refusal !== null) throw new Error('refused')
-    await complete({
-      ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
-      ...{
-        recipient: null,
-        error: null,
-        reaction: null,
-        hasProviderMedia: false,
-        isLimited: true,
-        idempotencyId: null,
-        answer: null,
-      },
-    })
+    await complete(ended(companyId, refused.messageId))
     const rows = await db<
       { used: number }[]
     >`select used from daily_limits where company_id = ${companyId} order by scope`
@@ -515,21 +489,6 @@ test('a conversation that a send opens shows the user id that the customer has i
 })
 
 describe('completing', () => {
-  const completed = (companyId: number, messageId: number) => ({
-    companyId,
-    messageId,
-    status: 'sent' as const,
-    wamid: `wamid.${companyId}.${messageId}`,
-    providerMessageId: null,
-    recipient: null,
-    error: null,
-    isLimited: false,
-    reaction: null,
-    hasProviderMedia: false,
-    idempotencyId: null,
-    answer: null,
-  })
-
   async function prepareOne() {
     const { companyId, send, count } = await world()
     const [prepared] = await prepareSends(db, [send()], NOON)
