@@ -30,9 +30,9 @@ const list = {
     ],
   },
 }
-const INTERACTIVE: [string, { type: string; body: { text: string } }][] = [
+const INTERACTIVE: [string, { type: string; body: { text: string }; [member: string]: unknown }][] = [
   ['reply buttons', buttons('Yes', 'No')],
-  ['reply buttons below an image', { ...buttons('Yes'), header: { type: 'image', image: { link } } } as never],
+  ['reply buttons below an image', { ...buttons('Yes'), header: { type: 'image', image: { link } } }],
   ['a list', list],
   [
     'a call to action',
@@ -40,10 +40,10 @@ const INTERACTIVE: [string, { type: string; body: { text: string } }][] = [
       type: 'cta_url',
       body,
       action: { name: 'cta_url', parameters: { display_text: 'Track it', url: 'https://example.com/1042' } },
-    } as never,
+    },
   ],
-  ['a location request', { type: 'location_request_message', body, action: { name: 'send_location' } } as never],
-  ['a contact request', { type: 'request_contact_info', body, action: { name: 'request_contact_info' } } as never],
+  ['a location request', { type: 'location_request_message', body, action: { name: 'send_location' } }],
+  ['a contact request', { type: 'request_contact_info', body, action: { name: 'request_contact_info' } }],
   [
     'a flow',
     {
@@ -60,7 +60,7 @@ const INTERACTIVE: [string, { type: string; body: { text: string } }][] = [
           flow_action_payload: { screen: 'DAY', data: { days: ['fri'] } },
         },
       },
-    } as never,
+    },
   ],
 ]
 const place = { latitude: 45.4641, longitude: 9.1919, name: 'Duomo', address: 'Piazza del Duomo, Milano' }
@@ -246,35 +246,31 @@ describe.each(PROVIDER_NAMES)('through %s', (provider) => {
     }
   })
 
-  const choose = (number_: Connected, from: string, asked: string, type: string, content: object) =>
-    written(number_, from, { type, text: undefined, ...content, context: { id: asked, from: '390000000' } })
-
-  test.each<[string, object, string, object, object]>([
+  test.each<[string, object, object, object]>([
     [
       'a button',
       buttons('Yes', 'No'),
-      'interactive',
-      { interactive: { type: 'button_reply', button_reply: { id: 'no', title: 'No' } } },
+      { type: 'button_reply', button_reply: { id: 'no', title: 'No' } },
       { id: 'no', title: 'No', payload: null, responseJson: null },
     ],
     [
       'a row',
       list,
-      'interactive',
-      { interactive: { type: 'list_reply', list_reply: { id: 'mon', title: 'Monday', description: '' } } },
+      { type: 'list_reply', list_reply: { id: 'mon', title: 'Monday', description: '' } },
       { id: 'mon', title: 'Monday', payload: null, responseJson: null },
     ],
     [
       'the answers of a flow',
       INTERACTIVE.at(-1)![1],
-      'interactive',
-      { interactive: { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json: '{"day":"fri"}' } } },
+      { type: 'nfm_reply', nfm_reply: { name: 'flow', body: 'Sent', response_json: '{"day":"fri"}' } },
       { id: null, title: 'Sent', payload: null, responseJson: '{"day":"fri"}' },
     ],
-  ])('the choice of %s comes back, tied to the message that asked', async (_, interactive, type, content, reply) => {
+  ])('the choice of %s comes back, tied to the message that asked', async (_, interactive, answered, reply) => {
     const asked = await sent({ type: 'interactive', interactive })
     if (provider === 'gupshup') await service.control('POST', '/status', { wamid: asked.wamid, status: 'enqueued' })
-    const chosen = await choose(number, asked.recipient, asked.wamid, type, content)
+    const context = { id: asked.wamid, from: '390000000' }
+    const choice = { type: 'interactive', text: undefined, interactive: answered, context }
+    const chosen = await written(number, asked.recipient, choice)
     await eventually(async () => (await shown(number, asked.chatId, chosen.messageId)).quotedMessageId !== null)
     expect(await shown(number, asked.chatId, chosen.messageId)).toMatchObject({
       content: { type: 'reply', reply },
