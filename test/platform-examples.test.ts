@@ -122,14 +122,14 @@ function expected(example: Json): Json {
   return { recipient_type: 'individual', ...rest, biz_opaque_callback_data: '90217' }
 }
 
-const said = Object.entries(examples).filter(([name]) => !(name in NOT_OFFERED) && name !== RECEIPT)
+const offered = Object.entries(examples).filter(([name]) => !(name in NOT_OFFERED) && name !== RECEIPT)
 
 test('all examples but six are requests to Parley', () => {
   expect(Object.keys(examples)).toEqual(expect.arrayContaining([...Object.keys(NOT_OFFERED), RECEIPT]))
-  expect([Object.keys(examples).length, said.length]).toEqual([50, 44])
+  expect([Object.keys(examples).length, offered.length]).toEqual([50, 44])
 })
 
-test.each(said)('%s', (_, example) => {
+test.each(offered)('%s', (_, example) => {
   const given = filled(example)
   const sent = sentFor(toBody(given), given)
   expect(sent).toEqual(expected(given))

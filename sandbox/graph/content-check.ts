@@ -117,7 +117,7 @@ function contactsFault(contacts: SendRequest['contacts'] = []): string | undefin
   if (contacts.length > CARDS) return `contacts must have at most ${CARDS} items`
   if (contacts.some(({ name }) => !name?.formatted_name)) return 'A contact has no name.formatted_name'
   return contacts.some(({ name = {} }) => Object.keys(name).length < 2)
-    ? 'A contact needs a part of the name beside formatted_name'
+    ? 'A contact needs another part of the name than formatted_name'
     : undefined
 }
 

@@ -37,7 +37,7 @@ export const SendReplyShape = Type.Object(
   { title: 'SendReply', description: 'The provider accepted the message.' },
 )
 
-/** The errors of a send beside those of every POST. */
+/** The errors of a send in addition to those of every POST. */
 export const SEND_ERRORS = [
   'text 400',
   'text 500',

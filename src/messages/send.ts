@@ -189,7 +189,7 @@ async function complete(
   try {
     await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
   } catch (error) {
-    // The provider was called: whatever the database says, the caller must not be told that nothing was sent.
+    // The provider was called: whatever the database says, the answer must not say that nothing was sent.
     deps.onIncomplete(error)
     throw outcome.kind === 'accepted' ? sendOutcomeUnknown() : answer
   }

@@ -1573,7 +1573,7 @@ export type StickerByLink = {
   link: string
 }
 
-/** What the message holds beside text and media. */
+/** The content of the message in addition to text and media. */
 export type StructuredContent = {
   /** The name of the other member. */
   type: "reply" | "interactive" | "location" | "contacts" | "reaction"

@@ -21,7 +21,7 @@ const KINDS = {
 }
 type Kinds = { [Kind in keyof typeof KINDS]: Static<(typeof KINDS)[Kind]> }
 
-/** What a message holds beside text and media: its `type` names the one member that is present. */
+/** The content of a message in addition to text and media: its `type` names the one member that is present. */
 export type StructuredContent = {
   [Kind in keyof Kinds]: { type: Kind } & { [Member in Kind]: Kinds[Kind] }
 }[keyof Kinds]
@@ -35,7 +35,7 @@ export const StructuredContentShape = Type.Unsafe<StructuredContent>(
     },
     {
       title: 'StructuredContent',
-      description: 'What the message holds beside text and media.',
+      description: 'The content of the message in addition to text and media.',
     },
   ),
 )

@@ -5,12 +5,12 @@ import type { FieldFault } from '../../errors.ts'
 const MOST_CARDS = 257
 /** Bounds of our own: the provider names none. */
 const MOST_ENTRIES = 20
-const LONGEST_WORD = 256
+const LONGEST_VALUE = 256
 const LONGEST_URL = 2_048
 
-const word = (maxLength = LONGEST_WORD) => Type.Optional(Type.String({ minLength: 1, maxLength }))
+const value = (maxLength = LONGEST_VALUE) => Type.Optional(Type.String({ minLength: 1, maxLength }))
 const kind = Type.Optional(
-  Type.String({ minLength: 1, maxLength: LONGEST_WORD, description: 'The label, such as `WORK` or `HOME`.' }),
+  Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'The label, such as `WORK` or `HOME`.' }),
 )
 const closed = <Members extends TProperties>(members: Members) => Type.Object(members, { additionalProperties: false })
 const listOf = <Members extends TProperties>(members: Members) =>
@@ -18,12 +18,12 @@ const listOf = <Members extends TProperties>(members: Members) =>
 
 const Name = Type.Object(
   {
-    formatted_name: Type.String({ minLength: 1, maxLength: LONGEST_WORD, description: 'The whole name.' }),
-    first_name: word(),
-    middle_name: word(),
-    last_name: word(),
-    prefix: word(),
-    suffix: word(),
+    formatted_name: Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'The whole name.' }),
+    first_name: value(),
+    middle_name: value(),
+    last_name: value(),
+    prefix: value(),
+    suffix: value(),
   },
   { additionalProperties: false, description: 'The whole name and at least one of its parts.' },
 )
@@ -32,22 +32,22 @@ export const ContactCardShape = Type.Object(
   {
     name: Name,
     phones: listOf({
-      phone: word(),
+      phone: value(),
       wa_id: Type.Optional(
         Type.String({ pattern: '^[0-9]{5,20}$', description: 'The number on WhatsApp: adds a button to write to it.' }),
       ),
     }),
-    emails: listOf({ email: Type.String({ minLength: 1, maxLength: LONGEST_WORD }) }),
+    emails: listOf({ email: Type.String({ minLength: 1, maxLength: LONGEST_VALUE }) }),
     urls: listOf({ url: Type.String({ minLength: 1, maxLength: LONGEST_URL }) }),
     addresses: listOf({
-      street: word(),
-      city: word(),
-      state: word(),
-      zip: word(),
-      country: word(),
-      country_code: word(),
+      street: value(),
+      city: value(),
+      state: value(),
+      zip: value(),
+      country: value(),
+      country_code: value(),
     }),
-    org: Type.Optional(closed({ company: word(), department: word(), title: word() })),
+    org: Type.Optional(closed({ company: value(), department: value(), title: value() })),
     birthday: Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'As `YYYY-MM-DD`.' })),
   },
   { title: 'ContactCard', additionalProperties: false, description: 'A contact card, in the form of the provider.' },
@@ -72,6 +72,6 @@ export const CONTACT_CARDS_EXAMPLE = [
 export const contactCardFaults = (cards: readonly Partial<ContactCard>[]): FieldFault[] =>
   cards.flatMap(({ name }, place) =>
     name !== undefined && Object.keys(name).every((member) => member === 'formatted_name')
-      ? [{ path: `contacts[${place}].name`, message: 'must have a part beside formatted_name, such as first_name' }]
+      ? [{ path: `contacts[${place}].name`, message: 'must have another part than formatted_name, such as first_name' }]
       : [],
   )
