@@ -222,7 +222,7 @@ test('an accepted reaction is shown in its company, once', async () => {
   const reacted = {
     ...{ companyId, messageId: 1, status: 'sent' as const, wamid: 'w', providerMessageId: null, recipient: null },
     ...{ error: null, isLimited: false, hasProviderMedia: false, idempotencyId: null, answer: null },
-    reaction: { messageId: 7, targetWamid: 'w7', emoji: '👍' },
+    reaction: { targetId: 7, targetWamid: 'w7', emoji: '👍' },
   }
   await keepsRows(db, twinId, async () => {
     for (const _ of [1, 2]) await db.begin((tx) => completeSends(tx, [reacted], AT))

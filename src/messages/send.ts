@@ -244,5 +244,5 @@ function recipientOf(
 
 const reactionOf = ({ structured, content }: Outbound): CompletedSend['reaction'] =>
   structured?.type === 'reaction' && content.type === 'reaction'
-    ? { messageId: structured.reaction.messageId, targetWamid: content.targetWamid, emoji: content.emoji }
+    ? { targetId: structured.reaction.messageId, targetWamid: content.targetWamid, emoji: content.emoji }
     : null

@@ -36,7 +36,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const complete = async (send: CompletedSend) => {
     await completeSend(send)
     const { companyId, messageId, reaction } = send
-    const changed = reaction === null ? [messageId] : [messageId, reaction.messageId]
+    const changed = reaction === null ? [messageId] : [messageId, reaction.targetId]
     deps.publish(changed.map((id) => ({ topic: 'message', companyId, id })))
   }
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')

@@ -20,7 +20,7 @@ export type CompletedSend = {
   /** It was sent with media that the provider stores. */
   hasProviderMedia: boolean
   /** The reaction that it was; null: it was a message, or was not accepted. */
-  reaction: { messageId: number; targetWamid: string; emoji: string | null } | null
+  reaction: { targetId: number; targetWamid: string; emoji: string | null } | null
   /** It took part in a daily limit: a refused one gives its place back. */
   isLimited: boolean
   /** The reservation of the request's Idempotency-Key. */
