@@ -134,7 +134,10 @@ export function claimEvents(
 /** An event of which items are left: from the item `done` on, in this lane, perhaps another than before. */
 export type LeftEvent = Pick<StoredEvent, 'id' | 'lane' | 'done'>
 
-/** Deletes the events that this transaction claimed and handled to their end, and keeps what is left of the others. */
+/**
+ * Deletes the events that this transaction claimed and handled to their end, and keeps what is left of the others. Of an
+ * event that is left twice, the last counts.
+ */
 export async function finishEvents(
   tx: Db,
   claimed: readonly StoredEvent[],
@@ -142,9 +145,10 @@ export async function finishEvents(
 ): Promise<unknown> {
   const leftById = new Map(left.map((event) => [event.id, event]))
   const handled = claimed.filter(({ id }) => !leftById.has(id))
-  const changed = claimed.flatMap((event) => {
-    const { lane = event.lane, done = event.done } = leftById.get(event.id) ?? {}
-    return lane === event.lane && done === event.done ? [] : [{ lane: event.lane, id: event.id, to_lane: lane, done }]
+  const changed = claimed.flatMap(({ id, lane, done }) => {
+    const rest = leftById.get(id)
+    const isSame = rest === undefined || (rest.lane === lane && rest.done === done)
+    return isSame ? [] : [{ lane, id, to_lane: rest.lane, done: rest.done }]
   })
   return Promise.all([
     handled.length > 0 &&

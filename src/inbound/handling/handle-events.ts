@@ -6,11 +6,11 @@ import { isIsolated, isolatedLane } from '../lane.ts'
 import type { BodyReader } from './body-reader.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
-import { type ItemBounds, leaveFrom, type Owned, openEvents } from './open-event.ts'
+import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
-/** Bounds of one transaction. With the body that exceeds `bytes`, it takes at most 8 MiB. */
-export type Bounds = ItemBounds & { limit: number; bytes: number }
+/** Bounds of one transaction: its events, bytes and items. With the body that exceeds `bytes`, it takes at most 8 MiB. */
+export type Bounds = { limit: number; bytes: number; items: number }
 /**
  * A message waits for one transaction at most that has begun before it. 200 items of a body with 4,900 messages take less
  * than a second.
@@ -79,17 +79,14 @@ export async function handleApart(deps: HandleEventsDeps, lane: number): Promise
 const isolate = (db: Pool, lane: number): Promise<number> =>
   db.begin(async (tx) => {
     const events = await claimEvents(tx, [lane], EVENTS_AT_ONCE)
-    await finishEvents(
-      tx,
-      events,
-      events.map((event) => ({ ...event, lane: isolatedLane(lane) })),
-    )
+    const left = events.map((event) => ({ ...event, lane: isolatedLane(lane) }))
+    await finishEvents(tx, events, left)
     return events.length
   })
 
 type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<HandlingOutcome>
 
-/** Runs the work that other rooms ask for after the commit. */
+/** Runs the work that other modules ask for after the commit. */
 async function handleOnce(
   deps: HandleEventsDeps,
   lanes: readonly number[],
@@ -99,7 +96,7 @@ async function handleOnce(
   const work = async (tx: Db) => {
     // Sent together with `begin`: without a transaction it changes nothing.
     const events = await claimEvents(tx, lanes, bounds)
-    const { owned, unhandled, rest } = await openEvents(deps.events, events, bounds)
+    const { owned, unhandled, rest } = await openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
     await storeUnhandled(tx, deps.events, all)

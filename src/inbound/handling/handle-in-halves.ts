@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { isTemporary } from '../../db/pool/failure.ts'
-import type { StoredEvent } from '../event-store.ts'
+import type { LeftEvent } from '../event-store.ts'
 import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
 import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
@@ -11,10 +11,10 @@ const MAX_FAILURES = 40
 
 export type HandlingOutcome = {
   unhandled: Unhandled[]
-  /** Work of other rooms after the commit. */
+  /** Work of other modules after the commit. */
   afterwards: AfterCommit[]
-  /** Events of which items are left, as they are to be put back. */
-  left: StoredEvent[]
+  /** Events of which items are left. */
+  left: LeftEvent[]
 }
 
 /** All items in one go; when one of them fails, none is handled. */

@@ -49,7 +49,7 @@ import { verifyEarly } from './verify-early.ts'
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
 
-/** Consequences of items for other rooms, which write them in the same transaction. */
+/** Consequences of items for other modules, which write them in the same transaction. */
 export type Follow = {
   /** New messages for the receivers, in order. */
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>

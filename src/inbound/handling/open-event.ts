@@ -1,4 +1,4 @@
-import type { StoredEvent } from '../event-store.ts'
+import type { LeftEvent, StoredEvent } from '../event-store.ts'
 import { belongsToPart } from '../lane.ts'
 import type { BodyReader } from './body-reader.ts'
 import type { Arrived } from './route-items.ts'
@@ -7,29 +7,26 @@ import type { Unhandled } from './unhandled/keep-unhandled.ts'
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
 
-/** `rest`: events of which items are left, as they are to be put back. */
-export type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: StoredEvent[] }
-
-/** Items of one transaction. */
-export type ItemBounds = { items: number }
+/** `rest`: events of which items are left. */
+export type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
 
 /**
- * The first items of some events, each number's in order: as many of each number as all have room for, then what is left
- * of the room. A number with many items therefore takes the place of no other's.
+ * The first items of some events, at most `room`, each number's in order: as many of each number as all have room for, then
+ * what is left of it. A number with many items therefore takes the place of no other's.
  */
 export async function openEvents(
   reader: Pick<BodyReader, 'open'>,
   events: readonly StoredEvent[],
-  { items }: ItemBounds,
+  room: number,
 ): Promise<OpenedEvents> {
   const numbers = [...Map.groupBy(events, ({ lane, part }) => `${lane} ${part}`).values()].map(
     (ofNumber): Opening => ({ waiting: [...ofNumber], taken: 0 }),
   )
   const opened: OpenedEvents = { owned: [], unhandled: [], rest: [] }
-  const share = Math.max(1, Math.floor(items / numbers.length))
-  let room = items
-  for (const most of [share, items]) {
-    for (const number of numbers) room -= await takeItems(reader, number, Math.min(most - number.taken, room), opened)
+  const share = Math.max(1, Math.floor(room / numbers.length))
+  let left = room
+  for (const most of [share, room]) {
+    for (const number of numbers) left -= await takeItems(reader, number, Math.min(most - number.taken, left), opened)
   }
   opened.rest.push(...numbers.flatMap(({ waiting }) => waiting))
   opened.owned.sort((one, other) => one.event.id - other.event.id || one.index - other.index)
@@ -76,8 +73,8 @@ async function openEvent(
 }
 
 /** The events of items that were not handled, each from the first of these items on. */
-export function leaveFrom(owned: readonly Owned[]): StoredEvent[] {
-  const left = new Map<number, StoredEvent>()
+export function leaveFrom(owned: readonly Owned[]): LeftEvent[] {
+  const left = new Map<number, LeftEvent>()
   for (const { event, index } of owned) {
     if (!left.has(event.id)) left.set(event.id, { ...event, done: index })
   }

@@ -191,9 +191,8 @@ test('the items of a large body are parsed once, however many slices they are ha
     ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
     ...{ signature: null, secretMac: null, isChecked: true, address: null },
   }
-  const bounds = { items: 100 }
   for (const done of [0, 100, 200]) {
-    expect((await openEvents(reader, [{ ...event, done }], bounds)).owned).toHaveLength(100)
+    expect((await openEvents(reader, [{ ...event, done }], 100)).owned).toHaveLength(100)
   }
   expect(parsed).toBe(1)
 })
