@@ -16,7 +16,7 @@ const SECRET = 'the-app-secret-of-the-number'
 /** Forged bodies come from there while they are measured, one round from each. */
 const FORGER_ADDRESSES = ['127.0.0.8', '127.0.0.10', '127.0.0.11']
 
-/** Enough to tell a parse from none by a clock that counts hundredths of a second. */
+/** Parsing so many takes longer than the hundredth of a second in which processor time is counted. */
 const MEASURED_VALUES = 600_000
 /** The highest cost of a forged body, which is not parsed, as a multiple of what parsing it costs here. */
 const MOST_PARSES = 1
@@ -30,8 +30,8 @@ const LONG_MAIL = '<p><a href="https://example.com/a">link</a></p>'.repeat(20_00
 export type Attack = { name: string; run: (round: number) => Promise<void>; isRepeatable?: boolean }
 
 /**
- * Attacks that cost much: on bodies in flight, signatures, addresses, the order of work and the console's routes. Large bodies
- * are made before the first of them. `isBrief`: only what a service with a fault does not stand.
+ * Attacks that cost the service much: on bodies in flight, signatures, addresses, the order of work and the console's routes.
+ * Large bodies are made before the first of them. `isBrief`: only what shows the planted faults.
  */
 export async function createCostAttacks(world: World, tally: Tally, isBrief: boolean) {
   const provider = createClient(world.stage.url, PROVIDER_ADDRESS)
@@ -181,7 +181,7 @@ async function measureForged({ stage }: World, signed: string, tally: Tally): Pr
   }
 }
 
-/** Garbage until the address is refused; a body that proves itself passes all the same. The first address is the provider's. */
+/** Posts garbage until the address is refused; a body that proves itself is accepted all the same. The first address is the provider's. */
 async function spendAddress(
   { stage }: World,
   signed: string,

@@ -154,7 +154,7 @@ async function arrives(world: World, provider: Client): Promise<boolean> {
   return found === true
 }
 
-/** Lines beside the one of each request, which the bound of requests bounds too. */
+/** Lines in addition to the one of each request, which the bound of requests bounds too. */
 async function countLines({ stage }: World): Promise<number> {
   const lines = (await readFile(join(stage.folder, 'service.log'), 'utf8')).split('\n')
   return lines.filter((line) => !line.includes('"msg":"request.answered"')).length

@@ -37,7 +37,7 @@ const isBlind = !quick && (await hasBlindCounters())
 console.log(`${Math.round((performance.now() - startedAt) / 1_000)} s`)
 process.exitCode = total(tally) > 0 || isDelayed || isBlind ? 1 : 0
 
-/** Whether an attack delays healthy calls too much; a quick run has too few calls to tell. */
+/** Whether an attack delays healthy calls too much; a quick run has too few calls to judge. */
 function hasDelays(tally: Tally): boolean {
   const delayed = latenciesOf(tally).filter(({ ofQuiet }) => ofQuiet > MOST_OF_QUIET)
   const names = delayed.map(({ name }) => name).join(', ') || 'none'

@@ -24,8 +24,8 @@ const NEWCOMER_ADDRESS = '127.0.0.12'
 
 /**
  * Healthy calls while bodies are held open, from the provider's address and with a browser key of the same company. A body
- * that the service ends is sent again, until it has ended all of the first ones and each call was made some times. `isBrief`: until
- * each call was made a few times.
+ * that the service ends is sent again, until it has ended all of the first ones and each call was made 20 times. `isBrief`:
+ * until each call was made five times.
  */
 export async function holdBodies(
   { stage, own, foreign }: World,
@@ -56,8 +56,8 @@ export async function holdBodies(
   const startedAt = performance.now()
   const hangs = () => performance.now() - startedAt > HANG_MS
   const calls = Object.entries(healthyCalls(provider, own, foreign)).map(async ([name, call]) => {
-    const isOver = (n: number) => (isBrief ? n === BRIEF_CALLS : n >= LEAST_CALLS && firstHeld === 0)
-    for (let n = 0; !isOver(n) && !hangs(); n++, await sleep(PAUSE_MS)) {
+    const isEnough = (n: number) => (isBrief ? n === BRIEF_CALLS : n >= LEAST_CALLS && firstHeld === 0)
+    for (let n = 0; !isEnough(n) && !hangs(); n++, await sleep(PAUSE_MS)) {
       await countRefused(tally, name, call)
     }
   })

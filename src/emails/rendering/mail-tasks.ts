@@ -4,7 +4,7 @@ import { trackingOf } from '../tracking/track-email.ts'
 import { examinePart, renderTemplate, type TemplateParts, type Values } from './liquid.ts'
 import { plainTextOf } from './plain-text.ts'
 
-/** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it beside requests. */
+/** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it in a thread. */
 export const MAIL_TASKS = {
   examine: examinePart,
   /** The refusal of values that do not fit is a value: errors of other classes do not pass between the workers. */

@@ -21,21 +21,21 @@ export type BodyReader = {
   cut(event: StoredEvent, groups: readonly (readonly InboundItem[])[]): Buffer[] | Promise<Buffer[]>
 }
 
-/** Reads the bodies of events: small ones here, large ones in a thread, so that they hold up no request. */
+/** Reads the bodies of events: small ones in this thread, large ones in another, so that they hold up no request. */
 export function createBodyReader(
   reader: Pick<EventReader, 'parse' | 'idsOf'>,
   runTask: RunTask<BodyTasks>,
 ): BodyReader {
   const { parse } = rememberLarge(reader)
-  const isSmall = ({ body }: { body: Buffer }): boolean => body.length <= MOST_BYTES_HERE
+  const isSmall = (body: Buffer): boolean => body.length <= MOST_BYTES_HERE
   return {
-    idsOf: (body) => (isSmall({ body }) ? reader.idsOf(body) : idsInThread(runTask, body)),
+    idsOf: (body) => (isSmall(body) ? reader.idsOf(body) : idsInThread(runTask, body)),
     open: (event, room) => {
-      if (isSmall(event)) return openBody(parse(event.body, event.id), event, room)
+      if (isSmall(event.body)) return openBody(parse(event.body, event.id), event, room)
       return openInThread(runTask, event, room)
     },
     cut: (event, groups) => {
-      if (isSmall(event)) return groups.map((items) => toBuffer(event, cutText(items)))
+      if (isSmall(event.body)) return groups.map((items) => toBuffer(event, cutText(items)))
       return cutInThread(runTask, event, groups)
     },
   }

@@ -46,7 +46,7 @@ it('a secret set by another process counts within seconds', async () => {
     .toEqual({ appSecrets: ['open elsewhere'], webhookSecrets: [] })
 })
 
-it('keeps no answer of a query that was running when it was told to forget', async () => {
+it('keeps no answer of a query that was running when it was dropped', async () => {
   await setSecrets(null)
   // One connection: statements run in the order in which they were given.
   const single = connect(url, { max: 1 })

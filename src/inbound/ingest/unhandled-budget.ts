@@ -31,7 +31,7 @@ export function createRefusalCount(db: Db, onFailure: (error: unknown) => void) 
 }
 
 /**
- * Makes the function that tells for how many seconds a client is refused: one that posted more than 16 MiB or 10,000
+ * Makes the function that returns for how many seconds a client is refused: one that posted more than 16 MiB or 10,000
  * items in an hour that were refused or could not be routed (decisions: Provider webhook). 0: it is not refused. The
  * counts are the database's, and exact; each process notices within a second.
  */

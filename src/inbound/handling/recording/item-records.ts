@@ -156,7 +156,7 @@ export function toForwarded({ item, sender, messageId, conversationId }: PlacedI
 
 /**
  * The status of a message, as its store takes it. Our message id is digits; another tool's callback data may be any text.
- * `enqueued` tells only which wamid belongs to the provider's id; if both are equal, it is no wamid.
+ * `enqueued` reports only which wamid belongs to the provider's id; if both are equal, it is no wamid.
  */
 export function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
