@@ -12,7 +12,6 @@ import {
   type ServerFault,
 } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
-import { encodeLongMail } from './long-mail.ts'
 
 const MAX_SERVERS = 200
 /** Encoding HTML of this length takes a millisecond. */
@@ -163,6 +162,8 @@ async function toEncoded(mail: Mail) {
   const message = toMessage(mail)
   if (mail.html.length <= MOST_CHARACTERS_AT_ONCE) return message
   const { messageId, envelope } = message
+  // It loads the library's encoder.
+  const { encodeLongMail } = await import('./long-mail.ts')
   return { messageId, envelope, raw: await encodeLongMail(message) }
 }
 
