@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../../errors.ts'
+import { piecesOf } from '../../pieces-of.ts'
 import { codeOf } from '../../start-error.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
@@ -82,7 +83,7 @@ export function createFileSender(limits: FileLimits = LIMITS) {
     return reply
       .header('content-length', String(body.length))
       .type(file.contentType)
-      .send(Readable.from(chunksOf(body), { objectMode: false, highWaterMark: CHUNK_BYTES }))
+      .send(Readable.from(piecesOf(body, CHUNK_BYTES), { objectMode: false, highWaterMark: CHUNK_BYTES }))
   }
 }
 
@@ -109,8 +110,4 @@ function preferredEncoding({ headers }: FastifyRequest, { bodies }: StaticFile):
 function isKnown(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
-}
-
-function* chunksOf(body: Uint8Array): Generator<Uint8Array> {
-  for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES)
 }

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
+import { piecesOf } from '../../pieces-of.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,
@@ -16,6 +17,7 @@ import { toServerMessage } from '../server-message.ts'
 const MAX_SERVERS = 200
 /** Encoding HTML of this length takes a millisecond. */
 const MOST_CHARACTERS_AT_ONCE = 64 * 1024
+/** The library looks at each byte of a piece in one go. */
 const PIECE_BYTES = 256 * 1024
 /** Pools unused for this long are closed: longer than one mail may take. */
 const IDLE_MS = 20 * 60_000
@@ -135,16 +137,11 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('error', fail)
       stream.on('end', () => {
-        for (const piece of piecesOf(Buffer.concat(chunks))) this.push(piece)
+        for (const piece of piecesOf(Buffer.concat(chunks), PIECE_BYTES)) this.push(piece)
         ending.asking = end(ending).then(() => this.push(null), fail)
       })
     },
   })
-}
-
-/** The library looks at each byte of a piece in one go. */
-function* piecesOf(whole: Buffer): Generator<Buffer> {
-  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES)
 }
 
 async function end(ending: Ending): Promise<void> {
