@@ -36,7 +36,6 @@ begin
     ) as held
   ) as oldest
   join inbound_events event on (event.lane, event.id) = (oldest.lane, oldest.id)
-  where oldest.bytes_before < most_bytes
-  order by event.id;
+  where oldest.bytes_before < most_bytes;
 end
 $$;
