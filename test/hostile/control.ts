@@ -46,6 +46,7 @@ export const FAULTS: readonly Fault[] = [
     replacement: "'Content-Type: text/plain'",
   },
   {
+    // Together with the next one: alone, another transaction handles the other company's message meanwhile.
     raises: 'others delayed by a hostile body',
     file: 'src/inbound/handling/handle-events.ts',
     text: 'items: 200 }',
@@ -135,7 +136,7 @@ export const FAULTS: readonly Fault[] = [
   },
 ]
 
-/** An operation that no attack knows the ids of. */
+/** An operation that no attack knows the ids of. Keys of browsers may call it, so that it raises no other counter. */
 export const UNCOVERED: Operation = {
   name: 'GET /public/v1/unknown-things/{thingId}',
   method: 'get',
@@ -143,7 +144,7 @@ export const UNCOVERED: Operation = {
   parameters: [],
   bodies: {},
   credential: 'apiKey',
-  permissions: [],
+  permissions: ['ContactsUpsert'],
 }
 
 /** A copy of this checkout with these faults, to show that the run notices them. */
