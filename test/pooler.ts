@@ -6,7 +6,7 @@ import { freePort } from '../bench/free-port.ts'
 import { connect } from '../src/db/connect.ts'
 import { dataFolder, until } from './parley-process.ts'
 
-/** PgBouncer refuses to run as root: it runs under another number, which has all rights on this user's files. */
+/** PgBouncer refuses to run as root: in a user namespace it has another user id and keeps root's rights on files. */
 const RUN = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=65534'] : ['env']
 
 const program = [
@@ -25,7 +25,7 @@ export function poolerVersion(): string | undefined {
 export async function startPooler(
   url: string,
   mode: 'session' | 'transaction',
-  whenDone?: (clean: () => void) => void,
+  whenDone: (clean: () => void) => void = onTestFinished,
 ): Promise<string> {
   const folder = dataFolder(undefined, whenDone)
   const { pathname, searchParams, username, port: serverPort } = new URL(url)
@@ -47,8 +47,7 @@ export async function startPooler(
   const [command = '', ...args] = [...RUN, program ?? '', '--quiet', file]
   const pooler = spawn(command, args, { stdio: 'inherit' })
   const address = `postgres://${username}@127.0.0.1:${port}${pathname}`
-  const stop = () => void pooler.kill('SIGKILL')
-  ;(whenDone ?? ((clean) => onTestFinished(clean)))(stop)
+  whenDone(() => void pooler.kill('SIGKILL'))
   await until('the pooler answers', async () => {
     const db = connect(`${address}?pgbouncer=true`, { max: 1 })
     await db`select 1`.finally(() => db.end({ timeout: 0 }))
