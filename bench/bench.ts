@@ -15,18 +15,30 @@ export type BenchContext = {
 
 export type Bench = (context: BenchContext) => Promise<void>
 
-/** A benchmark of named parts, of which `--only` chooses some, on one stage. */
+/** A benchmark of named parts, of which `--only` chooses some, on one stage. It starts nothing when none is chosen. */
 export const benchOf =
   <Play extends { context: BenchContext; stage: Stage }>(
     prepare: (context: BenchContext, stage: Stage) => Promise<Play>,
     parts: Record<string, (play: Play) => Promise<unknown>>,
   ): Bench =>
-  (context) =>
-    onStage(async (stage) => {
+  async (context) => {
+    const chosen = Object.entries(parts).filter(([name]) => name.includes(context.only))
+    if (chosen.length === 0) return
+    await onStage(async (stage) => {
       const play = await prepare(context, stage)
-      for (const [name, measure] of Object.entries(parts)) {
-        if (!name.includes(context.only)) continue
+      for (const [name, measure] of chosen) {
         context.say(name)
         await measure(play)
       }
     })
+  }
+
+/** What each of these measures, twice by turns (a, b, b, a), so that other load of the machine affects all alike. */
+export async function byTurns<Name extends string, T>(
+  measures: Record<Name, () => Promise<T>>,
+): Promise<Record<Name, T[]>> {
+  const names = Object.keys(measures) as Name[]
+  const measured = Object.fromEntries(names.map((name): [Name, T[]] => [name, []])) as Record<Name, T[]>
+  for (const name of [...names, ...names.toReversed()]) measured[name].push(await measures[name]())
+  return measured
+}

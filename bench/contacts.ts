@@ -11,12 +11,12 @@ import { type Company, countScans, type Stage } from './stage.ts'
 
 type Play = { context: BenchContext; stage: Stage; company: Company }
 
-/** Upserts alone and in arrays, a list imported beside the peer, pages and searches of a million contacts. */
+/** Upserts alone and in arrays, a list imported (compared with the peer), pages and searches of a million contacts. */
 export const contactsBench: Bench = benchOf(
   async (context, stage) => ({ context, stage, company: await stage.createCompany(0) }),
   {
     'single upserts': measureUpserts,
-    'import beside the peer': measureImport,
+    peers: measureImport,
     'pages and searches': async (play) => {
       const contacts = play.context.quick ? 100_000 : 1_000_000
       const filled = { ...play, company: await fillCompany(play, contacts) }
@@ -120,10 +120,10 @@ async function measurePages({ context, stage, company }: Play, contacts: number)
   }
   context.say(all.map(({ name, first, deepest }) => `${name} ${first.toFixed(1)}, ${deepest.toFixed(1)} ms`).join('; '))
   const [worst] = all.toSorted((a, b) => b.deepest / b.first - a.deepest / a.first)
-  const beside = { baseline: 'first page', baselineValue: worst?.first ?? Number.NaN }
+  const compared = { baseline: 'first page', baselineValue: worst?.first ?? Number.NaN }
   const goal = { atMost: 1.5, limitedBy: worst?.name ?? '' }
   const what = `deepest page of ${contacts.toLocaleString('en-US')}: the slowest kind`
-  context.report(ratioFigure(what, worst?.deepest ?? Number.NaN, 'ms', beside, goal))
+  context.report(ratioFigure(what, worst?.deepest ?? Number.NaN, 'ms', compared, goal))
   context.report(check('sequential scans while reading pages', (await countScans(stage)) - scans, 'scans'))
   return all[0]?.first ?? Number.NaN
 }
@@ -138,7 +138,7 @@ const SEARCHES: Record<string, string> = {
   'one that all match': 'ada',
 }
 
-/** Each search alone, and beside a list that another company imports. */
+/** Each search alone, and during an import of another company. */
 async function measureSearches(play: Play, pageMs: number): Promise<void> {
   const { context, stage, company } = play
   const load = startLoad()
@@ -163,13 +163,13 @@ async function measureSearches(play: Play, pageMs: number): Promise<void> {
   const importer = await stage.createCompany(0)
   const rows = Array.from({ length: 100_000 }, (_, i) => `r${i}@example.org,+39340${1_000_000 + i},Grace,Hopper ${i}`)
   const id = await startImport(stage, importer, `email,phone,first_name,last_name\r\n${rows.join('\r\n')}\r\n`)
-  const beside = await all()
+  const loaded = await all()
   const { authorization = '' } = importer.headers
   await fetch(`${stage.url}/public/v1/contacts/imports/${id}`, { method: 'DELETE', headers: { authorization } })
-  const [medianBeside, medianQuiet] = [beside, quiet].map((some) => medianOf(some.map(({ p99Ms }) => p99Ms)))
+  const [medianLoaded, medianQuiet] = [loaded, quiet].map((some) => medianOf(some.map(({ p99Ms }) => p99Ms)))
   const baseline = { baseline: 'when quiet', baselineValue: medianQuiet ?? Number.NaN }
-  const what = "searches beside another company's import, p99, median of the kinds"
-  context.report(ratioFigure(what, medianBeside ?? Number.NaN, 'ms', baseline, { atMost: 3 }))
+  const what = "searches during another company's import, p99, median of the kinds"
+  context.report(ratioFigure(what, medianLoaded ?? Number.NaN, 'ms', baseline, { atMost: 3 }))
   await load.stop()
 }
 

@@ -31,7 +31,7 @@ export async function costOf<T>(stage: Stage, work: () => Promise<T>, pids?: num
   return [done, cost]
 }
 
-/** The cost of each of so many items as a sentence: the reason beside a goal that is missed. */
+/** The cost of each of so many items as a sentence: the reason of a goal that is missed. */
 export function reasonOf({ service, database, busy }: Cost, count: number): string {
   const ms = (seconds: number) => ((seconds / count) * 1_000).toFixed(3)
   return `service ${ms(service)} ms, database ${ms(database)} ms each; processors ${Math.round(busy * 100)} % busy`

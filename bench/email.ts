@@ -12,7 +12,7 @@ import { type Company, numberOf, type Stage } from './stage.ts'
 const CONCURRENCY = 64
 /** Readers of a newsletter come all at once. */
 const READERS = 256
-/** In one turn beside the peer. */
+/** In one turn. */
 const MAILS = 3_000
 const TRACKED = 1_000
 const LINKS = 5
@@ -22,7 +22,7 @@ const IDLE_AFTER_MS = 3_500
 type Play = { context: BenchContext; stage: Stage; company: Company }
 type Mail = { to: string; html: string; at: string }
 
-/** Mails accepted and sent, beside the peer; opened and clicked, beside a server that inserts each. */
+/** Mails accepted and sent, compared with the peer; opened and clicked, compared with a server that inserts each. */
 export const emailBench: Bench = benchOf(
   async (context, stage) => {
     const company = await stage.createCompany(0)

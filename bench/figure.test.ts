@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { check, figure, ratioFigure, summaryOf, tableOf } from './figure.ts'
 
 const limitedBy = 'service 0.44 ms, database 0.38 ms each'
-const beside = { baseline: 'bare client', baselineValue: 30_000 }
-const missed = ratioFigure('forward: delivered', 6_000, 'deliveries/s', beside, { atLeast: 0.4, limitedBy })
+const baseline = { baseline: 'bare client', baselineValue: 30_000 }
+const missed = ratioFigure('forward: delivered', 6_000, 'deliveries/s', baseline, { atLeast: 0.4, limitedBy })
 const met = ratioFigure(
   'forward: p99',
   91.25,
@@ -48,5 +48,5 @@ test('The summary of a run has every goal of speed and counts the checks', () =>
 test('A goal is met at its bound', () => {
   expect(figure('memory', 200, 'MB', { atMost: 200 }).met).toBe(true)
   expect(figure('memory', 201, 'MB', { atMost: 200 }).met).toBe(false)
-  expect(ratioFigure('sends', 30_000, 'sends/s', beside, { atLeast: 1 }).met).toBe(true)
+  expect(ratioFigure('sends', 30_000, 'sends/s', baseline, { atLeast: 1 }).met).toBe(true)
 })

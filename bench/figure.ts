@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 
-/** One measured number, alone or beside what it is compared with. */
+/** One measured number, alone or with the baseline that it is compared with. */
 export type Figure = {
   name: string
   value: number
@@ -18,7 +18,7 @@ export type Figure = {
 
 /** A bound of the value, or of the ratio. At most 0 is a check of correctness, any other a goal of speed. */
 export type Goal = ({ atLeast: number } | { atMost: number }) & { limitedBy?: string }
-type Beside = { baseline: string; baselineValue: number }
+type Baseline = { baseline: string; baselineValue: number }
 
 /** A figure by itself; its goal is about the value. */
 export function figure(name: string, value: number, unit: string, goal?: Goal): Figure {
@@ -26,10 +26,10 @@ export function figure(name: string, value: number, unit: string, goal?: Goal): 
   return { name, value, unit, ...none, ...judge(value, goal, unit) }
 }
 
-/** A figure beside its baseline; its goal is about their ratio. */
-export function ratioFigure(name: string, value: number, unit: string, beside: Beside, goal?: Goal): Figure {
-  const ratio = value / beside.baselineValue
-  return { name, value, unit, ...beside, ratio, ...judge(ratio, goal, 'of it') }
+/** A figure with its baseline; its goal is about their ratio. */
+export function ratioFigure(name: string, value: number, unit: string, compared: Baseline, goal?: Goal): Figure {
+  const ratio = value / compared.baselineValue
+  return { name, value, unit, ...compared, ratio, ...judge(ratio, goal, 'of it') }
 }
 
 /** A number of faults: none may be there. */
@@ -44,7 +44,7 @@ function judge(value: number, goal: Goal | undefined, unit: string): Pick<Figure
   return { goal: `<= ${shorten(goal.atMost)} ${unit}`.trim(), met: value <= goal.atMost, limitedBy }
 }
 
-const HEAD = ['Figure', 'Parley', 'Beside it', 'Ratio', 'Goal', 'Met, or the reason']
+const HEAD = ['Figure', 'Parley', 'Baseline', 'Ratio', 'Goal', 'Met, or the reason']
 
 /** The figures as a table of Markdown whose columns are aligned; a missed goal without a reason is marked. */
 export function tableOf(figures: readonly Figure[]): string {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { meanOf } from './average.ts'
-import { type Bench, type BenchContext, benchOf } from './bench.ts'
+import { type Bench, type BenchContext, benchOf, byTurns } from './bench.ts'
 import { timeClaims } from './claim.ts'
 import { costOf, memoryFigure, reasonOf } from './cost.ts'
 import { figure, ratioFigure } from './figure.ts'
@@ -14,14 +14,12 @@ import { type Company, register, type Stage } from './stage.ts'
 const NUMBERS = 8
 const CONCURRENCY = 64
 
-export { eventOf } from './inbound.ts'
-
 /** `registration`: the path of the first. */
 type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string; registration: string }
 /** Where events are posted, and how it is known that all that follows from them is done. */
 type Forwarder = { url: string; path: string; registrations: number; isDone(): Promise<boolean>; pids?: number[] }
 
-/** Inbound webhook in to receiver out, signed, logged and durable, beside the bare client and beside the peers. */
+/** Inbound webhook in to receiver out, signed, logged and durable, compared with the peers. */
 export const forwardBench: Bench = benchOf(
   async (context, stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
@@ -61,15 +59,17 @@ const parleyOf = ({ stage }: Play, registrations: number): Forwarder => ({
   },
 })
 
-const reportOf = async ({ receiverUrl }: Play): Promise<ReceiverReport> =>
-  (await (await fetch(`${receiverUrl}/report`)).json()) as ReceiverReport
 const reset = ({ receiverUrl }: Play) => fetch(`${receiverUrl}/reset`)
 
 /** Waits until the receiver has got so many, and the forwarder has written so. */
-async function waitFor(play: Play, { isDone }: Pick<Forwarder, 'isDone'>, count: number): Promise<ReceiverReport> {
+export async function untilReceived(
+  receiverUrl: string,
+  count: number,
+  isDone = () => Promise.resolve(true),
+): Promise<ReceiverReport> {
   const endsAt = performance.now() + 120_000
   for (;;) {
-    const report = await reportOf(play)
+    const report = (await (await fetch(`${receiverUrl}/report`)).json()) as ReceiverReport
     if (report.count >= count && (await isDone())) {
       if (report.count === count) return report
       throw new Error(`${report.count} deliveries of ${count}`)
@@ -80,7 +80,10 @@ async function waitFor(play: Play, { isDone }: Pick<Forwarder, 'isDone'>, count:
 }
 
 const eventsFor = ({ stage, company }: Play, { url, path }: Forwarder): LoadOrder => ({
-  ...{ ...inboundOrder(stage, company.senders), url, path, concurrency: CONCURRENCY },
+  ...inboundOrder(stage, company.senders),
+  url,
+  path,
+  concurrency: CONCURRENCY,
 })
 
 /** Webhooks for so many seconds, then until every receiver has the last message: the rate is over the whole time. */
@@ -90,7 +93,7 @@ async function forwardMany(play: Play, to: Forwarder, seconds: number) {
     play.stage,
     async () => {
       const events = requireCleanReport('webhooks', await play.stage.load.run({ ...eventsFor(play, to), seconds }))
-      const { lastAtMs } = await waitFor(play, to, events.answered * to.registrations)
+      const { lastAtMs } = await untilReceived(play.receiverUrl, events.answered * to.registrations, to.isDone)
       return { count: events.answered, perSecond: events.answered / ((lastAtMs - events.startedAtMs) / 1_000) }
     },
     to.pids,
@@ -103,7 +106,7 @@ async function forwardSteadily(play: Play, to: Forwarder, perSecond: number, sec
   await reset(play)
   const events = await play.stage.load.run({ ...eventsFor(play, to), perSecond, seconds })
   requireCleanReport('webhooks', events)
-  return (await waitFor(play, to, events.answered * to.registrations)).p99Ms
+  return (await untilReceived(play.receiverUrl, events.answered * to.registrations, to.isDone)).p99Ms
 }
 
 const contenderOf = (play: Play, name: string, to: Forwarder): Contender => ({
@@ -157,15 +160,15 @@ async function measureEndToEnd(play: Play, registrations: number): Promise<void>
 /** What `ordered` costs: the same load to one registration, with and without it by turns. */
 async function measureOrdered(play: Play): Promise<void> {
   const { context, stage, company, registration } = play
-  const rates: Record<'ordered' | 'unordered', number[]> = { ordered: [], unordered: [] }
-  for (const kind of ['unordered', 'ordered', 'ordered', 'unordered'] as const) {
-    const body = JSON.stringify({ ordered: kind === 'ordered' })
+  const rateOf = async (ordered: boolean) => {
+    const body = JSON.stringify({ ordered })
     const answer = await fetch(`${stage.url}${registration}`, { method: 'PUT', headers: company.headers, body })
     if (!answer.ok) throw new Error(`Updating: ${answer.status} ${await answer.text()}`)
-    rates[kind].push((await forwardMany(play, parleyOf(play, 1), context.quick ? 2 : 5)).perSecond)
+    return (await forwardMany(play, parleyOf(play, 1), context.quick ? 2 : 5)).perSecond
   }
-  const beside = { baseline: 'not ordered', baselineValue: meanOf(rates.unordered) }
-  context.report(ratioFigure('forwarded in order of conversations', meanOf(rates.ordered), 'forwards/s', beside))
+  const rates = await byTurns({ unordered: () => rateOf(false), ordered: () => rateOf(true) })
+  const compared = { baseline: 'not ordered', baselineValue: meanOf(rates.unordered) }
+  context.report(ratioFigure('forwarded in order of conversations', meanOf(rates.ordered), 'forwards/s', compared))
 }
 
 /** The writes of the database so far: rows inserted, updated and deleted, by table, and bytes of WAL. */
@@ -188,9 +191,9 @@ async function measureMemory(play: Play): Promise<void> {
     await forwardMany(play, parleyOf(play, 10), quick ? 2 : 10)
     resident.push(residentMegabytes(play.stage.service.pid).now)
   }
-  const beside = { baseline: 'after the first', baselineValue: resident[0] ?? 0 }
+  const compared = { baseline: 'after the first', baselineValue: resident[0] ?? 0 }
   const what = `resident memory after ${resident.length} rounds of load`
-  report(ratioFigure(what, resident.at(-1) ?? 0, 'MB', beside, { atMost: 1.1 }))
+  report(ratioFigure(what, resident.at(-1) ?? 0, 'MB', compared, { atMost: 1.1 }))
   report(memoryFigure(play.stage))
 }
 
@@ -198,7 +201,7 @@ async function measureClaims({ context, stage }: Play): Promise<void> {
   const many = context.quick ? 100_000 : 1_000_000
   const few = await timeClaims(stage.db, 1_000, 1_000)
   const lots = await timeClaims(stage.db, many, 1_000)
-  const beside = { baseline: '1,000 due', baselineValue: few }
+  const compared = { baseline: '1,000 due', baselineValue: few }
   const what = `claim of 100 of ${many.toLocaleString('en-US')} due jobs over 1,000 lanes`
-  context.report(ratioFigure(what, lots, 'ms', beside, { atMost: 1.5 }))
+  context.report(ratioFigure(what, lots, 'ms', compared, { atMost: 1.5 }))
 }

@@ -13,7 +13,7 @@ type Order = Omit<LoadOrder, 'concurrency'>
 /** `accepted`: events of a text message each that were answered 200. */
 type Play = { context: BenchContext; stage: Stage; company: Company; service: Order; insert: Order; accepted: number }
 
-/** Events as the provider posts them: accepted durably, then handled, beside a server that inserts each body. */
+/** Events as the provider posts them: accepted durably, then handled, compared with a server that inserts each body. */
 export const inboundBench: Bench = benchOf(
   async (context, stage) => {
     const company = await stage.createCompany(NUMBERS)
@@ -39,7 +39,7 @@ export const inboundOrder = ({ url }: Stage, senders: readonly Sender[]): Order 
 })
 
 /** The body of a provider's webhook with one text message. */
-export function eventOf(phoneNumberId: string, from: string, wamid: string): string {
+function eventOf(phoneNumberId: string, from: string, wamid: string): string {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const value = {
     messaging_product: 'whatsapp',
@@ -96,10 +96,10 @@ async function measureBacklog(play: Play): Promise<void> {
   context.say(`${waiting} of ${requests} waited when the worker had started`)
   await stage.restart()
   inserts.push(await run(play, 'insert', 64, { seconds }))
-  const beside = { baseline: INSERTS, baselineValue: joinReports(inserts).perSecond }
+  const compared = { baseline: INSERTS, baselineValue: joinReports(inserts).perSecond }
   const goal = { atLeast: 1, limitedBy: reasonOf(cost, waiting) }
   const what = 'processed to the end of a waiting queue'
-  context.report(ratioFigure(what, waiting / cost.seconds, 'messages/s', beside, goal))
+  context.report(ratioFigure(what, waiting / cost.seconds, 'messages/s', compared, goal))
 }
 
 /** The end of the queue, seen from outside as often as costs nothing. */

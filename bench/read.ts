@@ -29,7 +29,7 @@ export const readBench: Bench = benchOf(
   },
 )
 
-/** The first page of the large company beside that of the small one, and its deepest page beside its first. */
+/** The first page of the large company compared with that of the small one, and its deepest page with its first. */
 async function compare(play: Play, list: string, totalOf: (size: typeof SMALL) => number): Promise<void> {
   const { context, stage, small, large } = play
   const scans = await countScans(stage)

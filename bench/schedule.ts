@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expiredMessage } from '../src/webhooks/attempts/schedule.ts'
 import { expireDeliveries } from '../src/webhooks/deliveries/delivery-end-store.ts'
-import type { Bench } from './bench.ts'
+import { type Bench, type BenchContext, benchOf } from './bench.ts'
 import { check, figure, ratioFigure } from './figure.ts'
 import { inboundOrder } from './inbound.ts'
 import { requireCleanReport } from './load.ts'
-import { numberOf, onStage, register, type Stage } from './stage.ts'
+import { numberOf, register, type Stage } from './stage.ts'
 
 /** Messages in a second, to the companies by turns. */
 const PER_SECOND = 50
@@ -26,39 +26,43 @@ const DUE_SECONDS = [5, 15, 35, 75]
  * waits until no delivery is left to try, compares the times of the attempts with the schedule, and ends the rest as its
  * deadline does.
  */
-export const scheduleBench: Bench = ({ quick, report, say }) =>
-  onStage(async (stage) => {
-    await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true', DELIVERY_DEADLINE_HOURS: String(DEADLINE_HOURS) })
-    const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
-    const companies = await Promise.all(RECEIVERS.map(() => stage.createCompany(1)))
-    for (const [i, company] of companies.entries()) {
-      for (const name of RECEIVERS[i] ?? [])
-        await register(stage, company, { name, url: `${receiverUrl}/${name}/${i}` })
+export const scheduleBench: Bench = benchOf(async (context, stage) => ({ context, stage }), {
+  attempts: measureAttempts,
+})
+
+type Play = { context: BenchContext; stage: Stage }
+
+async function measureAttempts({ context: { quick, report, say }, stage }: Play): Promise<void> {
+  await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true', DELIVERY_DEADLINE_HOURS: String(DEADLINE_HOURS) })
+  const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
+  const companies = await Promise.all(RECEIVERS.map(() => stage.createCompany(1)))
+  for (const [i, company] of companies.entries()) {
+    for (const name of RECEIVERS[i] ?? []) await register(stage, company, { name, url: `${receiverUrl}/${name}/${i}` })
+  }
+  const seconds = 60 * Number(process.env.MINUTES ?? (quick ? 1 : 10))
+  const senders = companies.flatMap((company) => company.senders)
+  const messages = { ...inboundOrder(stage, senders), phones: 1_000, concurrency: 32, perSecond: PER_SECOND, seconds }
+  requireCleanReport('webhooks', await stage.load.run(messages))
+  say(`${seconds} seconds of messages are posted`)
+  await untilFinished(stage, say)
+  for (const kind of ['fail', 'break'] as const) {
+    for (const [index, dueSeconds] of DUE_SECONDS.entries()) {
+      const { p50, p99 } = await waitsOf(stage, kind, index + 2)
+      const what = `attempt ${index + 2} at receivers of the kind ${kind}, due after ${dueSeconds} s`
+      report(figure(`${what}, p50`, p50, 's'))
+      report(ratioFigure(`${what}, p99`, p99, 's', { baseline: 'due', baselineValue: dueSeconds }, { atMost: 2 }))
     }
-    const seconds = 60 * Number(process.env.MINUTES ?? (quick ? 1 : 10))
-    const senders = companies.flatMap((company) => company.senders)
-    const messages = { ...inboundOrder(stage, senders), phones: 1_000, concurrency: 32, perSecond: PER_SECOND, seconds }
-    requireCleanReport('webhooks', await stage.load.run(messages))
-    say(`${seconds} seconds of messages are posted`)
-    await untilFinished(stage, say)
-    for (const kind of ['fail', 'break'] as const) {
-      for (const [index, dueSeconds] of DUE_SECONDS.entries()) {
-        const { p50, p99 } = await waitsOf(stage, kind, index + 2)
-        const what = `attempt ${index + 2} at receivers of the kind ${kind}, due after ${dueSeconds} s`
-        report(figure(`${what}, p50`, p50, 's'))
-        report(ratioFigure(`${what}, p99`, p99, 's', { baseline: 'due', baselineValue: dueSeconds }, { atMost: 2 }))
-      }
-    }
-    await expireRest(stage)
-    for (const { kind, status, count } of await statusesOf(stage)) {
-      report(figure(`deliveries to receivers of the kind ${kind}: ${status}`, count, ''))
-    }
-    const unfinished = await countUnfinished(stage)
-    report(check('deliveries that are neither answered 2xx, dead nor expired', unfinished, 'deliveries'))
-    const healthy = await waitsOf(stage, 'ok', 1)
-    report(figure('deliveries to healthy receivers, p50', healthy.p50 * 1_000, 'ms'))
-    report(figure('deliveries to healthy receivers, p99', healthy.p99 * 1_000, 'ms'))
-  })
+  }
+  await expireRest(stage)
+  for (const { kind, status, count } of await statusesOf(stage)) {
+    report(figure(`deliveries to receivers of the kind ${kind}: ${status}`, count, ''))
+  }
+  const unfinished = await countUnfinished(stage)
+  report(check('deliveries that are neither answered 2xx, dead nor expired', unfinished, 'deliveries'))
+  const healthy = await waitsOf(stage, 'ok', 1)
+  report(figure('deliveries to healthy receivers, p50', healthy.p50 * 1_000, 'ms'))
+  report(figure('deliveries to healthy receivers, p99', healthy.p99 * 1_000, 'ms'))
+}
 
 /** Waits until only deliveries to receivers that never answer are left: their deadline ends them. */
 async function untilFinished(stage: Stage, say: (text: string) => void): Promise<void> {

@@ -12,7 +12,7 @@ const RECIPIENTS = 10_000
 type Order = Omit<LoadOrder, 'concurrency'>
 type Play = { context: BenchContext; stage: Stage; company: Company; service: Order }
 
-/** Sends through API, database and sandbox, beside the peer at the same sandbox. */
+/** Sends through API, database and sandbox, compared with the peer at the same sandbox. */
 export const sendBench: Bench = benchOf(
   async (context, stage) => {
     const company = await stage.createCompany()
@@ -111,9 +111,9 @@ async function compareAdapters({ context: { report, quick }, stage }: Play): Pro
   }
   const medians = Object.entries(await mediansByTurns(stage.load, orders)).sort(([, a], [, b]) => a - b)
   const [[fastest, fastestMs] = ['', 1], [slowest, slowestMs] = ['', 1]] = [medians[0], medians.at(-1)]
-  const beside = { baseline: fastest, baselineValue: fastestMs }
+  const compared = { baseline: fastest, baselineValue: fastestMs }
   const what = `64 in flight, median: the slowest adapter (${slowest})`
-  report(ratioFigure(what, slowestMs, 'ms', beside, { atMost: 1.1 }))
+  report(ratioFigure(what, slowestMs, 'ms', compared, { atMost: 1.1 }))
 }
 
 /** With enough in flight, the provider's latency is the limit. */
@@ -124,10 +124,10 @@ async function measureSlow({ context, stage, service }: Play): Promise<void> {
   const [sends, cost] = await costOf(stage, () => stage.load.run({ ...service, concurrency, seconds }))
   await stage.behave({ latencyMs: 0 })
   const { answered, perSecond, p99Ms } = requireCleanReport('sends', sends)
-  const beside = { baseline: 'what the latency allows', baselineValue: (concurrency * 1_000) / latencyMs }
+  const compared = { baseline: 'what the latency allows', baselineValue: (concurrency * 1_000) / latencyMs }
   const goal = { atLeast: 0.75, limitedBy: reasonOf(cost, answered) }
   const what = `${concurrency} in flight, provider at ${latencyMs} ms`
-  context.report(ratioFigure(what, perSecond, 'sends/s', beside, goal))
+  context.report(ratioFigure(what, perSecond, 'sends/s', compared, goal))
   context.report(figure(`${what}, p99`, p99Ms, 'ms'))
 }
 

@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { meanOf } from '../average.ts'
-import type { BenchContext } from '../bench.ts'
+import { type BenchContext, byTurns } from '../bench.ts'
 import { type Cost, joinCosts, reasonOf } from '../cost.ts'
 import { ratioFigure } from '../figure.ts'
 import { freePort } from '../free-port.ts'
@@ -39,7 +39,7 @@ export function peersAreInstalled({ say }: BenchContext): boolean {
 
 /**
  * Both by turns at full load, then both at half of the slower one's rate: Parley is to be ahead of the peer in each. The
- * reason beside a goal that is missed is the processor time that each of them took.
+ * reason of a goal that is missed is the processor time that each of them took.
  */
 export async function compareWithPeer(
   { report, say, quick }: BenchContext,
@@ -48,32 +48,31 @@ export async function compareWithPeer(
   peer: Contender,
 ): Promise<void> {
   const seconds = quick ? 3 : 8
-  const turns = [parley, peer, peer, parley]
   for (const one of [peer, parley]) await one.full(seconds / 2)
-  const done: Awaited<ReturnType<Contender['full']>>[] = []
-  for (const one of turns) done.push(await one.full(seconds))
-  const of = (one: Contender) => done.filter((_, turn) => turns[turn] === one)
-  const rateOf = (one: Contender) => meanOf(of(one).map(({ perSecond }) => perSecond))
-  const costs = [parley, peer].map((one) => {
-    const count = of(one).reduce((sum, { count }) => sum + count, 0)
-    return `${one.name}: ${reasonOf(joinCosts(of(one).map(({ cost }) => cost)), count)}`
-  })
-  for (const cost of costs) say(cost)
-  const limitedBy = costs.join('; ')
-  const beside = { baseline: peer.name, baselineValue: rateOf(peer) }
-  report(ratioFigure(`throughput beside ${peer.name}`, rateOf(parley), unit, beside, { atLeast: 1, limitedBy }))
-  if (parley.half === undefined || peer.half === undefined) return
-  const perSecond = Math.min(rateOf(parley), rateOf(peer)) / 2
-  const times = { parley: [] as number[], peer: [] as number[] }
-  for (const turn of ['parley', 'peer', 'peer', 'parley'] as const) {
-    times[turn].push((await { parley, peer }[turn].half?.(perSecond, seconds)) ?? Number.NaN)
-  }
-  say(
-    `p99 at ${Math.round(perSecond)}/s: Parley ${times.parley.map(Math.round)}, ${peer.name} ${times.peer.map(Math.round)} ms`,
-  )
-  const other = { baseline: peer.name, baselineValue: meanOf(times.peer) }
-  const what = `p99 at ${Math.round(perSecond)}/s beside ${peer.name}`
-  report(ratioFigure(what, meanOf(times.parley), 'ms', other, { atMost: 1, limitedBy }))
+  const done = await byTurns({ parley: () => parley.full(seconds), peer: () => peer.full(seconds) })
+  const reasons = [reasonFor(parley, done.parley), reasonFor(peer, done.peer)]
+  for (const reason of reasons) say(reason)
+  const limitedBy = reasons.join('; ')
+  const [rate, peerRate] = [rateOf(done.parley), rateOf(done.peer)]
+  const rates = { baseline: peer.name, baselineValue: peerRate }
+  report(ratioFigure(`throughput, compared with ${peer.name}`, rate, unit, rates, { atLeast: 1, limitedBy }))
+  const [half, peerHalf] = [parley.half, peer.half]
+  if (half === undefined || peerHalf === undefined) return
+  const perSecond = Math.min(rate, peerRate) / 2
+  const p99s = await byTurns({ parley: () => half(perSecond, seconds), peer: () => peerHalf(perSecond, seconds) })
+  const at = `p99 at ${Math.round(perSecond)}/s`
+  say(`${at}: Parley ${p99s.parley.map(Math.round)}, ${peer.name} ${p99s.peer.map(Math.round)} ms`)
+  const times = { baseline: peer.name, baselineValue: meanOf(p99s.peer) }
+  report(ratioFigure(`${at}, compared with ${peer.name}`, meanOf(p99s.parley), 'ms', times, { atMost: 1, limitedBy }))
+}
+
+type Done = Awaited<ReturnType<Contender['full']>>
+
+const rateOf = (some: readonly Done[]) => meanOf(some.map(({ perSecond }) => perSecond))
+
+function reasonFor({ name }: Contender, some: readonly Done[]): string {
+  const count = some.reduce((sum, one) => sum + one.count, 0)
+  return `${name}: ${reasonOf(joinCosts(some.map(({ cost }) => cost)), count)}`
 }
 
 /** A Redis that writes each command to the disk before it answers; undefined where it is not installed. */
