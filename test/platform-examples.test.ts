@@ -36,8 +36,8 @@ function filled(example: unknown): Json {
     .replaceAll(/"message_id":"[^"]*"/g, `"message_id":"${QUOTED.wamid}"`)
     .replaceAll(/"code":"<?(language[^"]*|LANGUAGE[^"]*)"/g, '"code":"en_US"')
     .replaceAll(/"text":(true|false)/g, '"text":"$1"')
-  const given = JSON.parse(text)
-  return { ...given, to: RECIPIENT, type: given.type ?? (given.interactive ? 'interactive' : 'text') }
+  const request = JSON.parse(text)
+  return { ...request, to: RECIPIENT, type: request.type ?? (request.interactive ? 'interactive' : 'text') }
 }
 
 /** The request to Parley that says the same. */
@@ -130,8 +130,8 @@ test('all examples but six are requests to Parley', () => {
 })
 
 test.each(offered)('%s', (_, example) => {
-  const given = filled(example)
-  const sent = sentFor(toBody(given), given)
-  expect(sent).toEqual(expected(given))
+  const request = filled(example)
+  const sent = sentFor(toBody(request), request)
+  expect(sent).toEqual(expected(request))
   expect(isOutbound(sent), JSON.stringify(isOutbound.errors)).toBe(true)
 })
