@@ -42,7 +42,7 @@ async function measureImport({ context, stage }: Play): Promise<void> {
   if (!peersAreInstalled(context)) return
   const rows = context.quick ? 20_000 : 100_000
   const peer = await stage.start('bench/peers/import.ts', [stage.databaseUrl])
-  let list = 0
+  let [list, unfound] = [0, 0]
   const timed = async (name: string, send: (csv: string) => Promise<void>, pids?: number[]) => {
     list += 1
     const lines = Array.from(
@@ -60,7 +60,7 @@ async function measureImport({ context, stage }: Play): Promise<void> {
     const search = encodeURIComponent(`person.${list}.${rows - 1}@example.com`)
     const found = await fetch(`${stage.url}/public/v1/contacts?search=${search}`, { headers: company.headers })
     const { data } = (await found.json()) as { data: unknown[] }
-    context.report(check('imports whose last row a search does not find', data.length === 1 ? 0 : 1, 'imports'))
+    if (data.length !== 1) unfound += 1
   }
   const copyList = async (body: string) => {
     const answer = await fetch(peer.address, { method: 'POST', headers: { 'content-type': 'text/csv' }, body })
@@ -73,6 +73,7 @@ async function measureImport({ context, stage }: Play): Promise<void> {
     { name: 'Parley', full: () => timed('Parley', importList) },
     { name: 'COPY and on conflict', full: () => timed('peer', copyList, [peer.pid]) },
   )
+  context.report(check('imports whose last row a search does not find', unfound, 'imports'))
   await peer.stop()
 }
 
