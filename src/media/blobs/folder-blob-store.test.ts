@@ -36,12 +36,15 @@ test('a process killed while it writes leaves nothing under the key', async () =
   const place = await createTestFolder()
   const key = newStorageKey(7)
   const program = `
+    import { readdir } from 'node:fs/promises'
     import { Readable } from 'node:stream'
     const { openFolderBlobStore } = await import(process.argv[1])
     const blobStore = await openFolderBlobStore(process.argv[2], new Date())
     async function* slow() {
       yield Buffer.alloc(200_000, 1)
       yield Buffer.alloc(200_000, 1)
+      // A stream asks for more before its file is open.
+      while ((await readdir(process.argv[2] + '/unfinished')).length === 0) {}
       process.stdout.write('writing')
       await new Promise((resolve) => setTimeout(resolve, 60_000))
     }
