@@ -27,14 +27,17 @@ const BENCHES: Record<string, Bench> = {
   fairness: fairnessBench,
 }
 
+type Options = { quick?: boolean; only?: string; root?: string; json?: string }
+
 const program = new Command('bench')
   .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; by default all`)
   .option('--only <text>', 'the parts whose name contains the text, for instance peers')
   .option('--quick', 'shorter loads')
+  .option('--root <folder>', 'measure the service of another checkout, to compare with it by turns')
   .option('--json <file>', 'write the figures there')
   .parse()
 const [name] = program.args
-const { quick = false, only = '', json } = program.opts<{ quick?: boolean; only?: string; json?: string }>()
+const { quick = false, only = '', root, json } = program.opts<Options>()
 if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchmark "${name}"`)
 
 const figures: Figure[] = []
@@ -53,6 +56,7 @@ async function run(chosen: string): Promise<void> {
   await bench({
     quick,
     only,
+    root,
     report: (figure) => own.push({ ...figure, name: `${chosen}: ${figure.name}` }),
     say: (text) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${text}`),
   })

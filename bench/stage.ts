@@ -56,7 +56,7 @@ const BASES: Record<ProviderName, (appId: string) => string> = {
 }
 
 /** Another checkout whose service is started, settings of that service, and how many files it may have open. */
-export type StageOptions = { root?: string; env?: Record<string, string>; openFiles?: number }
+export type StageOptions = { root?: string | undefined; env?: Record<string, string>; openFiles?: number }
 
 /** Sets the stage: an empty database, durable as the service makes it. */
 export async function setStage({ root, env: serviceEnv = {}, openFiles }: StageOptions = {}): Promise<Stage> {
@@ -144,8 +144,8 @@ async function databaseCpuSeconds(dataDir: string): Promise<number> {
 }
 
 /** Starts what a benchmark needs, and stops it also after a failure. */
-export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
-  const stage = await setStage()
+export async function onStage(play: (stage: Stage) => Promise<void>, options: StageOptions): Promise<void> {
+  const stage = await setStage(options)
   try {
     await play(stage)
   } finally {
