@@ -13,6 +13,7 @@ const GIVE_UP_AFTER_MS = 20_000
 const WAIT_MS = { first: 4, longest: 128 }
 /** A pause is at least so many times as long as the attempt before it: those who wait leave the database to those who work. */
 const PAUSES_TO_ATTEMPT = 4
+const LONGEST_PAUSE_MS = 2_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /** Thrown by work when a lock that it needs is taken: it is rolled back and begins again later. */
@@ -69,19 +70,22 @@ export async function withMatchesLocked<T>(
 ): Promise<T> {
   const { lane = 'array', signal } = options
   return runExclusive(db, companyId, queueKeysOf(named, lane), async () => {
-    const startedAtMs = monotonicMs()
+    const giveUpAtMs = signal === undefined ? monotonicMs() + GIVE_UP_AFTER_MS : Number.POSITIVE_INFINITY
     for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {
       const attemptedAtMs = monotonicMs()
       const outcome = await attempt(db, companyId, named, work, options)
       if (outcome !== undefined) return outcome.value
-      const attemptMs = monotonicMs() - attemptedAtMs
-      signal?.throwIfAborted()
-      if (signal === undefined && monotonicMs() - startedAtMs > GIVE_UP_AFTER_MS) throw tooBusy()
-      // At a random moment, so that those who wait for each other don't meet again.
-      await sleep(Math.max(waitMs, PAUSES_TO_ATTEMPT * attemptMs) * (0.5 + Math.random()))
+      const nowMs = monotonicMs()
+      if (nowMs > giveUpAtMs) throw tooBusy()
+      const sleepMs = Math.min(pauseMs(waitMs, nowMs - attemptedAtMs), giveUpAtMs - nowMs + 1)
+      await sleep(sleepMs, undefined, { signal }).catch(() => signal?.throwIfAborted())
     }
   })
 }
+
+/** The pause after an attempt: of a random length, so that those who wait for each other don't meet again. */
+export const pauseMs = (waitMs: number, attemptMs: number, random = Math.random()): number =>
+  Math.min(Math.max(waitMs, PAUSES_TO_ATTEMPT * attemptMs), LONGEST_PAUSE_MS) * (0.5 + random)
 
 /** The same in one attempt: undefined, and nothing done, when another process has one of the locks. */
 export async function tryWithMatchesLocked<T>(
