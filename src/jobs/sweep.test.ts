@@ -21,8 +21,12 @@ test('runs that fall due during a run are left out', async () => {
   await sweep.stop()
 })
 
-test('a failure is logged, and the next run tries again', async () => {
-  const work = vi.fn().mockRejectedValueOnce(new Error('away')).mockResolvedValue(undefined)
+const rejects = () => Promise.reject(new Error('away'))
+const throws = () => {
+  throw new Error('away')
+}
+test.each([rejects, throws])('a failure is logged, and the next run tries again: %o', async (fail) => {
+  const work = vi.fn(async () => {}).mockImplementationOnce(fail)
   const sweep = startSweep(log, 1_000, work)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(work).toHaveBeenCalledTimes(2)

@@ -11,7 +11,8 @@ export function startSweep(
 ): Sweep {
   let running: Promise<unknown> | undefined
   const run = () => {
-    running ??= work()
+    running ??= Promise.resolve()
+      .then(work)
       .catch((error) => log.error({ reason: String(error) }, 'sweep.failed'))
       .finally(() => {
         running = undefined
