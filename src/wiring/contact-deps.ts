@@ -11,9 +11,7 @@ import type { Deps } from './deps.ts'
 export const createImportJobDeps = (
   deps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportJobDeps => ({
-  db: deps.db,
-  blobStore: deps.blobStore,
-  recordEvents: deps.recordEvents,
+  ...deps,
   sourceType: deps.config.serviceName.toLowerCase(),
   onProgress: (companyId, id) => deps.publish([{ topic: 'import', companyId, id }]),
   onSlice: (companyId, id, outcome) => {
@@ -39,10 +37,7 @@ export const createImportVerbs = (
 export const createErasureDeps = (
   deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish' | 'recordEvents'>,
 ): EraseDeps => ({
-  db: deps.db,
-  blobStore: deps.blobStore,
-  cipher: deps.cipher,
-  recordEvents: deps.recordEvents,
+  ...deps,
   endEmailJobs: (companyId, emailIds) => hastenJobs(deps.db, companyId, EMAIL_SEND, emailLane(companyId), emailIds),
   onPass: (companyId) => deps.publish([{ topic: 'all', companyId }]),
   onFailure: (error) => deps.log.error({ reason: String(error) }, 'erasure.interrupted'),
