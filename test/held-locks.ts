@@ -3,14 +3,17 @@ import type { Db, Pool } from '../src/db/connect.ts'
 
 /** Waits until a session of the database waits for a lock: one with this application name, if it is given. */
 export const untilBlocked = (db: Pool, applicationName?: string): Promise<void> =>
-  vi.waitFor(async () => {
-    const blocked = await db<{ applicationName: string }[]>`
+  vi.waitFor(
+    async () => {
+      const blocked = await db<{ applicationName: string }[]>`
       select application_name from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'
     `
-    const names = blocked.map((session) => session.applicationName)
-    expect(names).toContainEqual(applicationName ?? expect.any(String))
-  })
+      const names = blocked.map((session) => session.applicationName)
+      expect(names).toContainEqual(applicationName ?? expect.any(String))
+    },
+    { timeout: 60_000 },
+  )
 
 /** Ends the sessions that wait for a lock: those of a killed process would go on once they get it. */
 export async function endBlocked(db: Pool): Promise<void> {

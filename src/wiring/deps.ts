@@ -81,7 +81,7 @@ export type Deps = Dependencies & {
   mailHealth: MailHealth
   /** The only component that calls receivers of companies. */
   receiver: ReceiverClient
-  /** Tells the live streams of all processes what was committed. */
+  /** Reports committed changes to the live streams of all processes. */
   publish: Publish
   /** Raw events were stored. */
   eventsStored: Signal

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { untilBlocked } from '../../../test/held-locks.ts'
 import { createTwins } from '../../../test/twins.ts'
 import { createCompany } from '../../../test/world.ts'
 import { appendConsents, listConsents, type NewConsent } from './consent-store.ts'
@@ -147,15 +148,7 @@ describe('refreshConsents', () => {
     await db.begin(async (tx) => {
       await tx`select from contacts where (company_id, id) = (${companyId}, ${contactId}) for no key update`
       refreshed = db.begin((later) => refreshConsents(later, [{ companyId, contactId }]))
-      // The locks of other databases of the server are no sign.
-      await expect
-        .poll(
-          () => db`
-            select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-          `,
-          { timeout: 60_000 },
-        )
-        .toHaveLength(1)
+      await untilBlocked(db)
       await appendConsents(tx, [entry(companyId, false, { contactId })])
     })
     await refreshed

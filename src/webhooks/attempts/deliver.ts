@@ -36,7 +36,7 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Called for each attempt that was recorded. */
   onAttempt?: (record: AttemptRecord) => void
-  /** Told of deliveries that ended without an attempt. */
+  /** Called with deliveries that ended without an attempt. */
   onSkipped?: (jobs: readonly Job[]) => void
 }
 

@@ -28,7 +28,7 @@ import {
 export type RegistrationRoutesDeps = RegistrationDeps & {
   db: Pool
   rules: RegistrationRules
-  /** Told of the company whose registrations have changed; the answer waits for it. */
+  /** Called with the company whose registrations have changed; the answer waits for it. */
   onChanged(companyId: number): Promise<void>
 }
 
