@@ -125,6 +125,22 @@ describe('showEarlierConsents', () => {
     expect([await shown(companyId), await shown(twinId)]).toEqual([false, true])
   })
 
+  test('shows the opt-out that another contact with the number said under an earlier number', async () => {
+    const { companyId, twinId } = await createTwins(db, {
+      contacts: [
+        [1, OLD, OLD],
+        [2, OLD, OLD],
+      ],
+      customers: [[10, 1, OLD]],
+      identities: [[OLD, 10]],
+    })
+    await db`
+      insert into consents (company_id, channel, identity, contact_id, value, said_at, source)
+      values (${companyId}, 'whatsapp', '39555', 2, false, '2026-01-01', 'test')
+    `
+    expect([await shown(companyId), await shown(twinId)]).toEqual([false, null])
+  })
+
   test('shows the opt-out of a person who was erased', async () => {
     const { companyId } = await createCustomers()
     await db`

@@ -34,7 +34,7 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
   tx<{ companyId: number; contactId: number }[]>`
     select input.company_id, input.contact_id
     from jsonb_to_recordset(${jsonRows(tx, contacts.map(toRow))}) as input (company_id bigint, contact_id bigint)
-    where exists (select from consents where consents.company_id = input.company_id)
+    where (select true from consents where consents.company_id = input.company_id limit 1)
       and ${isInLedger(
         tx,
         tx`
@@ -48,15 +48,31 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
   `
 
 /**
- * Whether the ledger of the company `input.company_id` has an entry under one of the identities, or under the hash of an
- * erased person's. `identities`: a query of one column.
+ * Whether the ledger of the company `input.company_id` has an entry under one of the identities, under the hash of an
+ * erased person's, or of a contact that has one as its number. `identities`: a query of one column. Lateral with limits:
+ * probes of an index, whatever the statistics say.
  */
 export const isInLedger = (db: Db, identities: Fragment): Fragment => db`
   exists (
     select
     from (${identities}) as own (identity)
-    cross join lateral unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
-    join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+    cross join lateral (
+      (
+        select true
+        from unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
+        join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+        limit 1
+      )
+      union all
+      (
+        select true
+        from contacts
+        join consents on (consents.company_id, consents.contact_id) = (contacts.company_id, contacts.id)
+        where (contacts.company_id, contacts.phone_identity) = (input.company_id, own.identity)
+          and contacts.deleted_at is null
+        limit 1
+      )
+    ) as entry
   )
 `
 
