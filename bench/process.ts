@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -36,7 +37,7 @@ export async function startProgram({
   openFiles,
 }: Start): Promise<Program> {
   const output = openSync(outputFile, 'w')
-  const command = script.endsWith('.ts') ? [process.execPath, `${root}${script}`] : [`${root}${script}`]
+  const command = script.endsWith('.ts') ? [process.execPath, join(root, script)] : [join(root, script)]
   const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh']
   const [program = '', ...before] = [...limit, ...command]
   const child = spawn(program, [...before, ...args], {

@@ -1,7 +1,7 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { type AppError, serviceUnavailable, slowBody } from '../../errors.ts'
 import { hasBody } from '../server/request-head.ts'
-import { type BodyLedger, createBodyLedger, type HeldBody } from './body-ledger.ts'
+import { type BodyLedger, createBodyLedger } from './body-ledger.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -50,15 +50,15 @@ export function countBodies(app: FastifyInstance, { addressOf, tickMs = 1_000 }:
   for (const [surface, budget] of Object.entries(BUDGETS) as [Surface, number][]) {
     ledgers.set(surface, createBodyLedger({ budget, groupShare: surface === 'operator' ? 1 : GROUP_SHARE }))
   }
-  const throughput = watchThroughput(tickMs)
-  app.addHook('onClose', () => throughput.stop())
+  const timer = setInterval(() => endSlowBodies([...ledgers.values()]), tickMs).unref()
+  app.addHook('onClose', () => clearInterval(timer))
 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const { surface = 'api-key', streamsBody = false } = request.routeOptions.config
     const ledger = ledgers.get(surface)
     if (ledger === undefined || streamsBody || isUnread(request)) return done(null, payload)
     const refuse = (fault = tooManyBodies()): void => {
-      throughput.remove(body)
+      ledger.close(body)
       payload.off('data', count)
       // The parser answers the error of its stream. Where nothing reads the stream, the connection ends.
       if (payload.listenerCount('error') > 0) payload.emit('error', fault)
@@ -72,14 +72,9 @@ export function countBodies(app: FastifyInstance, { addressOf, tickMs = 1_000 }:
     payload.on('data', count)
     payload.once('end', () => {
       body.isComplete = true
-      throughput.remove(body)
     })
-    throughput.add(body)
     // Emitted too for a response that still waits behind another when the connection is closed.
-    reply.raw.once('close', () => {
-      throughput.remove(body)
-      ledger.close(body)
-    })
+    reply.raw.once('close', () => ledger.close(body))
     done(null, payload)
   })
 }
@@ -99,33 +94,13 @@ function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
 const tooManyBodies = (): AppError =>
   serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
 
-/** Ends bodies that arrive too slowly. It counts ticks, so that a process that stood still ends no body for it. */
-function watchThroughput(tickMs: number) {
-  const open = new Map<HeldBody, { ticks: number; bytesBefore: number }>()
-  let timer: NodeJS.Timeout | undefined
-  const tick = (): void => {
-    for (const [body, window] of open) {
-      window.ticks += 1
-      if (window.ticks < WINDOW_SECONDS) continue
-      if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * WINDOW_SECONDS) {
-        open.delete(body)
-        body.refuse(slowBody())
-      } else open.set(body, { ticks: 0, bytesBefore: body.bytes })
-    }
-    if (open.size === 0) stop()
-  }
-  const stop = (): void => {
-    clearInterval(timer)
-    timer = undefined
-  }
-  return {
-    add: (body: HeldBody): void => {
-      open.set(body, { ticks: 0, bytesBefore: 0 })
-      timer ??= setInterval(tick, tickMs).unref()
-    },
-    remove: (body: HeldBody): void => {
-      open.delete(body)
-    },
-    stop,
+/** Ends bodies that arrive too slowly. It counts its calls, so that a process that stood still ends no body for it. */
+function endSlowBodies(ledgers: readonly BodyLedger[]): void {
+  for (const body of ledgers.flatMap((ledger) => ledger.incomplete())) {
+    const { window } = body
+    window.seconds += 1
+    if (window.seconds < WINDOW_SECONDS) continue
+    if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * WINDOW_SECONDS) body.refuse(slowBody())
+    else Object.assign(window, { seconds: 0, bytesBefore: body.bytes })
   }
 }
