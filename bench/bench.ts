@@ -5,10 +5,10 @@ import { onStage, type Stage } from './stage.ts'
 export type BenchContext = {
   /** At most about a minute for each part. */
   quick: boolean
-  /** Another checkout, whose service is measured instead of this one's. */
-  root?: string | undefined
   /** Part of the names of the parts that are measured; empty: all. */
   only: string
+  /** Another checkout, which some benchmarks compare this one with. */
+  root?: string | undefined
   /** Takes a figure for the table. */
   report: (figure: Figure) => void
   /** Prints progress. */
@@ -32,7 +32,7 @@ export const benchOf =
         context.say(name)
         await measure(play)
       }
-    }, context)
+    })
   }
 
 /** What each of these measures, twice by turns (a, b, b, a), so that other load of the machine affects all alike. */

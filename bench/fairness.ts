@@ -52,7 +52,7 @@ export const fairnessBench: Bench = async (context) => {
     } finally {
       await otherLoad.stop()
     }
-  }, context)
+  })
 }
 
 async function prepare(context: BenchContext, stage: Stage, otherLoad: Load): Promise<Play> {

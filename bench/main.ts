@@ -13,6 +13,7 @@ import { readBench } from './read.ts'
 import { receiversBench } from './receivers.ts'
 import { scheduleBench } from './schedule.ts'
 import { sendBench } from './send.ts'
+import { turnsBench } from './turns.ts'
 
 /** Every benchmark, one line each. */
 const BENCHES: Record<string, Bench> = {
@@ -25,6 +26,7 @@ const BENCHES: Record<string, Bench> = {
   contacts: contactsBench,
   email: emailBench,
   fairness: fairnessBench,
+  turns: turnsBench,
 }
 
 type Options = { quick?: boolean; only?: string; root?: string; json?: string }
@@ -33,7 +35,7 @@ const program = new Command('bench')
   .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; by default all`)
   .option('--only <text>', 'the parts whose name contains the text, for instance peers')
   .option('--quick', 'shorter loads')
-  .option('--root <folder>', 'measure the service of another checkout, to compare with it by turns')
+  .option('--root <folder>', 'another checkout, which `turns` compares with this one')
   .option('--json <file>', 'write the figures there')
   .parse()
 const [name] = program.args

@@ -144,7 +144,7 @@ async function databaseCpuSeconds(dataDir: string): Promise<number> {
 }
 
 /** Starts what a benchmark needs, and stops it also after a failure. */
-export async function onStage(play: (stage: Stage) => Promise<void>, options: StageOptions): Promise<void> {
+export async function onStage(play: (stage: Stage) => Promise<void>, options?: StageOptions): Promise<void> {
   const stage = await setStage(options)
   try {
     await play(stage)
