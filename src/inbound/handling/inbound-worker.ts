@@ -1,3 +1,4 @@
+import { setTimeout as sleepAlways } from 'node:timers/promises'
 import { monotonicMs } from '../../clock.ts'
 import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
@@ -5,8 +6,8 @@ import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from 
 
 /** Transactions at once: while the database writes one, this process reads the next. */
 const CONCURRENT = 3
-/** Fewer are not worth a transaction of their own. */
-const WORTH_SPLITTING = 50
+/** Events that come while a transaction runs wait for its end so long: many small transactions cost more than few large ones. */
+const BESIDE_AFTER_MS = 20
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 const PAUSE_AFTER_FAILURE_MS = 500
@@ -56,6 +57,7 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   const loop = async () => {
     let pause = SHORTEST_PAUSE_MS
     while (!isStopping) {
+      await running.untilNext()
       isAwake = false
       const started = running.hasRoom() ? await startNext(deps, apart, running) : 0
       if (started === undefined) await sleepAlways(PAUSE_AFTER_FAILURE_MS)
@@ -95,6 +97,8 @@ async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transac
 /** The transactions that run beside each other. */
 type Transactions = {
   hasRoom(): boolean
+  /** Waits while they leave no time for a further one: until one ends, or they take long. */
+  untilNext(): Promise<unknown>
   /** The lanes that none of them has, those first that were not handled for the longest time. */
   inOrder(busy: readonly BusyLane[]): BusyLane[]
   /** Starts one for each of the first groups; returns how many have started. */
@@ -110,6 +114,7 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
   /** Lanes that another worker had, and until when they are left to it. */
   const leftUntil = new Map<number, number>()
   let starts = 0
+  let startedAtMs = 0
 
   const run = async (lanes: readonly number[]): Promise<void> => {
     try {
@@ -127,6 +132,10 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
   }
   return {
     hasRoom: () => running.size < CONCURRENT,
+    untilNext: async () => {
+      const waitMs = startedAtMs + BESIDE_AFTER_MS - monotonicMs()
+      if (running.size > 0 && waitMs > 0) await Promise.race([...running, sleepAlways(waitMs)])
+    },
     inOrder: (busy) => {
       const nowMs = monotonicMs()
       return busy
@@ -135,6 +144,7 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
     },
     start: (groups) => {
       const first = groups.slice(0, CONCURRENT - running.size)
+      if (first.length > 0) startedAtMs = monotonicMs()
       for (const lanes of first) {
         starts += 1
         for (const lane of lanes) {
@@ -182,21 +192,17 @@ function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
   }
 }
 
-/** As many lanes together as one transaction takes, and work for all that run at once. */
+/** As many lanes together as one transaction takes: a transaction of few events costs almost as much as one of many. */
 function groupLanes(busy: readonly BusyLane[]): number[][] {
-  const share = busy.reduce((sum, { waiting }) => sum + waiting, 0) / CONCURRENT
-  const most = Math.min(EVENTS_AT_ONCE.limit, Math.max(WORTH_SPLITTING, share))
   const groups: number[][] = []
   let room = 0
   for (const { lane, waiting } of busy) {
     if (waiting > room) {
       groups.push([])
-      room = most
+      room = EVENTS_AT_ONCE.limit
     }
     groups.at(-1)?.push(lane)
     room -= waiting
   }
   return groups
 }
-
-const sleepAlways = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
