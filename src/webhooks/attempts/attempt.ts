@@ -28,7 +28,14 @@ export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): P
   const sentAt = deps.clock.now()
   const delivery = { registrationId, event, eventId, body, headers: deps.openHeaders(started.staticHeaders), signer }
   const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
-  const outcome = await deps.receiver.post({ url, method, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
+  const outcome = await deps.receiver.post({
+    url,
+    method,
+    headers,
+    body,
+    timeoutMs: ATTEMPT_TIMEOUT_MS,
+    registrationId,
+  })
   return toRecord(started, outcome, sentAt, deps.clock.now(), deps.random)
 }
 

@@ -20,6 +20,11 @@ const IDLE_MS = 4_000
 const LONGEST_IDLE_MS = 30_000
 /** A connection is not used longer than this, so that a receiver that moves is found where it is. */
 const CONNECTION_LIFE_MS = 60_000
+/**
+ * Registrations are divided among so many agents. An agent looks at all connections to a host for one that is free: with 35
+ * receivers of one host that never answered, starting attempts took up to 200 ms of the process at once.
+ */
+const AGENTS = 64
 
 export type ReceiverTarget = {
   url: string
@@ -27,6 +32,8 @@ export type ReceiverTarget = {
   headers: Record<string, string>
   body: Buffer
   timeoutMs: number
+  /** Registrations do not share connections. Absent: for a test of a URL. */
+  registrationId?: number
 }
 
 /**
@@ -64,7 +71,21 @@ export type ReceiverClient = {
  * The number in flight is not bounded here, or one receiver's slow paths would hold up its neighbours: lanes do that.
  */
 export function createReceiverClient(options: ReceiverClientOptions): ReceiverClient {
-  const agent = new Agent({
+  const agents = new Map<number, Agent>()
+  const agentOf = (place: number): Agent => {
+    const agent = agents.get(place) ?? createAgent(options)
+    agents.set(place, agent)
+    return agent
+  }
+  const clock = options.clock ?? systemClock
+  return {
+    post: (target) => post(agentOf((target.registrationId ?? 0) % AGENTS), clock, options.allowPrivate, target),
+    close: async () => void (await Promise.all([...agents.values()].map((agent) => agent.destroy()))),
+  }
+}
+
+const createAgent = (options: ReceiverClientOptions): Agent =>
+  new Agent({
     connect: guardedConnector({ connectTimeoutMs: ATTEMPT_TIMEOUT_MS, ...options }),
     allowH2: false,
     pipelining: 1,
@@ -75,12 +96,6 @@ export function createReceiverClient(options: ReceiverClientOptions): ReceiverCl
     headersTimeout: 0,
     bodyTimeout: 0,
   })
-  const clock = options.clock ?? systemClock
-  return {
-    post: (target) => post(agent, clock, options.allowPrivate, target),
-    close: () => agent.destroy(),
-  }
-}
 
 async function post(
   agent: Agent,
