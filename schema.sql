@@ -729,6 +729,7 @@ create table messages (
   counted smallint,
   content jsonb,
   quoted_wamid text,
+  kind text,
   constraint messages_by_seq UNIQUE (company_id, conversation_id, seq),
   constraint messages_pkey PRIMARY KEY (company_id, id),
   constraint messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),

@@ -38,6 +38,7 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   profileName: null,
   wamid: `wamid.${customer}`,
   type: 'text',
+  messageKind: null,
   text: 'Hello',
   media: null,
   content: null,

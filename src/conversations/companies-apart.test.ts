@@ -197,7 +197,7 @@ test('a message names the message that it answers in its company', async () => {
   const { companyId, twinId } = await createMessages({ twinMessageId: 2 })
   for (const id of [companyId, twinId]) await db`update messages set quoted_wamid = wamid where company_id = ${id}`
   const quotedBy = async (company: number, id: number) =>
-    (await listMessagesByIds(db, company, [id])).map(({ quotedMessageId }) => quotedMessageId)
+    (await listMessagesByIds(db, company, [id])).map(({ quoted }) => quoted?.id)
   expect([await quotedBy(companyId, 1), await quotedBy(twinId, 2)]).toEqual([[1], [2]])
 })
 

@@ -52,6 +52,7 @@ export type Message = {
   wamid: string | null
   direction: 'inbound' | 'outbound'
   type: string
+  kind: string
   text: string | null
   media: {
     link?: string | null
@@ -69,7 +70,15 @@ export type Message = {
   revokedAt: Date | null
   content: StructuredContent | null
   quotedWamid: string | null
-  quotedMessageId: number | null
+  /** The message that it answers, if that is known; of its text the first 500 characters. */
+  quoted: {
+    id: number
+    wamid: string
+    direction: 'inbound' | 'outbound'
+    kind: string
+    text: string | null
+    senderName: string | null
+  } | null
 }
 
 /** Messages of a conversation by their seq, newest first: both ends included. */
@@ -89,16 +98,27 @@ export function listMessages(
   `
 }
 
+/** Of the text of a quoted message: enough for the lines that show it. */
+const QUOTED_CHARACTERS = 500
+
 /** The members of a `Message` in `message`. */
 const messageColumns = (db: Db) => db`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
   message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
   message.content, message.quoted_wamid,
+  message_kind(message.kind, message.template, message.content, message.media, message.type) as kind,
   (
-    select quoted.id
+    select json_build_object(
+      'id', quoted.id,
+      'wamid', quoted.wamid,
+      'direction', quoted.direction,
+      'kind', message_kind(quoted.kind, quoted.template, quoted.content, quoted.media, quoted.type),
+      'text', left(quoted.text, ${QUOTED_CHARACTERS}),
+      'senderName', quoted.sender_name
+    )
     from messages quoted
     where (quoted.company_id, quoted.wamid) = (message.company_id, message.quoted_wamid)
-  ) as quoted_message_id,
+  ) as quoted,
   (
     select reaction.emoji
     from message_reactions reaction

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
+import { MESSAGE_MEMBERS } from './content/message-members.ts'
 import { StructuredContentShape } from './content/structured-content.ts'
 import type { Message } from './conversation-store.ts'
 import type { StoredMessageDetails } from './message-details-store.ts'
@@ -36,6 +37,12 @@ export const MESSAGE_EXAMPLE = {
   content: null,
   quotedWamid: null,
   quotedMessageId: null,
+  kind: 'image',
+  reply: null,
+  location: null,
+  contacts: null,
+  order: null,
+  quoted: null,
 }
 
 const MessageFailure = Type.Union([
@@ -46,6 +53,21 @@ const MessageFailure = Type.Union([
       details: nullableText('The details that the provider gave.'),
     },
     { title: 'MessageFailure', description: 'Why a message failed, as the provider reports it.' },
+  ),
+  Type.Null(),
+])
+
+const QuotedMessage = Type.Union([
+  Type.Object(
+    {
+      id: Type.Integer({ description: 'The id of the message.' }),
+      wamid: Type.String({ description: 'The id of the message at the provider.' }),
+      direction: Direction,
+      kind: Type.String({ description: 'What the message is.' }),
+      text: nullableText('The first 500 characters of the text, the caption or a placeholder.'),
+      senderName: nullableText('The sender at that time.'),
+    },
+    { title: 'QuotedMessage', description: 'The message that this one answers; null while it is not known.' },
   ),
   Type.Null(),
 ])
@@ -79,6 +101,12 @@ export const MessageRecord = Type.Object(
     content: Type.Union([StructuredContentShape, Type.Null()]),
     quotedWamid: nullableText('The message that this one answers, by its id at the provider.'),
     quotedMessageId: nullableInteger('The id of that message here; null while it is not known.'),
+    kind: Type.String({
+      description:
+        'What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider.',
+    }),
+    ...MESSAGE_MEMBERS,
+    quoted: QuotedMessage,
   },
   {
     title: 'Message',
@@ -145,7 +173,18 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   revokedAt: row.revokedAt?.toISOString() ?? null,
   content: row.content,
   quotedWamid: row.quotedWamid,
-  quotedMessageId: row.quotedMessageId,
+  quotedMessageId: row.quoted?.id ?? null,
+  kind: row.kind,
+  ...toMembers(row.content),
+  quoted: row.quoted,
+})
+
+/** The members of the envelope that the content has. */
+const toMembers = (content: Message['content']): Pick<MessageRecord, keyof typeof MESSAGE_MEMBERS> => ({
+  reply: content?.type === 'reply' ? content.reply : null,
+  location: content?.type === 'location' ? content.location : null,
+  contacts: content?.type === 'contacts' ? content.contacts : null,
+  order: content?.type === 'order' ? content.order : null,
 })
 
 /** A message with its statuses and deliveries, in order. */

@@ -313,6 +313,10 @@ export type Conversation = {
     direction: "inbound" | "outbound"
     /** Null when the message is deleted. */
     status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown" | null
+    /** What the message is, such as `text` or `sticker`; null when the message is deleted. */
+    kind: string | null
+    /** The number of products of an order, or of contact cards; null for other kinds. */
+    itemCount: number | null
     /** The time in epoch seconds. */
     timestamp: number
     timestampIso: string
@@ -903,6 +907,19 @@ export type Message = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
+  /** What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  kind: string
+  reply: EnvelopeReply | null
+  location: {
+    [name: string]: unknown
+  } | null
+  contacts: Array<{
+    [name: string]: unknown
+  }> | null
+  order: {
+    [name: string]: unknown
+  } | null
+  quoted: QuotedMessage | null
 }
 
 /** The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`. */
@@ -1002,6 +1019,19 @@ export type MessageStatus = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
+  /** What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  kind: string
+  reply: EnvelopeReply | null
+  location: {
+    [name: string]: unknown
+  } | null
+  contacts: Array<{
+    [name: string]: unknown
+  }> | null
+  order: {
+    [name: string]: unknown
+  } | null
+  quoted: QuotedMessage | null
   /** The id of the conversation. */
   chatId: number
   contact: {
@@ -1144,6 +1174,22 @@ export type ParameterMismatch = {
     /** The words of the provider, when it found the mismatch. */
     provider?: string
   }
+}
+
+/** The message that this one answers; null while it is not known. */
+export type QuotedMessage = {
+  /** The id of the message. */
+  id: number
+  /** The id of the message at the provider. */
+  wamid: string
+  /** Inbound messages come from the customer, outbound ones from the business. */
+  direction: "inbound" | "outbound"
+  /** What the message is. */
+  kind: string
+  /** The first 500 characters of the text, the caption or a placeholder. */
+  text: string | null
+  /** The sender at that time. */
+  senderName: string | null
 }
 
 export type RateLimitExceeded = {
@@ -1576,7 +1622,7 @@ export type StickerByLink = {
 /** The content of the message in addition to text and media. */
 export type StructuredContent = {
   /** The name of the other member. */
-  type: "reply" | "interactive" | "location" | "contacts" | "reaction"
+  type: "reply" | "interactive" | "location" | "contacts" | "order" | "reaction"
   reply?: EnvelopeReply
   /** The interactive message, in the form of a send. */
   interactive?: {
@@ -1590,6 +1636,10 @@ export type StructuredContent = {
   contacts?: Array<{
     [name: string]: unknown
   }>
+  /** The order of the customer, as the provider describes it. */
+  order?: {
+    [name: string]: unknown
+  }
   /** A reaction that was sent; the message that it is for has it as `reaction`. */
   reaction?: {
     /** The id of the message. */

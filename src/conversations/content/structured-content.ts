@@ -11,6 +11,7 @@ const KINDS = {
   contacts: Type.Array(Type.Object({}, { additionalProperties: true }), {
     description: 'The contact cards, in the form of a send.',
   }),
+  order: providersOwn('The order of the customer, as the provider describes it.'),
   reaction: Type.Object(
     {
       messageId: Type.Integer({ description: 'The id of the message.' }),

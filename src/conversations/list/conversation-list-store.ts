@@ -32,6 +32,9 @@ export type Conversation = {
   lastMessageAt: Date | null
   /** Null: it is deleted. */
   lastStatus: string | null
+  lastKind: string | null
+  /** The products of an order, or contact cards. */
+  lastItemCount: number | null
   /** Opens the 24-hour window. */
   lastInboundAt: Date | null
   assignee: string | null
@@ -177,12 +180,10 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       ) end as group_id,
       conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
-      (
-        select message.status
-        from messages message
-        where (message.company_id, message.conversation_id, message.seq)
-          = (conversation.company_id, conversation.id, conversation.message_count)
-      ) as last_status,
+      last.status as last_status, last.kind as last_kind,
+      jsonb_array_length(
+        case jsonb_typeof(last.items) when 'array' then last.items end
+      ) as last_item_count,
       page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
     from (
       select activity.conversation_id as id, activity.active_at, activity.assignee
@@ -196,6 +197,16 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
     join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
     join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
     join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
+    left join lateral (
+      select
+        message.status,
+        message_kind(message.kind, message.template, message.content, message.media, message.type) as kind,
+        coalesce(message.content #> '{order,product_items}', message.content -> 'contacts') as items
+      from messages message
+      where (message.company_id, message.conversation_id, message.seq)
+        = (conversation.company_id, conversation.id, conversation.message_count)
+      limit 1
+    ) as last on true
     order by page.active_at ${direction}, page.id ${direction}
   `
 }

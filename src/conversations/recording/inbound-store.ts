@@ -136,6 +136,7 @@ export type MessageWrite = {
   seq: number
   isEcho: boolean
   type: string
+  messageKind: string | null
   text: string | null
   media: object | null
   senderName: string | null
@@ -153,6 +154,7 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
     seq: message.seq,
     is_echo: message.isEcho,
     type: message.type,
+    kind: message.messageKind ?? undefined,
     text: message.text ?? undefined,
     media: message.media ?? undefined,
     sender_name: message.senderName ?? undefined,
@@ -163,17 +165,17 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
   }))
   await tx`
     insert into messages (
-      company_id, id, conversation_id, seq, direction, type, text, media, status, sender_name, wamid, is_echo,
-      sent_at, content, quoted_wamid, created_at, updated_at
+      company_id, id, conversation_id, seq, direction, type, kind, text, media, status, sender_name, wamid,
+      is_echo, sent_at, content, quoted_wamid, created_at, updated_at
     )
     overriding system value
     select
-      company_id, id, conversation_id, seq, case when is_echo then 'outbound' else 'inbound' end, type, text,
-      media, case when is_echo then 'sent' else 'received' end, sender_name, wamid, is_echo, sent_at,
+      company_id, id, conversation_id, seq, case when is_echo then 'outbound' else 'inbound' end, type, kind,
+      text, media, case when is_echo then 'sent' else 'received' end, sender_name, wamid, is_echo, sent_at,
       content, quoted_wamid, ${at}, ${at}
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, id bigint, conversation_id bigint, seq bigint, is_echo boolean, type text, text text,
-      media jsonb, sender_name text, wamid text, sent_at timestamptz, content jsonb, quoted_wamid text
+      company_id bigint, id bigint, conversation_id bigint, seq bigint, is_echo boolean, type text, kind text,
+      text text, media jsonb, sender_name text, wamid text, sent_at timestamptz, content jsonb, quoted_wamid text
     )
   `
 }

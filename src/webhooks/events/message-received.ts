@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { ReplyShape } from '../../conversations/content/reply-shape.ts'
+import { MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
 import {
   type ChangeItem,
@@ -13,9 +13,6 @@ import { digitsOf } from '../../text/phone.ts'
 import type { EventKind } from './event-kind.ts'
 
 export const MESSAGE_RECEIVED = 'whatsapp.message.received'
-
-const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
-const ProvidersOwn = (description: string) => orNull(Type.Object({}, { additionalProperties: true, description }))
 
 const Media = Type.Object(
   {
@@ -49,18 +46,23 @@ const Message = Type.Object(
     isEcho: Type.Boolean({ description: 'Whether the business wrote the message in its phone app.' }),
     timestamp: nullableInteger('The time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
-    reply: orNull(ReplyShape),
+    reply: MESSAGE_MEMBERS.reply,
     quotedWamid: nullableText('The message that this one answers.'),
     originalWamid: nullableText('The message that this one edits or revokes.'),
     groupId: nullableText('The group of the message; `contact` is the writer.'),
-    referral: ProvidersOwn('The ad or post that the customer came from, as the provider describes it.'),
-    location: ProvidersOwn('The location as the provider describes it.'),
-    contacts: orNull(
-      Type.Array(Type.Object({}, { additionalProperties: true }), {
-        description: 'The shared contact cards as the provider describes them.',
-      }),
-    ),
-    order: ProvidersOwn('The order as the provider describes it.'),
+    referral: Type.Union([
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'The ad or post that the customer came from, as the provider describes it.',
+        },
+      ),
+      Type.Null(),
+    ]),
+    location: MESSAGE_MEMBERS.location,
+    contacts: MESSAGE_MEMBERS.contacts,
+    order: MESSAGE_MEMBERS.order,
   },
   { title: 'EnvelopeMessage' },
 )

@@ -25,6 +25,8 @@ export type InboundRecord = {
   profileName: string | null
   wamid: string | null
   type: string
+  /** What the message is, where `type` does not say it. */
+  messageKind: string | null
   text: string | null
   media: object | null
   content: object | null

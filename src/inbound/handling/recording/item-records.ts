@@ -51,6 +51,7 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     profileName: groupId ?? (isEcho ? null : profileName),
     wamid: item.wamid,
     type: isMessage ? item.recordType : 'text',
+    messageKind: isMessage ? kindOf(item) : null,
     text: isMessage ? item.recordText : null,
     media: isMessage ? item.media : null,
     content: isMessage ? toContent(item.details) : null,
@@ -64,10 +65,17 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
   }
 }
 
+/** The kind of a message, where its type does not say it. */
+const kindOf = ({ type, providerType, recordType }: MessageItem): string | null => {
+  const kind = providerType === 'sticker' ? providerType : type
+  return kind === recordType ? null : kind
+}
+
 /** What the conversation shows of a message beside its text, in a form that PostgreSQL stores. */
-function toContent({ reply, location, contacts }: MessageDetails): StructuredContent | null {
+function toContent({ reply, location, contacts, order }: MessageDetails): StructuredContent | null {
   if (reply !== null) return { type: 'reply', reply }
   if (location !== null) return { type: 'location', location: cleanJson(location) }
+  if (order !== null) return { type: 'order', order: cleanJson(order) }
   return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
 }
 

@@ -128,8 +128,8 @@ const toMessages = ({ messages }: InboundDecisions, ids: readonly number[], real
     const { record, conversation, seq } = planned
     const id = ids[place]
     if (id === undefined) throw new Error('A message has no id')
-    const { companyId, type, text, media, senderName, wamid, sentAt, content, quotedWamid } = record
-    const members = { companyId, type, text, media, senderName, wamid, sentAt, content, quotedWamid }
+    const { companyId, type, messageKind, text, media, senderName, wamid, sentAt, content, quotedWamid } = record
+    const members = { companyId, type, messageKind, text, media, senderName, wamid, sentAt, content, quotedWamid }
     return { planned, id, ...members, conversationId: realId(conversation.id), seq, isEcho: record.kind === 'echo' }
   })
 
