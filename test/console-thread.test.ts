@@ -1,24 +1,10 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { expectAccessible } from './console-page.ts'
-import { bubble, startConsoleWorld } from './console-world.ts'
-import { eventually, uniquePhone } from './service.ts'
+import { bubble, startConsoleWorld, textOf } from './console-world.ts'
 
-const { service, company, conversationOf, openSigned } = await startConsoleWorld()
-const { control } = service
-const { api, phoneNumberId } = company
+const { conversationWith, openSigned } = await startConsoleWorld()
 
-/** Messages of a customer, in their order; the last text is waited for. */
-async function conversationWith(name: string, messages: readonly object[]) {
-  const phone = uniquePhone()
-  for (const message of messages) await control('POST', '/inbound', { phoneNumberId, from: phone, name, ...message })
-  const chatId = await conversationOf(phone)
-  await eventually(
-    async () => (await api('GET', `/whatsapp/conversations/${chatId}/messages`)).body.data.length === messages.length,
-  )
-  return { phone, chatId, path: `/console/inbox/${chatId}` }
-}
-const textOf = (body: string) => ({ type: 'text', text: { body } })
 const file = (type: string, mime: string, more: object = {}) => ({
   type,
   [type]: { id: '1', mime_type: mime, sha256: 'x', ...more },

@@ -4,7 +4,7 @@ import { launchBrowser } from './browser.ts'
 import { startConsole } from './console-client.ts'
 import { buildConsole, openPage } from './console-page.ts'
 import { atFileEnd } from './file-end.ts'
-import { eventually } from './service.ts'
+import { eventually, uniquePhone } from './service.ts'
 
 /** The built console on a service of its own, with a company that has a number, and a browser: for all tests of a file. */
 export async function startConsoleWorld() {
@@ -23,7 +23,18 @@ export async function startConsoleWorld() {
       const { body } = await as('GET', '/whatsapp/conversations?pageSize=100')
       return body.data.find(({ contact }: { contact: { phone: string } }) => contact.phone === phone)?.chatId
     })
-  const sentTo = async (phone: string): Promise<unknown[]> =>
+  /** A conversation with these messages of a customer, all of which have arrived. */
+  const conversationWith = async (name: string, messages: readonly object[]) => {
+    const { phoneNumberId, api } = company
+    const phone = uniquePhone()
+    for (const message of messages) await control('POST', '/inbound', { phoneNumberId, from: phone, name, ...message })
+    const chatId = await conversationOf(phone)
+    const listed = () => api('GET', `/whatsapp/conversations/${chatId}/messages?pageSize=100`)
+    await eventually(async () => (await listed()).body.data.length === messages.length)
+    return { phone, chatId, path: `/console/inbox/${chatId}` }
+  }
+  // biome-ignore lint/suspicious/noExplicitAny: what a test reads from an answer is what it asserts
+  const sentTo = async (phone: string): Promise<any[]> =>
     (await control('GET', '/messages?limit=1000')).body.filter(({ to }: { to: string }) => to.endsWith(phone))
 
   /** A receiver of the sandbox, registered with a secret. */
@@ -51,8 +62,22 @@ export async function startConsoleWorld() {
     await opened.page.getByRole('navigation').waitFor()
     return opened
   }
-  return { service, browser, origin, company, write, conversationOf, sentTo, createReceiver, openSigned }
+  return {
+    service,
+    browser,
+    origin,
+    company,
+    write,
+    conversationOf,
+    conversationWith,
+    sentTo,
+    createReceiver,
+    openSigned,
+  }
 }
+
+/** The content of a text message. */
+export const textOf = (body: string) => ({ type: 'text', text: { body } })
 
 export const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })
 export const bubble = (page: Page, content: string) => page.locator('[data-message]', { hasText: content })

@@ -6,22 +6,29 @@ import { time, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './bubble.module.css'
 import { Media } from './media.tsx'
+import { Quote } from './quote.tsx'
 import { StructuredContent } from './structured-content.tsx'
+import { isPlaceholder, summaryOfMessage } from './summary.ts'
 import { Ticks } from './ticks.tsx'
 
-type Props = { message: Message; isGroup: boolean; isFirst: boolean }
+type Props = {
+  message: Message
+  isGroup: boolean
+  isFirst: boolean
+}
 
 /** A message as the customer or the business wrote it. All of it is shown as plain text. */
 export function Bubble({ message, isGroup, isFirst }: Props) {
-  const { direction, media, content, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
+  const { direction, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
   const isOut = direction === 'outbound'
   return (
     <div className={classes(css.row, isOut && css.out)} data-message={message.id}>
       {isFirst && (isOut || isGroup) && senderName && <p className={css.sender}>{senderName}</p>}
       <div className={classes(css.bubble, status === 'failed' && css.failed, status === 'unknown' && css.unknown)}>
+        {quotedWamid !== null && <Quote message={message} />}
         {media && revokedAt === null && <Media message={message} />}
         <Content message={message} />
-        {content && revokedAt === null && <StructuredContent content={content} />}
+        <StructuredContent message={message} />
         <span className={css.meta}>
           {editedAt !== null && <span>{text.conversation.edited}</span>}
           {timestampIso !== null && (
@@ -43,12 +50,15 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
   )
 }
 
-function Content({ message: { text: content, media, type, content: structured, revokedAt } }: { message: Message }) {
-  const isPlaceholder = content === `[${media === null ? structured?.type : type}]`
-  if (content === null || isPlaceholder) return null
+function Content({ message }: { message: Message }) {
+  const { kind, text: content, media, location, contacts, order, revokedAt } = message
+  // The name of a location is on its card.
+  if (content === null || location !== null) return null
+  const isNamed = isPlaceholder(kind, content)
+  if (isNamed && (media ?? contacts ?? order) !== null) return null
   return (
-    <span className={classes(css.text, revokedAt !== null && css.revoked)} dir="auto">
-      {content}
+    <span className={classes(css.text, (isNamed || revokedAt !== null) && css.revoked)} dir="auto">
+      {isNamed ? summaryOfMessage(message) : content}
     </span>
   )
 }

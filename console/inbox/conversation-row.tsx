@@ -5,6 +5,7 @@ import { classes } from '../parts/classes.ts'
 import { moment, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './conversation-row.module.css'
+import { summaryOf } from './summary.ts'
 
 export const ROW_PX = 68
 
@@ -36,7 +37,7 @@ export function ConversationRow({ record }: { record: Conversation }) {
         <span className={css.line}>
           <span className={css.text} dir="auto">
             {lastMessage?.direction === 'outbound' && <span className={css.you}>{text.inbox.you}: </span>}
-            {lastMessage?.text ?? ''}
+            {lastMessage && summaryOf(lastMessage)}
           </span>
           {assignee && (
             <span className={css.assignee} title={assignee}>

@@ -1,29 +1,26 @@
-import type { StructuredContent as Content } from '../../client/src/generated/schemas.ts'
+import type { StructuredContent as Content, Message } from '../../client/src/generated/schemas.ts'
+import { ContactCards } from './contact-cards.tsx'
+import { at, distinct, listOf, textAt } from './json-content.ts'
+import { LocationCard } from './location-card.tsx'
+import { OrderCard } from './order-card.tsx'
 import css from './structured-content.module.css'
 
-type Details = {
-  /** Each card by itself, its name first. */
-  cards?: string[][]
-  note?: string | undefined
-  /** What the customer may choose or open. */
-  options?: string[]
+/** What a message has besides text and media: a card, or the footer and the buttons of a question. All of it is plain text. */
+export function StructuredContent({ message: { location, contacts, order, content } }: { message: Message }) {
+  if (location !== null) return <LocationCard location={location} />
+  if (contacts !== null) return <ContactCards contacts={contacts} />
+  if (order !== null) return <OrderCard order={order} />
+  return content?.type === 'interactive' ? <Question interactive={content.interactive} /> : null
 }
 
-/** What a message has below its text: an address, contact cards, a footer and its buttons. All of it is plain text. */
-export function StructuredContent({ content }: { content: Content }) {
-  const { cards = [], note, options = [] } = detailsOf(content)
+function Question({ interactive }: { interactive: Content['interactive'] }) {
+  const footer = textAt(at(interactive, 'footer'), 'text')
+  const options = optionsOf(at(interactive, 'action'))
   return (
     <>
-      {cards.map((lines) => (
-        <div className={css.card} dir="auto" key={lines.join()}>
-          {lines.map((line) => (
-            <p key={line}>{line}</p>
-          ))}
-        </div>
-      ))}
-      {note !== undefined && (
+      {footer !== undefined && (
         <p className={css.note} dir="auto">
-          {note}
+          {footer}
         </p>
       )}
       {options.length > 0 && (
@@ -39,18 +36,6 @@ export function StructuredContent({ content }: { content: Content }) {
   )
 }
 
-function detailsOf({ type, ...content }: Content): Details {
-  if (type === 'contacts') return { cards: listOf(content.contacts).map(linesOf) }
-  if (type === 'location') {
-    const place = content.location
-    const coordinates = [at(place, 'latitude'), at(place, 'longitude')].filter((one) => typeof one === 'number')
-    return { note: [textAt(place, 'address'), coordinates.join(', ')].filter((one) => one).join(' · ') }
-  }
-  if (type !== 'interactive') return {}
-  const { interactive } = content
-  return { note: textAt(at(interactive, 'footer'), 'text'), options: optionsOf(at(interactive, 'action')) }
-}
-
 /** The titles of reply buttons, the label and the rows of a list, or the label of a button that opens something. */
 function optionsOf(action: unknown): string[] {
   const titles = [
@@ -63,24 +48,3 @@ function optionsOf(action: unknown): string[] {
   ]
   return distinct(titles)
 }
-
-const linesOf = (card: unknown): string[] =>
-  distinct([
-    textAt(at(card, 'name'), 'formatted_name'),
-    ...listOf(at(card, 'phones')).map((one) => textAt(one, 'phone')),
-    ...listOf(at(card, 'emails')).map((one) => textAt(one, 'email')),
-  ])
-
-const distinct = (texts: readonly (string | undefined)[]): string[] => [
-  ...new Set(texts.filter((text) => text !== undefined)),
-]
-
-const at = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
-
-function textAt(value: unknown, name: string): string | undefined {
-  const text = at(value, name)
-  return typeof text === 'string' && text !== '' ? text : undefined
-}
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

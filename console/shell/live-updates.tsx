@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { showAnswering } from '../inbox/answering.ts'
 import { applyConversation, applyMessage } from '../inbox/live-inbox.ts'
+import { summaryOfMessage } from '../inbox/summary.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { announce } from '../parts/announcer.tsx'
 import { invalidateSoon } from '../queries.ts'
@@ -37,7 +38,8 @@ export function useLiveUpdates(): LiveState {
       if (type === 'contact') invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
     }
     const announceMessage = ({ message }: { message: Message }) => {
-      if (message.direction === 'inbound') announce(text.inbox.newMessage(message.senderName ?? '', message.text ?? ''))
+      if (message.direction === 'inbound')
+        announce(text.inbox.newMessage(message.senderName ?? '', summaryOfMessage(message)))
     }
     const takeAnswering = ({ chatId, name }: { chatId: number; name: string }) => {
       if (name !== me) showAnswering(chatId, name)

@@ -22,6 +22,14 @@ export const number = (value: number): string => numberFormat.format(value)
 export const count = (value: number, one: string, other: string): string =>
   `${number(value)} ${plurals.select(value) === 'one' ? one : other}`
 
+/** `€9.50`; without a currency that is known, the number. */
+export function money(amount: number, currency: string): string {
+  const isCode = /^[A-Za-z]{3}$/.test(currency)
+  return isCode
+    ? new Intl.NumberFormat(undefined, { style: 'currency', currency }).format(amount)
+    : `${number(amount)} ${currency}`.trim()
+}
+
 export const time = (iso: string): string => timeFormat.format(new Date(iso))
 export const timeWithSeconds = (iso: string): string => secondFormat.format(new Date(iso))
 export const date = (iso: string): string => yearFormat.format(new Date(iso))
