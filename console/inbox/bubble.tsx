@@ -19,12 +19,20 @@ type Props = {
 
 /** A message as the customer or the business wrote it. All of it is shown as plain text. */
 export function Bubble({ message, isGroup, isFirst }: Props) {
-  const { direction, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
+  const { direction, kind, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } =
+    message
   const isOut = direction === 'outbound'
   return (
     <div className={classes(css.row, isOut && css.out)} data-message={message.id}>
       {isFirst && (isOut || isGroup) && senderName && <p className={css.sender}>{senderName}</p>}
-      <div className={classes(css.bubble, status === 'failed' && css.failed, status === 'unknown' && css.unknown)}>
+      <div
+        className={classes(
+          css.bubble,
+          kind === 'image' && css.pictured,
+          status === 'failed' && css.failed,
+          status === 'unknown' && css.unknown,
+        )}
+      >
         {quotedWamid !== null && <Quote message={message} />}
         {media && revokedAt === null && <Media message={message} />}
         <Content message={message} />
