@@ -7,6 +7,7 @@ import { text } from '../texts/text.ts'
 import css from './bubble.module.css'
 import { Media } from './media.tsx'
 import { Quote } from './quote.tsx'
+import { RichText } from './rich-text.tsx'
 import { StructuredContent } from './structured-content.tsx'
 import { isPlaceholder, summaryOfMessage } from './summary.ts'
 import { Ticks } from './ticks.tsx'
@@ -17,7 +18,7 @@ type Props = {
   isFirst: boolean
 }
 
-/** A message as the customer or the business wrote it. All of it is shown as plain text. */
+/** A message as the customer or the business wrote it. Nothing of it is HTML. */
 export function Bubble({ message, isGroup, isFirst }: Props) {
   const { direction, kind, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } =
     message
@@ -66,7 +67,7 @@ function Content({ message }: { message: Message }) {
   if (isNamed && (media ?? contacts ?? order) !== null) return null
   return (
     <span className={classes(css.text, (isNamed || revokedAt !== null) && css.revoked)} dir="auto">
-      {isNamed ? summaryOfMessage(message) : content}
+      {isNamed ? summaryOfMessage(message) : <RichText text={content} />}
     </span>
   )
 }

@@ -5,6 +5,7 @@ import css from './bubble.module.css'
 import { Fault } from './bubble.tsx'
 import { restoreDraft } from './draft.ts'
 import { discard, type Outgoing } from './outbox.ts'
+import { RichText } from './rich-text.tsx'
 import { Ticks } from './ticks.tsx'
 
 /** A message that the service has not confirmed. */
@@ -18,7 +19,7 @@ export function OutgoingBubble({ outgoing }: { outgoing: Outgoing }) {
     <div className={classes(css.row, css.out)} data-outgoing={state}>
       <div className={classes(css.bubble, state === 'failed' && css.failed, state === 'unknown' && css.unknown)}>
         <span className={css.text} dir="auto">
-          {shownText}
+          <RichText text={shownText} />
         </span>
         <span className={css.meta}>
           <Ticks status={state === 'failed' || state === 'unknown' ? state : 'pending'} />
