@@ -111,6 +111,7 @@ test('a message with an unknown outcome is shown as unknown and is not sent agai
   await page.getByLabel(/Message to/).fill('Is it there?')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText('Outcome unknown').waitFor()
+  expect(await page.getByRole('button', { name: /Send again|Edit/ }).count()).toBe(0)
   expect(await sentTo(phone)).toHaveLength(1)
   await expectAccessible(page)
 })

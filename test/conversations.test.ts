@@ -60,6 +60,7 @@ describe('the records', () => {
             status: 'open',
             unreadMessages: 1,
             lastMessage: {
+              id: expect.any(Number),
               text: 'Look',
               direction: 'inbound',
               status: 'received',

@@ -5,6 +5,7 @@ import { Icon } from '../parts/icon.tsx'
 import { time, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './bubble.module.css'
+import { reasonOf } from './failure-reason.ts'
 import { Media } from './media.tsx'
 import { Quote } from './quote.tsx'
 import { RichText } from './rich-text.tsx'
@@ -16,10 +17,12 @@ type Props = {
   message: Message
   isGroup: boolean
   isFirst: boolean
+  /** What can be done about a message that failed. */
+  actions?: ReactNode
 }
 
 /** A message as the customer or the business wrote it. Nothing of it is HTML. */
-export function Bubble({ message, isGroup, isFirst }: Props) {
+export function Bubble({ message, isGroup, isFirst, actions }: Props) {
   const { direction, kind, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } =
     message
   const isOut = direction === 'outbound'
@@ -53,7 +56,8 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
           </span>
         )}
       </div>
-      {status === 'failed' && <Fault>{faultOf(message)}</Fault>}
+      {status === 'failed' && <Fault>{reasonOf(message)}</Fault>}
+      {status === 'failed' && actions}
       {status === 'unknown' && <Fault isUnknown>{text.ticks.unknown}</Fault>}
     </div>
   )
@@ -81,8 +85,3 @@ export function Fault({ isUnknown = false, children }: { isUnknown?: boolean; ch
     </div>
   )
 }
-
-const faultOf = ({ error }: Message): string =>
-  [error?.title ?? text.ticks.failed, error?.details === error?.title ? null : error?.details]
-    .filter((part) => part)
-    .join(': ')

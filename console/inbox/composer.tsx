@@ -9,7 +9,7 @@ import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import css from './composer.module.css'
 import { nameOf } from './conversation-row.tsx'
-import { useDraft } from './draft.ts'
+import { ANSWER_FIELD, useDraft } from './draft.ts'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { sendMessage } from './outbox.ts'
 import { useWindow, type WindowState } from './window.ts'
@@ -94,6 +94,7 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
     <div className={css.writer}>
       <textarea
         ref={field}
+        id={ANSWER_FIELD}
         className={css.field}
         aria-label={text.composer.label(nameOf(record))}
         aria-invalid={over > 0 || undefined}

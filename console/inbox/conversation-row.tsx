@@ -6,6 +6,7 @@ import { moment, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './conversation-row.module.css'
 import { summaryOf } from './summary.ts'
+import { Ticks } from './ticks.tsx'
 
 export const ROW_PX = 68
 
@@ -35,6 +36,9 @@ export function ConversationRow({ record }: { record: Conversation }) {
           )}
         </span>
         <span className={css.line}>
+          {lastMessage?.direction === 'outbound' && lastMessage.status !== null && (
+            <Ticks status={lastMessage.status} isBrief />
+          )}
           <span className={css.text} dir="auto">
             {lastMessage?.direction === 'outbound' && <span className={css.you}>{text.inbox.you}: </span>}
             {lastMessage && summaryOf(lastMessage)}

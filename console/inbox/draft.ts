@@ -4,6 +4,9 @@ import { SCOPE } from '../scope.ts'
 /** A text that is being written, with the key of its send: made when the text starts, so that a second press sends nothing. */
 export type Draft = { text: string; key: string }
 
+/** The id of the field in which an answer is written. */
+export const ANSWER_FIELD = 'answer'
+
 const PREFIX = `parley.draft.${SCOPE}.`
 const listeners = new Set<() => void>()
 
@@ -15,10 +18,12 @@ export function useDraft(chatId: number): [Draft, (text: string) => void, () => 
   return [read(stored), write, clear]
 }
 
-/** Puts a text back that could not be sent; it gets a new key. */
+/** Puts a text back that could not be sent, above what is being written; it gets a new key. The field takes the focus. */
 export function restoreDraft(chatId: number, text: string): void {
+  const { text: written } = read(localStorage.getItem(PREFIX + chatId))
   localStorage.removeItem(PREFIX + chatId)
-  setDraft(chatId, text)
+  setDraft(chatId, written === '' ? text : `${text}\n${written}`)
+  document.getElementById(ANSWER_FIELD)?.focus()
 }
 
 /** Forgets every text that was not sent, at the end of a session. */

@@ -34,7 +34,15 @@ export function applyConversation(client: QueryClient, record: Conversation): vo
     const others = rows?.filter(({ chatId }) => chatId !== record.chatId)
     return others && record.status === 'open' && record.unreadMessages > 0 ? [record, ...others] : others
   })
-  const replace = (one: Conversation) => (one.chatId === record.chatId ? record : one)
+  changeRow(client, record.chatId, () => record)
+  const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }
+  if (isListInUse) waiting.set(record.chatId, change)
+  else placeConversation(client, change)
+}
+
+/** Changes a conversation in its place in every list that is loaded. */
+function changeRow(client: QueryClient, chatId: number, change: (row: Conversation) => Conversation): void {
+  const replace = (row: Conversation) => (row.chatId === chatId ? change(row) : row)
   client.setQueriesData<ConversationPages>(
     { queryKey: ['conversations'] },
     (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(replace) })) },
@@ -43,9 +51,6 @@ export function applyConversation(client: QueryClient, record: Conversation): vo
     { queryKey: ['conversation-pages'] },
     (page) => page && { ...page, data: page.data.map(replace) },
   )
-  const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }
-  if (isListInUse) waiting.set(record.chatId, change)
-  else placeConversation(client, change)
 }
 
 /** The conversation as a loaded list shows it. */
@@ -67,9 +72,13 @@ function isSameMessage(existing: Conversation | undefined, record: Conversation)
   )
 }
 
+/** Shows a message that is new or changed; of the last one of a conversation, the row shows the status. */
 export function applyMessage(client: QueryClient, chatId: number, message: Message): void {
   client.setQueryData<MessagePages>(messagesQuery(chatId).queryKey, (pages) =>
     pages === undefined ? pages : withMessage(pages, message),
+  )
+  changeRow(client, chatId, (row) =>
+    row.lastMessage?.id === message.id ? { ...row, lastMessage: { ...row.lastMessage, status: message.status } } : row,
   )
 }
 

@@ -1,17 +1,20 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
+import { useSession } from '../shell/session-context.ts'
 import { day, isSameDay } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { useAnswering } from './answering.ts'
 import { Bubble } from './bubble.tsx'
 import { MessagesSkeleton } from './conversation-skeleton.tsx'
+import { FailedActions } from './failed-actions.tsx'
 import css from './message-list.module.css'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { notShown, useOutgoing } from './outbox.ts'
 import { OutgoingBubble } from './outgoing-bubble.tsx'
+import { useWindow } from './window.ts'
 
 /** The messages, the newest at the lower edge; older ones load at the upper edge. */
 export function MessageList({ record }: { record: Conversation }) {
@@ -19,6 +22,7 @@ export function MessageList({ record }: { record: Conversation }) {
   const query = useInfiniteQuery(messagesQuery(chatId))
   const outgoing = useOutgoing()
   const answering = useAnswering(chatId)
+  const canWrite = useWindow(record, useSession().features.sessionWindow).state !== 'closed'
   if (query.data === undefined) {
     return (
       <div className={css.whole}>
@@ -47,7 +51,18 @@ export function MessageList({ record }: { record: Conversation }) {
         )}
         <ol className={css.messages}>
           {messages.map((message, index) => (
-            <Row key={message.id} message={message} before={messages[index - 1]} isGroup={record.groupId !== null} />
+            <Row
+              key={message.id}
+              message={message}
+              before={messages[index - 1]}
+              isGroup={record.groupId !== null}
+              actions={
+                canWrite &&
+                message.status === 'failed' && (
+                  <FailedActions message={message} chatId={chatId} newestId={messages.at(-1)?.id ?? message.id} />
+                )
+              }
+            />
           ))}
           {waiting.map((one) => (
             <li key={one.key} className={css.item}>
@@ -63,7 +78,9 @@ export function MessageList({ record }: { record: Conversation }) {
   )
 }
 
-function Row({ message, before, isGroup }: { message: Message; before: Message | undefined; isGroup: boolean }) {
+type RowProps = { message: Message; before: Message | undefined; isGroup: boolean; actions: ReactNode }
+
+function Row({ message, before, isGroup, actions }: RowProps) {
   const at = message.timestampIso
   const beforeAt = before?.timestampIso
   const isNewDay = at !== null && (beforeAt == null || !isSameDay(new Date(at), new Date(beforeAt)))
@@ -72,7 +89,7 @@ function Row({ message, before, isGroup }: { message: Message; before: Message |
   return (
     <li className={css.item} data-first={isFirst}>
       {isNewDay && <h3 className={css.day}>{day(at)}</h3>}
-      <Bubble message={message} isGroup={isGroup} isFirst={isFirst} />
+      <Bubble message={message} isGroup={isGroup} isFirst={isFirst} actions={actions} />
     </li>
   )
 }

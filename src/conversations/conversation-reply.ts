@@ -38,6 +38,7 @@ export const CONVERSATION_EXAMPLE = {
   status: 'open',
   unreadMessages: 1,
   lastMessage: {
+    id: 90217,
     text: 'Is my order ready?',
     direction: 'inbound',
     status: 'received',
@@ -86,6 +87,7 @@ export const ConversationRecord = Type.Object(
     }),
     lastMessage: Type.Union([
       Type.Object({
+        id: nullableInteger('The id of the message; null when it is deleted.'),
         text: nullableText('The text, the caption or a placeholder.'),
         direction: Direction,
         status: Type.Union([MessageStatus, Type.Null()], { description: 'Null when the message is deleted.' }),
@@ -123,6 +125,7 @@ export const toConversationRecord = (row: Conversation, now: Date): Conversation
     row.lastMessageAt === null || row.lastDirection === null
       ? null
       : {
+          id: row.lastMessageId,
           text: row.lastText,
           direction: row.lastDirection,
           status: row.lastStatus as MessageRecord['status'] | null,

@@ -307,6 +307,8 @@ export type Conversation = {
   /** The number of inbound messages since the last outbound one, or since the conversation was read. */
   unreadMessages: number
   lastMessage: {
+    /** The id of the message; null when it is deleted. */
+    id: number | null
     /** The text, the caption or a placeholder. */
     text: string | null
     /** Inbound messages come from the customer, outbound ones from the business. */

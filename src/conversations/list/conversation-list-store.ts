@@ -32,6 +32,7 @@ export type Conversation = {
   lastMessageAt: Date | null
   /** Null: it is deleted. */
   lastStatus: string | null
+  lastMessageId: number | null
   lastKind: string | null
   /** The products of an order, or contact cards. */
   lastItemCount: number | null
@@ -180,7 +181,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       ) end as group_id,
       conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
-      last.status as last_status, last.kind as last_kind,
+      last.id as last_message_id, last.status as last_status, last.kind as last_kind,
       jsonb_array_length(
         case jsonb_typeof(last.items) when 'array' then last.items end
       ) as last_item_count,
@@ -199,6 +200,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
     join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
     left join lateral (
       select
+        message.id,
         message.status,
         message_kind(message.kind, message.template, message.content, message.media, message.type) as kind,
         coalesce(message.content #> '{order,product_items}', message.content -> 'contacts') as items
