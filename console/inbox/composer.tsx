@@ -10,6 +10,7 @@ import { text } from '../texts/text.ts'
 import css from './composer.module.css'
 import { nameOf } from './conversation-row.tsx'
 import { ANSWER_FIELD, useDraft } from './draft.ts'
+import { isSendKey, isTouch, useEnterKey } from './enter-key.ts'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { sendMessage } from './outbox.ts'
 import { useWindow, type WindowState } from './window.ts'
@@ -71,6 +72,7 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
   const client = useQueryClient()
   const [draft, write, clear] = useDraft(chatId)
   const field = useRef<HTMLTextAreaElement>(null)
+  const enter = useEnterKey()
   const tellAnswering = useAnsweringSignal(chatId)
   const over = draft.text.length - MAX_CHARACTERS
   const canSend = draft.text.trim() !== '' && over <= 0
@@ -86,7 +88,7 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
   }
   const press = (event: KeyboardEvent) => {
     if (event.key === 'Escape') field.current?.blur()
-    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.nativeEvent.isComposing) return
+    if (!isSendKey(event)) return
     event.preventDefault()
     send()
   }
@@ -117,7 +119,13 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
         <Button look="quiet" icon="template" onClick={onTemplate}>
           {text.composer.template}
         </Button>
-        <Button look="primary" icon="send" disabled={!canSend} onClick={send} title="Ctrl Enter">
+        <Button
+          look="primary"
+          icon="send"
+          disabled={!canSend}
+          onClick={send}
+          title={enter === 'send' && !isTouch() ? 'Enter' : 'Ctrl Enter'}
+        >
           {text.composer.send}
         </Button>
       </div>

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/draft.ts'
+import { chooseEnterKey, isTouch, useEnterKey } from '../inbox/enter-key.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx'
@@ -18,11 +19,17 @@ const THEMES = [
   { value: 'system', label: text.menu.system, icon: 'screen' },
 ] as const
 
+const ENTER = [
+  { value: 'send', label: text.menu.enterSends },
+  { value: 'break', label: text.menu.enterBreaks },
+] as const
+
 type Shown = 'sessions' | 'apiKeys'
 
 /** The name of the session; the theme, the shortcuts, the sessions, and signing out. */
 export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () => void }) {
   const client = useQueryClient()
+  const enter = useEnterKey()
   const [theme, setTheme] = useState(readTheme)
   const [shown, show] = useState<Shown>()
   const close = () => show(undefined)
@@ -60,6 +67,12 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
             setTheme(chosen)
           }}
         />
+        {!isTouch() && (
+          <>
+            <MenuLabel>{text.menu.enter}</MenuLabel>
+            <MenuChoice label={text.menu.enter} value={enter} choices={ENTER} onChange={chooseEnterKey} />
+          </>
+        )}
         <MenuLine />
         <MenuItem icon="keyboard" onClick={onKeys} keys="?">
           {text.menu.keys}
