@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { addAnswerFault } from './answer-faults.ts'
 import { type Contract, readContract } from './contract.ts'
@@ -21,7 +22,7 @@ export function compareAnswers(app: FastifyInstance): void {
     const answer = {
       status: reply.statusCode,
       type: String(reply.getHeader('content-type') ?? ''),
-      text: textOf(payload),
+      text: textOf(reply.getHeader('content-encoding') === 'gzip' ? gunzipSync(payload as Buffer) : payload),
     }
     const fault = contract.faultOf(method, path, answer)
     if (fault !== undefined) addAnswerFault(`${request.method} ${request.originalUrl}: ${fault}`)

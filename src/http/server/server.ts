@@ -29,6 +29,7 @@ import { readableAddress } from '../errors/unreadable-address.ts'
 import { createValidatorCompiler } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
 import type { AddressRule } from '../rules/address-rule.ts'
+import { compressAnswers } from './compress-answers.ts'
 import { boundConnections } from './connection-limit.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
@@ -118,6 +119,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)
+  if (deps.sessions) compressAnswers(app)
   recordRequests(app, deps.metrics)
   if (deps.tracing) traceRequests(app, deps.tracing)
   app.setNotFoundHandler(() => {

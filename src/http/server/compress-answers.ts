@@ -1,0 +1,29 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { consoleMark } from '../admission/console-address.ts'
+
+const toGzip = promisify(gzip)
+/** A smaller answer fits into one packet. */
+const MIN_BYTES = 1_024
+
+/**
+ * Compresses JSON for pages of the console. Pages of other sites cannot cause these requests, so the size of an answer tells
+ * them nothing. Callers of the API get their answers as before.
+ */
+export function compressAnswers(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (typeof payload !== 'string' || payload.length < MIN_BYTES || consoleMark(request.raw) === undefined) {
+      return payload
+    }
+    if (!String(reply.getHeader('content-type')).startsWith('application/json')) return payload
+    reply.header('vary', 'Accept-Encoding')
+    if (!takesGzip(request)) return payload
+    reply.header('content-encoding', 'gzip').removeHeader('content-length')
+    return toGzip(payload)
+  })
+}
+
+const takesGzip = ({ headers }: FastifyRequest): boolean =>
+  negotiate(String(headers['accept-encoding'] ?? ''), ['gzip', 'identity']) === 'gzip'
