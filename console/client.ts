@@ -1,5 +1,6 @@
 import { Operations } from '../client/src/generated/operations.ts'
 import { type ApiRequest, type RequestOptions, toFetch } from '../client/src/request.ts'
+import { untilLive } from './first-reads.ts'
 import { API_PREFIX } from './scope.ts'
 
 /** An answer that is no success, or no answer at all (status 0). */
@@ -42,7 +43,8 @@ class Api extends Operations {
     return this.open(request, options).then(jsonOf<Answer>)
   }
 
-  protected open(request: ApiRequest, options?: RequestOptions): Promise<Response> {
+  protected async open(request: ApiRequest, options?: RequestOptions): Promise<Response> {
+    if (request.method === 'GET') await untilLive()
     return this.#fetch(API_PREFIX, request, options)
   }
 

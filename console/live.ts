@@ -1,3 +1,4 @@
+import { beginReads, hasReadAnything } from './first-reads.ts'
 import { API_PREFIX, SCOPE } from './scope.ts'
 
 /** An event of the stream (`GET /public/v1/events`). */
@@ -18,27 +19,66 @@ const TYPES = ['ready', 'conversation', 'message', 'answering', 'delivery', 'imp
 const DOWN_AFTER_MS = 10_000
 const REOPEN_MS = 5_000
 
+type Live = { follow: (listeners: Listeners) => void; end: () => void }
+
+/** The stream that was opened with the page, until it is followed or refused. */
+let opened: Live | undefined
+
+/** Opens the stream before the session is known, so that the first reads need not wait for one after the other. */
+export function openLiveEarly(): void {
+  opened = openLive()
+}
+
 /**
  * Follows the stream of the company. One tab of the browser holds it, because a browser opens six connections to a host
  * at most; it passes the events on to the other tabs, and another tab takes its place when it closes. Returns a function
  * that ends following.
  */
 export function followLive(listeners: Listeners): () => void {
+  const { follow, end } = opened ?? openLive()
+  opened = undefined
+  follow(listeners)
+  return end
+}
+
+function openLive(): Live {
   const channel = new BroadcastChannel(NAME)
   const ending = new AbortController()
-  const watch = watchState(listeners.onState)
+  // Events before the first read are of no use, and nothing is read before it is followed.
+  let listeners: Listeners | undefined
   let ownState: LiveState | undefined
+  const watch = watchState((state) => listeners?.onState(state))
   const publish = (message: TabMessage) => {
     channel.postMessage(message)
     receive(message)
   }
   const receive = (message: TabMessage) => {
-    if ('event' in message) listeners.onEvent(message.event)
-    else if ('state' in message) watch.set(message.state)
-    else if (ownState !== undefined) channel.postMessage({ state: ownState })
+    if ('event' in message) take(message.event)
+    else if ('state' in message) {
+      if (message.state === 'live') beginReads()
+      watch.set(message.state)
+    } else if (ownState !== undefined) channel.postMessage({ state: ownState })
+  }
+  const take = (event: LiveEvent) => {
+    if (event.type !== 'ready' || hasReadAnything()) listeners?.onEvent(event)
   }
   channel.onmessage = ({ data }: MessageEvent<TabMessage>) => receive(data)
   channel.postMessage({ ask: true })
+  const end = () => {
+    ending.abort()
+    watch.stop()
+    channel.close()
+  }
+  const refuse = () => {
+    if (listeners !== undefined) {
+      beginReads()
+      listeners.onRefused()
+      return
+    }
+    // No session, or an operator without a company: a stream is opened again when one is to be followed.
+    opened = undefined
+    end()
+  }
   const hold = () =>
     holdStream(
       (event) => publish({ event }),
@@ -46,15 +86,15 @@ export function followLive(listeners: Listeners): () => void {
         ownState = state
         publish({ state })
       },
-      listeners.onRefused,
+      refuse,
       ending.signal,
     )
   navigator.locks.request(NAME, { signal: ending.signal }, hold).catch(() => {})
-  return () => {
-    ending.abort()
-    watch.stop()
-    channel.close()
+  const follow = (followers: Listeners) => {
+    listeners = followers
+    followers.onState(watch.state())
   }
+  return { follow, end }
 }
 
 /** Keeps a stream open until the signal. */
@@ -72,8 +112,8 @@ function holdStream(
       source = new EventSource(`${API_PREFIX}/public/v1/events`)
       for (const type of TYPES) {
         source.addEventListener(type, ({ data }) => {
-          if (type === 'ready') onState('live')
           onEvent({ type, data: parse(data) })
+          if (type === 'ready') onState('live')
         })
       }
       source.onerror = () => {
@@ -82,7 +122,7 @@ function holdStream(
         if (source?.readyState !== EventSource.CLOSED) return
         onRefused()
         clearTimeout(timer)
-        timer = setTimeout(open, REOPEN_MS)
+        if (!signal.aborted) timer = setTimeout(open, REOPEN_MS)
       }
     }
     open()
@@ -110,7 +150,7 @@ function watchState(onState: (state: LiveState) => void) {
     onState(next)
   }
   set('connecting')
-  return { set, stop: () => clearTimeout(timer) }
+  return { set, state: () => state, stop: () => clearTimeout(timer) }
 }
 
 function parse(text: string): unknown {

@@ -5,12 +5,16 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { whenSignedOut } from './client.ts'
+import { openLiveEarly } from './live.ts'
 import { queryClient } from './queries.ts'
 import { router } from './routes.tsx'
 import { sessionQuery, whenReplaced } from './session.ts'
+import { signInCode } from './shell/sign-in-code.ts'
 import { applyTheme } from './shell/theme.ts'
 
 applyTheme()
+// A link may replace the session, and the stream with it.
+if (signInCode === null) openLiveEarly()
 whenReplaced(() => location.assign('/console/'))
 whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, null))
 

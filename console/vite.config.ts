@@ -7,6 +7,24 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 /** The running service to which the development server forwards requests. */
 const SERVICE = process.env.PARLEY_URL ?? 'http://127.0.0.1:3000'
 
+/** Whether the path of a module matches, which for the console's own begins below `console/`. */
+const at = (path: RegExp) => (id: string) => path.test(id.replace(folder, ''))
+const INITIAL = ['$initial' as const]
+
+/**
+ * The files of the build: without groups each module that two screens share is a file of its own. A module belongs to the
+ * first group that names it, and so do the modules that it imports.
+ */
+const GROUPS = [
+  // What both pages start with; the phone alone starts with lists.
+  { name: 'base', test: at(/node_modules\/(?!.*virtual)|^(texts|base.css|parts\/(?!list|json-view))/), tags: INITIAL },
+  { name: 'index', test: at(/^(?!phone|parts)\w/), tags: INITIAL },
+  { name: 'screens', test: at(/^(parts\/(?!dialog|menu)|inbox\/draft)|useMutation/) },
+  // Loaded after the first rows, like the pane of a conversation.
+  { name: 'popups', test: at(/^parts\/(dialog|menu)/) },
+  { name: 'thread', test: at(/^inbox\/(conversation-row|conversation-skeleton|message-list|composer)/) },
+]
+
 /**
  * Two pages: the console, which the service serves below `/console/`, and the phone, which the sandbox serves at its
  * root. Addresses in index.html are therefore absolute, because it answers every path, and all others are relative.
@@ -25,9 +43,12 @@ export default defineConfig(({ command }) => ({
     assetsInlineLimit: 0,
     manifest: true,
     reportCompressedSize: false,
+    // All styles together are 10 kB: a file for each screen would cost more.
+    cssCodeSplit: false,
     rolldownOptions: {
       checks: { pluginTimings: false },
       input: ['index.html', 'phone.html'].map((page) => `${folder}${page}`),
+      output: { codeSplitting: { groups: GROUPS } },
     },
   },
   server: {
