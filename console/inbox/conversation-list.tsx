@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useCallback, useEffect, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import type { Conversation } from '../../client/src/generated/schemas.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -12,7 +12,7 @@ import { text } from '../texts/text.ts'
 import css from './conversation-list.module.css'
 import { type Filter, filteredQuery, numberedQuery, PAGE_ROWS } from './conversation-queries.ts'
 import { ConversationRow, EmptyRow, ROW_PX } from './conversation-row.tsx'
-import { setListInUse } from './live-inbox.ts'
+import { placeWaiting, setListInUse, useNews } from './live-inbox.ts'
 
 /** A jump loads no page on its way: only what is in view when scrolling has stopped for this long. */
 const STILL_MS = 80
@@ -21,11 +21,11 @@ const PAD_PX = 8
 const WAITING_ROWS = 14
 
 /** The list for a filter: without one every row can be reached at once, with one the list grows from its top. */
-export function ConversationList({ filter, shown }: { filter: Filter; shown: number | undefined }) {
-  return Object.keys(filter).length === 0 ? <All shown={shown} /> : <Filtered filter={filter} shown={shown} />
+export function ConversationList({ filter }: { filter: Filter }) {
+  return Object.keys(filter).length === 0 ? <All /> : <Filtered filter={filter} />
 }
 
-function Filtered({ filter, shown }: { filter: Filter; shown: number | undefined }) {
+function Filtered({ filter }: { filter: Filter }) {
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     filteredQuery(filter),
   )
@@ -40,13 +40,13 @@ function Filtered({ filter, shown }: { filter: Filter; shown: number | undefined
   if (!isPending && rows.length === 0) return <NoRows filter={filter} />
   const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
-    <Rows count={count} rowAt={(index) => rows[index]} onView={onView} shown={shown}>
+    <Rows filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
       {!isPending && (hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length))}
     </Rows>
   )
 }
 
-function All({ shown }: { shown: number | undefined }) {
+function All() {
   const [pages, setPages] = useState<number[]>([1])
   const queries = useQueries({ queries: [1, ...pages.filter((page) => page !== 1)].map(numberedQuery) })
   const client = useQueryClient()
@@ -63,7 +63,7 @@ function All({ shown }: { shown: number | undefined }) {
   const rowAt = (index: number) =>
     client.getQueryData(numberedQuery(Math.floor(index / PAGE_ROWS) + 1).queryKey)?.data[index % PAGE_ROWS]
   return (
-    <Rows count={total ?? WAITING_ROWS} rowAt={rowAt} onView={onView} shown={shown}>
+    <Rows filter={{}} count={total ?? WAITING_ROWS} rowAt={rowAt} onView={onView}>
       {typeof total === 'number' && text.inbox.total(total)}
       {typeof total === 'number' && total > MAX_ROWS && ` · ${text.inbox.tooMany}`}
     </Rows>
@@ -77,19 +77,22 @@ const pagesOf = ({ first, last }: { first: number; last: number }): number[] => 
 }
 
 type RowsProps = {
+  filter: Filter
   count: number
   rowAt: (index: number) => Conversation | undefined
   onView: (first: number, last: number) => void
-  shown: number | undefined
   /** How many there are. */
   children: ReactNode
 }
 
-function Rows({ count, rowAt, onView, children }: RowsProps) {
+function Rows({ filter, count, rowAt, onView, children }: RowsProps) {
   const client = useQueryClient()
   const use = (isInUse: boolean) => () => setListInUse(client, isInUse)
+  // A list that is removed hears of neither the pointer nor the focus.
+  useEffect(() => () => setListInUse(client, false), [client])
   return (
-    <>
+    <div className={css.rows}>
+      <News filter={filter} firstChatId={rowAt(0)?.chatId} />
       {/* biome-ignore lint/a11y/noStaticElementInteractions: it only watches whether the list is in use */}
       <div
         className={css.list}
@@ -113,9 +116,39 @@ function Rows({ count, rowAt, onView, children }: RowsProps) {
         </List>
       </div>
       <p className={css.total}>{children}</p>
-    </>
+    </div>
   )
 }
+
+/** Says how many conversations with news wait while the rows keep their places, and shows them. */
+function News({ filter, firstChatId }: { filter: Filter; firstChatId: number | undefined }) {
+  const client = useQueryClient()
+  const news = useNews(filter, firstChatId)
+  const place = useRef<HTMLDivElement>(null)
+  const isShowing = useRef(false)
+  const show = () => {
+    isShowing.current = true
+    placeWaiting(client)
+    listBelow(place.current)?.parentElement?.scrollTo({ top: 0 })
+  }
+  // The button that had the focus is gone.
+  useEffect(() => {
+    if (!isShowing.current) return
+    isShowing.current = false
+    listBelow(place.current)?.querySelector<HTMLElement>(`[data-chat="${firstChatId}"]`)?.focus()
+  }, [firstChatId])
+  return (
+    <div ref={place} role="status" className={css.news}>
+      {news > 0 && (
+        <button type="button" className={css.newsButton} onClick={show}>
+          {text.inbox.news(news)}
+        </button>
+      )}
+    </div>
+  )
+}
+
+const listBelow = (news: HTMLElement | null) => news?.parentElement?.querySelector('ul')
 
 function NoRows({ filter }: { filter: Filter }) {
   const navigate = useNavigate()

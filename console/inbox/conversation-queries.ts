@@ -13,7 +13,7 @@ export type Filter = {
 }
 
 export const PAGE_ROWS = 100
-export const FILTERED_ROWS = 50
+const FILTERED_ROWS = 50
 
 /** The filter of an address. Without a status the inbox shows what is open. */
 export function filterOf({ status = 'open', channelId, unread, mine, search }: InboxSearch, me: string): Filter {
@@ -43,11 +43,16 @@ export const filteredQuery = (filter: Filter) =>
     getNextPageParam: ({ next }) => next,
   })
 
-/** Open conversations with unread messages, one page of them: the number beside the screen's name. */
+/** As many as the number beside the screen's name counts, and one more. */
+export const UNREAD_ROWS = 100
+
+/** The ids of open conversations with unread messages, at most a page of them. */
 export const unreadQuery = queryOptions({
   queryKey: ['unread'],
-  queryFn: async ({ signal }) =>
-    (await api.listConversations({ status: 'open', unread: true, pageSize: FILTERED_ROWS }, { signal })).data,
+  queryFn: async ({ signal }) => {
+    const params = { status: 'open', unread: true, pageSize: UNREAD_ROWS } as const
+    return (await api.listConversations(params, { signal })).data.map(({ chatId }) => chatId)
+  },
 })
 
 export type NumberedPage = { data: Conversation[]; pagination: { totalRecords: number | null } }

@@ -51,7 +51,7 @@ export function ConversationRow({ record }: { record: Conversation }) {
           {status !== 'open' && <span className={css.assignee}>{text.status[status]}</span>}
           {unreadMessages > 0 && (
             <span className={css.unread}>
-              <span aria-hidden="true">{unreadMessages > 99 ? '99+' : unreadMessages}</span>
+              <span aria-hidden="true">{text.inbox.unreadShort(unreadMessages)}</span>
               <span className={css.hidden}>{text.inbox.unreadCount(unreadMessages)}</span>
             </span>
           )}

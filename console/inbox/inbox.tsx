@@ -39,7 +39,7 @@ export function Inbox() {
       <div className={classes(css.inbox, isOpen && css.isOpen)}>
         <section className={css.side} aria-label={text.inbox.list}>
           <Filters search={search} />
-          <ConversationList filter={filter} shown={undefined} />
+          <ConversationList filter={filter} />
         </section>
         <div className={css.pane}>
           {isOpen ? (

@@ -1,4 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
+import { useSyncExternalStore } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { invalidateSoon } from '../queries.ts'
 import {
@@ -7,50 +8,77 @@ import {
   type Filter,
   matches,
   type NumberedPage,
+  UNREAD_ROWS,
   unreadQuery,
 } from './conversation-queries.ts'
 import { type MessagePages, messagesQuery, withMessage } from './message-queries.ts'
 
-/** While the pointer or the focus is in the list, rows keep their places: these wait until it leaves. */
-const waiting = new Map<number, Change>()
-let isListInUse = false
-
 /** `isNews`: it has another last message than before. Times have whole seconds: news goes before what has the same time. */
 type Change = { record: Conversation; isNews: boolean }
+
+/** While the pointer or the focus is in the list, rows keep their places: these wait until it leaves. */
+let waiting: ReadonlyMap<number, Change> = new Map()
+let isListInUse = false
+const listeners = new Set<() => void>()
 
 /** Told by the list. Rows that waited move when it is no longer in use. */
 export function setListInUse(client: QueryClient, isInUse: boolean): void {
   isListInUse = isInUse
-  if (isInUse) return
+  if (!isInUse) placeWaiting(client)
+}
+
+/** Moves the rows that wait to their places. */
+export function placeWaiting(client: QueryClient): void {
   for (const change of waiting.values()) placeConversation(client, change)
-  waiting.clear()
+  if (waiting.size > 0) setWaiting(new Map())
+}
+
+/** How many conversations with unread messages that have just come a list does not show in their places yet. */
+export function useNews(filter: Filter, firstChatId: number | undefined): number {
+  const changes = useSyncExternalStore(subscribe, () => waiting)
+  const isHidden = ({ record, isNews }: Change) =>
+    isNews && record.unreadMessages > 0 && record.chatId !== firstChatId && matches(record, filter) === true
+  return [...changes.values()].filter(isHidden).length
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function setWaiting(next: ReadonlyMap<number, Change>): void {
+  waiting = next
+  for (const listener of listeners) listener()
 }
 
 /** Shows a changed conversation in its pane and in every list that is loaded. */
 export function applyConversation(client: QueryClient, record: Conversation): void {
   const isNews = !isSameMessage(shownIn(client, record.chatId), record)
   client.setQueryData(conversationQuery(record.chatId).queryKey, record)
-  client.setQueryData(unreadQuery.queryKey, (rows) => {
-    const others = rows?.filter(({ chatId }) => chatId !== record.chatId)
-    return others && record.status === 'open' && record.unreadMessages > 0 ? [record, ...others] : others
-  })
-  changeRow(client, record.chatId, () => record)
+  countUnread(client, record)
+  changeRows(client, record.chatId, () => record)
   const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }
-  if (isListInUse) waiting.set(record.chatId, change)
+  if (isListInUse) holdConversation(client, change)
   else placeConversation(client, change)
 }
 
-/** Changes a conversation in its place in every list that is loaded. */
-function changeRow(client: QueryClient, chatId: number, change: (row: Conversation) => Conversation): void {
-  const replace = (row: Conversation) => (row.chatId === chatId ? change(row) : row)
-  client.setQueriesData<ConversationPages>(
-    { queryKey: ['conversations'] },
-    (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(replace) })) },
-  )
-  client.setQueriesData<NumberedPage>(
-    { queryKey: ['conversation-pages'] },
-    (page) => page && { ...page, data: page.data.map(replace) },
-  )
+function holdConversation(client: QueryClient, change: Change): void {
+  setWaiting(new Map(waiting).set(change.record.chatId, change))
+  // Only the server knows whether it belongs to a search: its list is read again soon.
+  for (const [queryKey] of client.getQueriesData({ queryKey: ['conversations'] })) {
+    if (matches(change.record, Object(queryKey[1])) === undefined) invalidateSoon(client, queryKey)
+  }
+}
+
+/** A full page may have more behind it: it is read again when a conversation leaves it. */
+function countUnread(client: QueryClient, { chatId, status, unreadMessages }: Conversation): void {
+  const { queryKey } = unreadQuery
+  const before = client.getQueryData(queryKey)
+  if (before === undefined) return
+  const others = before.filter((id) => id !== chatId)
+  const after = status === 'open' && unreadMessages > 0 ? [chatId, ...others] : others
+  client.setQueryData(queryKey, after)
+  if (before.length >= UNREAD_ROWS && after.length < before.length) invalidateSoon(client, queryKey)
 }
 
 /** The conversation as a loaded list shows it. */
@@ -72,12 +100,25 @@ function isSameMessage(existing: Conversation | undefined, record: Conversation)
   )
 }
 
+/** Changes the row of a conversation in every list that is loaded. */
+function changeRows(client: QueryClient, chatId: number, change: (row: Conversation) => Conversation): void {
+  const replace = (row: Conversation) => (row.chatId === chatId ? change(row) : row)
+  client.setQueriesData<ConversationPages>(
+    { queryKey: ['conversations'] },
+    (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(replace) })) },
+  )
+  client.setQueriesData<NumberedPage>(
+    { queryKey: ['conversation-pages'] },
+    (page) => page && { ...page, data: page.data.map(replace) },
+  )
+}
+
 /** Shows a message that is new or changed; of the last one of a conversation, the row shows the status. */
 export function applyMessage(client: QueryClient, chatId: number, message: Message): void {
   client.setQueryData<MessagePages>(messagesQuery(chatId).queryKey, (pages) =>
     pages === undefined ? pages : withMessage(pages, message),
   )
-  changeRow(client, chatId, (row) =>
+  changeRows(client, chatId, (row) =>
     row.lastMessage?.id === message.id ? { ...row, lastMessage: { ...row.lastMessage, status: message.status } } : row,
   )
 }

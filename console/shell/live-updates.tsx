@@ -2,7 +2,7 @@ import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { showAnswering } from '../inbox/answering.ts'
-import { applyConversation, applyMessage } from '../inbox/live-inbox.ts'
+import { applyConversation, applyMessage, placeWaiting } from '../inbox/live-inbox.ts'
 import { summaryOfMessage } from '../inbox/summary.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { announce } from '../parts/announcer.tsx'
@@ -21,9 +21,10 @@ export function useLiveUpdates(): LiveState {
   const { name: me } = useSession()
   const [state, setState] = useState<LiveState>('connecting')
   useEffect(() => {
-    const reread = createReread(() =>
-      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] }),
-    )
+    const reread = createReread(() => {
+      placeWaiting(client)
+      return client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
+    })
     const held = holdWhileFetching(client, reread)
     const take = (event: LiveEvent) => {
       const { type, data } = event

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
-import { FILTERED_ROWS, unreadQuery } from '../inbox/conversation-queries.ts'
+import { lazy, Suspense, useEffect } from 'react'
+import { unreadQuery } from '../inbox/conversation-queries.ts'
 import type { LiveState } from '../live.ts'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -10,6 +10,7 @@ import { text } from '../texts/text.ts'
 import css from './nav.module.css'
 import { hasCompany, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
+import { markUnread } from './window-title.ts'
 
 /** The menu needs the popups, which the first screen does not wait for. */
 const SessionMenu = lazy(() =>
@@ -46,14 +47,16 @@ export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: (
   )
 }
 
-/** The number of open conversations with unread messages, at most as many as a page has. */
+/** The number of open conversations with unread messages: here, and in the title and the icon of the window. */
 function Unread() {
   const { data = [] } = useQuery(unreadQuery)
   const rows = data.length
+  useEffect(() => markUnread(rows), [rows])
+  useEffect(() => () => markUnread(0), [])
   if (rows === 0) return null
   return (
     <span className={css.unread}>
-      <span aria-hidden="true">{rows < FILTERED_ROWS ? rows : `${FILTERED_ROWS}+`}</span>
+      <span aria-hidden="true">{text.inbox.unreadShort(rows)}</span>
       <span className={css.hidden}>{text.inbox.unreadCount(rows)}</span>
     </span>
   )

@@ -5,6 +5,7 @@ import { text } from '../texts/text.ts'
 import css from './screen.module.css'
 import { hasCompany } from './screens.ts'
 import { useSession } from './session-context.ts'
+import { nameWindow } from './window-title.ts'
 
 type Props = { title: string; permission?: string; neededRole?: Role; children: ReactNode }
 
@@ -16,7 +17,7 @@ export function Screen({ title, permission, neededRole, children }: Props) {
   const session = useSession()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    document.title = `${title} · ${text.product}`
+    nameWindow(title)
     heading.current?.focus()
   }, [title])
   const needsCompany = permission !== undefined && !hasCompany(session)

@@ -1,4 +1,4 @@
-import { count, number, phone, span } from './format.ts'
+import { atMost99, count, number, phone, span } from './format.ts'
 
 /** Every text that the console shows, in English. */
 export const en = {
@@ -133,7 +133,8 @@ export const en = {
     hiddenPhone: 'Number hidden',
     group: 'Group',
     you: 'You',
-    unreadCount: (unread: number) => `${number(unread)} unread`,
+    unreadCount: (unread: number) => `${atMost99(unread)} unread`,
+    unreadShort: atMost99,
     none: 'No conversations yet',
     noneText: 'When a customer writes to one of your numbers, the conversation appears here.',
     openPhone: 'Open the sandbox phone',
@@ -143,6 +144,7 @@ export const en = {
     tooMany: 'Search or filter to see older conversations.',
     choose: 'Choose a conversation',
     chooseText: 'Press j and k to move through the list, Enter to open.',
+    news: (news: number) => `${number(news)} new`,
     newMessage: (name: string, message: string) => `New message from ${name}: ${message}`,
   },
   /** What a message is, where it is not a text. */

@@ -18,6 +18,9 @@ const plurals = new Intl.PluralRules('en')
 
 export const number = (value: number): string => numberFormat.format(value)
 
+/** `7`, `99`, `99+`. */
+export const atMost99 = (value: number): string => (value > 99 ? '99+' : String(value))
+
 /** `1 delivery`, `12 deliveries`. */
 export const count = (value: number, one: string, other: string): string =>
   `${number(value)} ${plurals.select(value) === 'one' ? one : other}`
