@@ -1,7 +1,8 @@
-import { useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api } from '../client.ts'
+import type { Conversation } from '../../client/src/generated/schemas.ts'
 import { Composer } from '../inbox/composer.tsx'
+import { type ConversationPages, conversationQuery, filteredQuery } from '../inbox/conversation-queries.ts'
 import { nameOf } from '../inbox/conversation-row.tsx'
 import { MessageList } from '../inbox/message-list.tsx'
 import { Empty } from '../parts/empty.tsx'
@@ -24,25 +25,20 @@ export function PhoneScreen() {
       {sandboxUrl === null ? (
         <Empty icon="phone" title={text.phone.off} text={text.phone.offText} />
       ) : (
-        <div className={css.phone}>
+        // On a small window the panes are one below the other, and the keyboard scrolls them.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
+        <section className={css.phone} aria-label={text.phone.panes} tabIndex={0}>
           <iframe className={css.frame} title={text.phone.frame} src={`${sandboxUrl}/phone.html#phone`} />
           <Business />
           <iframe className={css.frame} title={text.phone.receiverFrame} src={`${sandboxUrl}/phone.html#receiver`} />
-        </div>
+        </section>
       )}
     </Screen>
   )
 }
 
-/** The customer's newest conversation. Its key starts like those of the lists, so that live events refresh it. */
 function Business() {
-  const { data: record } = useQuery({
-    queryKey: ['conversation-pages', 'phone'],
-    queryFn: ({ signal }) => api.listConversations({ pageSize: 100 }, { signal }),
-    select: ({ data }) => data.find(({ contact }) => contact.phone === CUSTOMER),
-    refetchInterval: ({ state }) =>
-      state.data?.data.some(({ contact }) => contact.phone === CUSTOMER) ? false : 1_000,
-  })
+  const record = useConversationOf(CUSTOMER)
   return (
     <section className={css.business} aria-label={text.phone.business}>
       <header className={css.head}>
@@ -63,4 +59,17 @@ function Business() {
       )}
     </section>
   )
+}
+
+/** The newest conversation of a phone number. It is searched for until it exists: live events repeat the search. */
+function useConversationOf(phone: string): Conversation | undefined {
+  const isOfPhone = ({ contact }: Conversation) => contact.phone === phone
+  const foundIn = (lists?: ConversationPages) => lists?.pages.flatMap(({ data }) => data).find(isOfPhone)
+  const { data: lists } = useInfiniteQuery({
+    ...filteredQuery({ search: phone }),
+    enabled: ({ state }) => foundIn(state.data) === undefined,
+  })
+  const found = foundIn(lists)
+  const { data: record } = useQuery({ ...conversationQuery(found?.chatId ?? 0), enabled: found !== undefined })
+  return record ?? found
 }

@@ -373,6 +373,7 @@ export const en = {
   },
   phone: {
     title: 'Phone',
+    panes: 'Phone, business and receiver',
     frame: 'The customer’s phone',
     receiverFrame: 'What your receiver got',
     business: 'What the business sees',
