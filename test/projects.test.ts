@@ -9,6 +9,7 @@ test.each([
   ['test/send-crash.test.ts', "import { startParley } from './parley-process.ts'", 'process'],
   ['src/db/embedded/start.test.ts', "import { spawn } from 'node:child_process'", 'process'],
   ['test/hostile/quick.test.ts', "import { attack } from './run.ts'", 'process'],
+  ['test/console-forms.test.ts', "import { startConsoleWorld } from './console-world.ts'", 'process'],
   ['client/test/browser.test.ts', "import { chromium } from 'playwright-core'", 'process'],
 ])('%s with %s is in %s', (file, text, project) => {
   expect(projectOf(file, text)).toBe(project)

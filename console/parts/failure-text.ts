@@ -1,5 +1,6 @@
 import { ApiError } from '../client.ts'
 import { text } from '../texts/text.ts'
+import { requestFaults } from './field-fault.ts'
 import type { IconName } from './icon.tsx'
 
 /** How a failure is shown: its icon, title and explanation. */
@@ -20,7 +21,7 @@ export function describe({ status, message }: ApiError): { icon: IconName; title
 /** One line for a failed action, beside the control that caused it. */
 export function faultText(error: unknown): string {
   const fault = error instanceof ApiError ? error : new ApiError('', { status: 500 })
-  if (fault.fields.length > 0) return fault.fields.map(({ path, message }) => `${path}: ${message}`).join('; ')
+  if (fault.fields.length > 0) return requestFaults(fault)
   if (fault.status === 429) return text.failure.slowDown(fault.retryAfter ?? 5)
   if (fault.status === 403 || (fault.status === 500 && fault.message !== '')) return fault.message
   return describe(fault).explanation ?? text.failure.server

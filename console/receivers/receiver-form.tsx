@@ -1,17 +1,19 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
 import type { Registration } from '../../client/src/generated/schemas.ts'
-import { ApiError, api } from '../client.ts'
+import { api } from '../client.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/field.tsx'
+import { fieldFault, isOfOthers } from '../parts/field-fault.ts'
 import { text } from '../texts/text.ts'
 import css from './receiver-form.module.css'
 import { receiversQuery } from './receiver-queries.ts'
 
 type Props = { receiver?: Registration; onClose: () => void; onDone: (receiver: Registration) => void }
 type Event = Registration['events'][number]
+const FIELDS = ['name', 'url', 'secret', 'events'] as const
 type Values = { name: string; url: string; secret: string; events: readonly Event[] }
 
 /** Every event, in the order of the form. */
@@ -101,11 +103,17 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
       onDone(stored)
     },
   })
-  const faults = error instanceof ApiError ? error.fields : []
+  // A service that takes https alone refuses http like any other text.
+  const isPlainHttp = /^http:/i.test(values.url.trim())
+  const expected = {
+    name: text.faults.name,
+    url: isPlainHttp ? text.faults.httpsAddress : text.faults.address,
+    secret: text.receivers.secretHint,
+  }
   const field = (name: Exclude<keyof Values, 'events'>) => ({
     value: values[name],
     onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
-    fault: faults.find(({ path }) => path.startsWith(name))?.message,
+    fault: fieldFault(error, name, expected[name]),
   })
   const { events } = values
   const toggle = (event: Event) =>
@@ -114,8 +122,8 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
     event.preventDefault()
     if (!isPending) mutate()
   }
-  const isOfEvents = faults.some(({ path }) => path.startsWith('events'))
-  const fault = isOfEvents ? text.receivers.eventsNone : error && faults.length === 0 ? faultText(error) : undefined
+  const ofEvents = fieldFault(error, 'events', text.receivers.eventsNone)
+  const fault = error && isOfOthers(error, FIELDS) ? faultText(error) : ofEvents
   return { field, events, toggle, submit, isPending, fault }
 }
 

@@ -5,6 +5,7 @@ import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/field.tsx'
+import { fieldFault } from '../parts/field-fault.ts'
 import { Select } from '../parts/select.tsx'
 import { ROLES, type Role } from '../session.ts'
 import { text } from '../texts/text.ts'
@@ -32,7 +33,7 @@ export function SignInLinkForm() {
         maxLength={200}
         value={name}
         onChange={({ target }) => setName(target.value)}
-        fault={error ? faultText(error) : undefined}
+        fault={error ? (fieldFault(error, 'name', text.faults.name) ?? faultText(error)) : undefined}
       />
       <Select label={text.sessions.role} value={role} choices={CHOICES} onChange={setRole} />
       <Button type="submit" isBusy={isPending}>

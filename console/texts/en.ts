@@ -112,6 +112,15 @@ export const en = {
     reload: 'Reload',
     home: 'Go to the start',
   },
+  faults: {
+    name: 'Enter a name',
+    address: 'Enter an http or https address',
+    httpsAddress: 'Enter an https address',
+    atLeast: (characters: number) => `At least ${count(characters, 'character', 'characters')}`,
+    atMost: (characters: number) => `At most ${count(characters, 'character', 'characters')}`,
+    sentence: (message: string) => `It ${message}.`,
+    unexpected: 'The service does not accept this.',
+  },
   status: {
     open: 'Open',
     closed: 'Closed',
