@@ -635,12 +635,15 @@ create table media (
   last_error text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  upload_id text,
   constraint media_pkey PRIMARY KEY (company_id, message_id),
   constraint media_company_id_message_id_fkey FOREIGN KEY (company_id, message_id) REFERENCES messages(company_id, id),
   constraint media_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
+  constraint media_company_id_upload_id_fkey FOREIGN KEY (company_id, upload_id) REFERENCES uploads(company_id, id),
   constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'gone'::text, 'failed'::text]))),
   constraint media_stored_is_measured CHECK (((state <> 'stored'::text) OR ((size_bytes IS NOT NULL) AND (sha256 IS NOT NULL))))
 );
+CREATE INDEX media_of_uploads ON public.media USING btree (company_id, upload_id) WHERE (upload_id IS NOT NULL);
 
 create table message_changes (
   company_id bigint not null,
@@ -938,6 +941,34 @@ create table unhandled_counts (
 );
 CREATE INDEX unhandled_counts_by_end ON public.unhandled_counts USING btree (window_ends_at);
 CREATE INDEX unhandled_counts_spent ON public.unhandled_counts USING btree (window_ends_at) WHERE is_spent;
+
+create table upload_copies (
+  company_id bigint not null,
+  upload_id text not null,
+  sender_id bigint not null,
+  provider_media_id text not null,
+  created_at timestamp with time zone not null default now(),
+  constraint upload_copies_pkey PRIMARY KEY (company_id, upload_id, sender_id),
+  constraint upload_copies_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
+  constraint upload_copies_company_id_upload_id_fkey FOREIGN KEY (company_id, upload_id) REFERENCES uploads(company_id, id) ON DELETE CASCADE
+);
+
+create table uploads (
+  company_id bigint not null,
+  id text not null,
+  storage_key text not null,
+  mime_type text,
+  filename text,
+  size_bytes bigint,
+  sha256 text,
+  created_at timestamp with time zone not null default now(),
+  due_at timestamp with time zone,
+  constraint uploads_pkey PRIMARY KEY (company_id, id),
+  constraint uploads_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint uploads_are_whole_or_not CHECK ((((mime_type IS NULL) = (size_bytes IS NULL)) AND ((mime_type IS NULL) = (sha256 IS NULL))))
+);
+CREATE INDEX uploads_due ON public.uploads USING btree (due_at);
+CREATE INDEX uploads_unsent ON public.uploads USING btree (company_id) WHERE (due_at IS NOT NULL);
 
 create table waiting_statuses (
   company_id bigint not null,

@@ -4,7 +4,7 @@ export type Behaviour = {
   latencyMs: number
   /** Share of sends (0 to 1) answered HTTP 500 with code 2, not accepted. */
   errorRate: number
-  /** Every send is refused with this error code. */
+  /** Every send and every upload of a file is refused with this error code. */
   refuseWithCode: number | null
   /** Every call is refused by the provider's own layer, in its own shape and without a code. */
   ownRefusal: { status: number; message: string } | null

@@ -77,11 +77,11 @@ function methodOf(document: ApiDocument, method: string, path: string, operation
   const body = bodyOf(operation, schemas)
   const answer = answerOf(document, operation)
   const isOptional = !parameters.some(({ required }) => required)
-  const sources = [
-    parameters.length > 0 ? `params${isOptional ? '?' : ''}: ${paramsType(parameters, schemas)}` : undefined,
-    body && `body: ${body.type}`,
-    'options?: RequestOptions',
-  ]
+  const params =
+    parameters.length > 0 ? `params${isOptional ? '?' : ''}: ${paramsType(parameters, schemas)}` : undefined
+  const bodySource = body && `body: ${body.type}`
+  // What may be left out comes last.
+  const sources = [...(isOptional ? [bodySource, params] : [params, bodySource]), 'options?: RequestOptions']
   const request = [
     `method: '${method}'`,
     `path: '${path}'`,

@@ -19,6 +19,7 @@ import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { streamRoutes } from './live/stream-routes.ts'
 import { mediaRoutes } from './media/media-routes.ts'
+import { uploadRoutes } from './media/uploads/upload-routes.ts'
 import { receiptRoutes } from './messages/receipt-routes.ts'
 import { replyRoutes } from './messages/reply-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
@@ -72,6 +73,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(meRoutes(deps))
   await app.register(streamRoutes({ hub: createLiveHub(deps, media.signer.address) }))
   await app.register(sendRoutes(send))
+  await app.register(uploadRoutes(deps))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))

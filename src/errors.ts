@@ -223,6 +223,7 @@ export const emailMarketingRefused = (message: string) => forbidden(message)
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   coded('gone', message, replacement === null ? undefined : { replacement }, headers)
 // Media
+export const mediaNotFound = () => missing('Media not found')
 /** 503 of an upload to a disk that is full or read-only. */
 export const storageUnavailable = () =>
   serviceUnavailable(

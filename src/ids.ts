@@ -18,6 +18,9 @@ export const newTemplateId = (): string => `tmpl_${pick(ALPHANUMERIC, 20)}`
 /** `eml_…`, the id of an email. */
 export const newEmailId = (): string => `eml_${pick(ALPHANUMERIC, 24)}`
 
+/** `med_…`, the id of an uploaded file. */
+export const newMediaId = (): string => `med_${pick(ALPHANUMERIC, 24)}`
+
 const REQUEST_ID_BYTES = 12
 const randomBytes = Buffer.alloc(REQUEST_ID_BYTES * 512)
 let bytesUsed = randomBytes.length

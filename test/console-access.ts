@@ -20,6 +20,7 @@ export const ALLOWED: Record<string, readonly string[]> = {
   'GET /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
   'POST /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
   'GET /public/v1/whatsapp/conversations/:chatId/messages/:id': AGENT,
+  'POST /public/v1/whatsapp/media': AGENT,
   'GET /public/v1/whatsapp/usage': ADMIN,
   'GET /public/v1/contacts': AGENT,
   'POST /public/v1/contacts': AGENT,

@@ -232,6 +232,8 @@ describe('DELETE /contacts/{id}?erase=true', () => {
       'jobs',
       'email_clicks',
       'media',
+      // test/media-uploads.test.ts
+      'uploads',
     ]
     expect([...found, ...unreached].sort()).toEqual(expect.arrayContaining(searched))
 

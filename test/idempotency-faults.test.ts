@@ -140,6 +140,10 @@ const roundsOf = async (deliveryId: number) => {
   return async () => (await rounds()) - before
 }
 
+const uploadsOf = () => db<{ n: number }[]>`
+  select count(*)::int as n from uploads where company_id = ${companyId} and size_bytes is not null
+`
+
 const CASES: Record<string, Case> = {
   '/public/v1/templates/whatsapp/send': { make: send, table: 'messages' },
   '/api/transactionals/whatsapp/send': { make: send, table: 'messages' },
@@ -168,6 +172,17 @@ const CASES: Record<string, Case> = {
       }
     },
     table: 'jobs',
+  },
+  '/public/v1/whatsapp/media': {
+    make: async () => {
+      const before = await countOf(uploadsOf())
+      return {
+        type: 'text/plain',
+        body: `A file ${randomUUID()}`,
+        effects: async () => (await countOf(uploadsOf())) - before,
+      }
+    },
+    table: 'uploads',
   },
   '/public/v1/custom-fields': {
     make: async () => {

@@ -16,6 +16,7 @@ const NEEDED: Record<string, readonly string[]> = {
   'POST /public/v1/whatsapp/conversations/{chatId}/answering': WHATSAPP,
   'POST /public/v1/whatsapp/conversations/{chatId}/read': WHATSAPP,
   'POST /public/v1/whatsapp/conversations/{chatId}/typing': WHATSAPP,
+  'POST /public/v1/whatsapp/media': ANY_FULL,
   'GET /public/v1/whatsapp/conversations': WHATSAPP,
   'GET /public/v1/whatsapp/conversations/{chatId}': WHATSAPP,
   'POST /public/v1/whatsapp/conversations/{chatId}/messages': WHATSAPP,

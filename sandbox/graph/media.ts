@@ -5,7 +5,8 @@ import type { IdMaker } from '../world/id-maker.ts'
 import type { Media } from '../world/media-shelf.ts'
 import { sha256Of } from '../world/sample-media.ts'
 import type { World } from '../world/world.ts'
-import { objectMissing, refuse } from './graph-error.ts'
+import { objectMissing, type Refusal, refuse } from './graph-error.ts'
+import { uploadRefusal } from './media-check.ts'
 
 export type MediaDeps = { world: World; clock: Clock; ids: IdMaker }
 
@@ -20,15 +21,28 @@ const addressKey = randomBytes(32)
 export async function uploadMedia(deps: MediaDeps, phoneNumberId: string, request: Received): Promise<Answer> {
   const file = await readFile(request)
   if (typeof file === 'string') return refuse({ code: 100, details: file }, deps.ids.trace())
+  const refusal = isForm(request) ? refusalOf(deps.world, file) : undefined
+  if (refusal) return refuse(refusal, deps.ids.trace())
   const id = deps.ids.number()
   deps.world.media.add({ id, phoneNumberId, sha256: sha256Of(file.bytes), ...file })
   return jsonAnswer({ id })
 }
 
-type UploadedFile = { mimeType: string; bytes: Buffer }
+/** Bytes without a form are a file of any type, as customers send them. */
+const isForm = ({ contentType = '' }: Pick<Received, 'contentType'>): boolean =>
+  contentType.startsWith('multipart/form-data')
+
+/** Why a file is not taken: as ordered, or by its type and size. */
+export function refusalOf({ behaviour }: World, { mimeType, bytes }: UploadedFile): Refusal | undefined {
+  const { refuseWithCode } = behaviour
+  if (refuseWithCode !== null) return { code: refuseWithCode, details: 'Refused as ordered' }
+  return uploadRefusal(mimeType, bytes.length)
+}
+
+export type UploadedFile = { mimeType: string; bytes: Buffer }
 
 async function readFile({ contentType = '', body }: Received): Promise<UploadedFile | string> {
-  if (!contentType.startsWith('multipart/form-data')) {
+  if (!isForm({ contentType })) {
     if (body.length === 0 || !contentType.includes('/')) return 'The parameter file is required'
     return { mimeType: contentType, bytes: body }
   }

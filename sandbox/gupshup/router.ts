@@ -1,6 +1,6 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
-import { refuse } from '../graph/graph-error.ts'
-import { readForm } from '../graph/media.ts'
+import { refuse, titleOf } from '../graph/graph-error.ts'
+import { readForm, refusalOf } from '../graph/media.ts'
 import { readBody } from '../graph/read-body.ts'
 import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
 import { answerSend, keepReceipt } from '../graph/send.ts'
@@ -94,6 +94,8 @@ async function uploadMedia({ world, ids }: GraphDeps, phoneNumberId: string, req
   const type = form?.get('file_type')
   if (!(file instanceof File) || typeof type !== 'string') return ownError('file and file_type are required', 400)
   const bytes = Buffer.from(await file.arrayBuffer())
+  const refusal = refusalOf(world, { mimeType: type, bytes })
+  if (refusal) return ownError(`(#${refusal.code}) ${titleOf(refusal.code)}: ${refusal.details}`, 400)
   const id = ids.number()
   world.media.add({ id, phoneNumberId, sha256: sha256Of(bytes), mimeType: type, bytes })
   return jsonAnswer({ mediaId: id, status: 'success' })

@@ -57,6 +57,8 @@ export type Message = {
   media: {
     link?: string | null
     providerMediaId?: string | null
+    /** The uploaded file that it carries. */
+    uploadId?: string
     mimeType?: string | null
     filename?: string | null
   } | null

@@ -55,6 +55,13 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
       order by id
       for update
     ),
+    released as (
+      update uploads upload
+      set due_at = now()
+      from target
+      join media on (media.company_id, media.message_id) = (${companyId}, target.id)
+      where (upload.company_id, upload.id) = (media.company_id, media.upload_id)
+    ),
     copy as (
       delete from media using target where (media.company_id, media.message_id) = (${companyId}, target.id)
     ),

@@ -158,7 +158,7 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   type: row.type as MessageRecord['type'],
   text: row.text,
   media: row.media && {
-    url: row.media.link ?? (row.media.providerMediaId ? mediaAddress(companyId, row.id) : null),
+    url: row.media.link ?? (isStoredHere(row.media) ? mediaAddress(companyId, row.id) : null),
     type: row.media.mimeType ?? null,
     filename: row.media.filename ?? null,
   },
@@ -186,6 +186,9 @@ const toMembers = (content: Message['content']): Pick<MessageRecord, keyof typeo
   contacts: content?.type === 'contacts' ? content.contacts : null,
   order: content?.type === 'order' ? content.order : null,
 })
+
+const isStoredHere = ({ providerMediaId, uploadId }: NonNullable<Message['media']>): boolean =>
+  Boolean(providerMediaId) || uploadId !== undefined
 
 /** A message with its statuses and deliveries, in order. */
 export const toMessageDetails = (

@@ -54,10 +54,12 @@ export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<M
 export async function findMedia(db: Db, companyId: number, messageId: number): Promise<MediaRow | undefined> {
   const [row] = await db<MediaRow[]>`
     select
-      company_id, message_id, sender_id, provider_media_id, state, storage_key, mime_type, filename, size_bytes,
-      sha256, attempts, created_at
+      media.company_id, media.message_id, media.sender_id, media.provider_media_id, media.state,
+      coalesce(upload.storage_key, media.storage_key) as storage_key, media.mime_type, media.filename, media.size_bytes,
+      media.sha256, media.attempts, media.created_at
     from media
-    where (company_id, message_id) = (${companyId}, ${messageId})
+    left join uploads upload on (upload.company_id, upload.id) = (media.company_id, media.upload_id)
+    where (media.company_id, media.message_id) = (${companyId}, ${messageId})
   `
   return row
 }

@@ -1,9 +1,11 @@
 import type { StructuredContent } from '../conversations/content/structured-content.ts'
+import type { ProvidedFile } from '../media/uploads/provide-upload.ts'
 import type { OutboundContent } from '../providers/provider.ts'
 import { type ComponentInput, fillComponents, renderBody } from '../templates/fill-components.ts'
 import type { Template } from '../templates/template.ts'
 import type { QuotedMessage } from './quoted-message.ts'
 import type { SendContent } from './send-request.ts'
+import { toProviderComponents, toProviderInteractive } from './sent-file.ts'
 
 /** A message as the conversation shows it, and its content for the provider. */
 export type Outbound = {
@@ -18,6 +20,9 @@ export type OutboundMedia = {
   kind: string
   link: string | null
   providerMediaId: string | null
+  /** The uploaded file that it carries, and its type. */
+  uploadId?: string
+  mimeType?: string
   filename: string | null
 }
 
@@ -25,17 +30,20 @@ type Media = Extract<SendContent, { source: unknown }>
 
 const REACTION_REMOVED = '[reaction removed]'
 
-/** Composes a message without a template. `quoted`: the message that it names. */
+/** Composes a message without a template. `quoted`: the message that it names; `file`: the uploaded file that it names. */
 export function composePlain(
   content: Exclude<SendContent, { type: 'template' }>,
   quoted: QuotedMessage | undefined,
+  file?: ProvidedFile,
 ): Outbound {
   switch (content.type) {
     case 'text':
       return { ...PLAIN, text: content.text, content }
     case 'interactive': {
       const { type, interactive } = content
-      return { ...PLAIN, text: interactive.body.text, structured: content, content: { type, value: interactive } }
+      const value = toProviderInteractive(interactive, file)
+      const media = file === undefined ? null : toMedia(file)
+      return { ...PLAIN, media, text: interactive.body.text, structured: content, content: { type, value } }
     }
     case 'location': {
       const { type, location } = content
@@ -54,42 +62,53 @@ export function composePlain(
       return { ...PLAIN, text: emoji ?? REACTION_REMOVED, structured, content: sent }
     }
     default:
-      return composeMedia(content)
+      return composeMedia(content, file)
   }
 }
 
 const PLAIN = { type: 'text', media: null, structured: null } as const
 
-function composeMedia(content: Media): Outbound {
-  const { type, source, caption, filename } = content
-  const isLink = 'link' in source
-  return {
-    type: type === 'sticker' ? 'image' : type,
-    text: caption ?? `[${type}]`,
-    media: {
-      kind: type,
-      link: isLink ? source.link : null,
-      providerMediaId: isLink ? null : source.providerMediaId,
-      filename: filename ?? null,
-    },
-    structured: null,
-    content,
+function composeMedia({ source, ...content }: Media, file: ProvidedFile | undefined): Outbound {
+  const { type, caption } = content
+  const filename = content.filename ?? (type === 'document' ? (file?.filename ?? undefined) : undefined)
+  const shown = { type: type === 'sticker' ? 'image' : type, text: caption ?? `[${type}]`, structured: null } as const
+  if ('mediaId' in source) {
+    if (file === undefined) throw new Error('A file that was not provided cannot be sent')
+    const sent = { ...content, filename, source: { providerMediaId: file.providerMediaId } }
+    return { ...shown, media: { ...toMedia(file), kind: type, filename: filename ?? file.filename }, content: sent }
   }
+  const { link = null, providerMediaId = null } = { link: undefined, providerMediaId: undefined, ...source }
+  const media = { kind: type, link, providerMediaId, filename: filename ?? null }
+  return { ...shown, media, content: { ...content, source } }
 }
+
+const toMedia = ({ mediaId, kind, mimeType, filename }: ProvidedFile): OutboundMedia => ({
+  kind,
+  link: null,
+  providerMediaId: null,
+  uploadId: mediaId,
+  mimeType,
+  filename,
+})
 
 /**
  * Composes a template message from its approved version.
  * @throws {AppError} 422 `parameter_mismatch`
  */
-export function composeTemplate(template: Template, parameters: readonly ComponentInput[]): Outbound {
+export function composeTemplate(
+  template: Template,
+  parameters: readonly ComponentInput[],
+  file?: ProvidedFile,
+): Outbound {
   return {
     ...PLAIN,
+    media: file === undefined ? null : toMedia(file),
     text: renderBody(template, parameters) ?? `[${template.name}]`,
     content: {
       type: 'template',
       name: template.name,
       language: template.language,
-      components: fillComponents(template, parameters),
+      components: fillComponents(template, toProviderComponents(parameters, file)),
     },
   }
 }

@@ -18,7 +18,7 @@ const MEMBERS = [...OWN_MEMBERS, 'media'] as const
 
 type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
-export type MediaSource = { link: string } | { providerMediaId: string }
+export type MediaSource = { link: string } | { providerMediaId: string } | { mediaId: string }
 
 /** The content of a send; its type excludes invalid combinations. */
 export type SendContent =
@@ -103,10 +103,10 @@ function required<Value>(value: Value | undefined): Value {
 }
 
 function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media']>): SendContent {
-  const { link, providerMediaId = '', caption, filename } = media
+  const { link, mediaId, providerMediaId = '', caption, filename } = media
   return {
     type,
-    source: link === undefined ? { providerMediaId } : { link },
+    source: mediaId !== undefined ? { mediaId } : link !== undefined ? { link } : { providerMediaId },
     caption: caption === '' ? undefined : caption,
     filename: type === 'document' && filename !== '' ? filename : undefined,
   }
@@ -142,9 +142,10 @@ function combinationFaults(body: Partial<ContentBody>, input: object): SendFault
   }
   if (body.type !== 'text' && isPresent(input, 'previewUrl')) refuse('previewUrl', `does not go with type ${body.type}`)
   if (body.type === 'reaction' && isPresent(input, 'quoted')) refuse('quoted', 'does not go with type reaction')
-  if (requested === 'template' && body.template !== undefined) refuseUnlessOne(input, 'template', 'id', 'name', refuse)
+  if (requested === 'template' && body.template !== undefined)
+    refuseUnlessOne(input, 'template', ['id', 'name'], refuse)
   if (requested === 'media' && body.media !== undefined) {
-    refuseUnlessOne(input, 'media', 'link', 'providerMediaId', refuse)
+    refuseUnlessOne(input, 'media', ['link', 'providerMediaId', 'mediaId'], refuse)
     const isCaptioned = isPresent(input, 'media', 'caption')
     if (isCaptioned && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
     if (isPresent(input, 'media', 'filename') && body.type === 'sticker') {
@@ -157,14 +158,13 @@ function combinationFaults(body: Partial<ContentBody>, input: object): SendFault
 function refuseUnlessOne(
   input: object,
   path: string,
-  one: string,
-  other: string,
+  members: readonly [string, ...string[]],
   refuse: (path: string, message: string) => void,
 ): void {
-  if (isPresent(input, path, one) !== isPresent(input, path, other)) return
-  const message = `exactly one of ${path}.${one} and ${path}.${other} must be given`
-  refuse(`${path}.${one}`, message)
-  refuse(`${path}.${other}`, message)
+  if (members.filter((member) => isPresent(input, path, member)).length === 1) return
+  const paths = members.map((member) => `${path}.${member}`)
+  const message = `exactly one of ${paths.slice(0, -1).join(', ')} and ${paths.at(-1)} must be given`
+  for (const one of paths) refuse(one, message)
 }
 
 /** Whether a body has a member, whatever it holds. */

@@ -10,6 +10,22 @@ export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as
 
 const RECIPIENT_PATTERN = '^(\\+?[1-9][0-9]{6,14}|[A-Z]{2}\\.[A-Za-z0-9.]{1,128})$'
 
+const mediaId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The id of a file that was uploaded with `uploadMedia`.',
+})
+
+/** The file of a template's header; what else it holds goes to the provider as it is. */
+const headerFile = (kind: string) =>
+  Type.Object(
+    { mediaId: Type.Optional(mediaId) },
+    {
+      additionalProperties: true,
+      description: `The ${kind} of a header: \`mediaId\`, or \`link\` or \`id\` as the provider has them.`,
+    },
+  )
+
 const Parameter = Type.Object(
   {
     type: Type.String({
@@ -21,6 +37,9 @@ const Parameter = Type.Object(
     parameter_name: Type.Optional(
       Type.String({ minLength: 1, maxLength: 128, description: 'The named placeholder that the parameter fills.' }),
     ),
+    image: Type.Optional(headerFile('image')),
+    video: Type.Optional(headerFile('video')),
+    document: Type.Optional(headerFile('document')),
   },
   { additionalProperties: true, title: 'TemplateParameter' },
 )
@@ -65,6 +84,7 @@ const filename = Type.String({ maxLength: 240, description: 'The name that the c
 const MediaContent = Type.Object({
   link: Type.Optional(link),
   providerMediaId: Type.Optional(providerMediaId),
+  mediaId: Type.Optional(mediaId),
   caption: Type.Optional(caption),
   filename: Type.Optional(filename),
 })
@@ -115,6 +135,7 @@ const mediaBy = (name: string, more: Record<string, TSchema>) =>
       { title: `${name}ByLink`, additionalProperties: false },
     ),
     Type.Object({ providerMediaId, ...more }, { title: `${name}ById`, additionalProperties: false }),
+    Type.Object({ mediaId, ...more }, { title: `${name}ByMediaId`, additionalProperties: false }),
   )
 const templateShape = oneOf(
   templateBy('TemplateByName', { name: familyName }),

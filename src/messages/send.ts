@@ -11,6 +11,7 @@ import {
   serviceUnavailable,
   sessionWindowClosed,
 } from '../errors.ts'
+import type { ProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { Breaker } from '../providers/breaker.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
@@ -25,6 +26,7 @@ import { composePlain, composeTemplate, type Outbound } from './outbound.ts'
 import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './quoted-message.ts'
 import { keptAnswer, type SendReply, toRefusal, toReply } from './send-answers.ts'
 import type { SendRequest } from './send-request.ts'
+import { provideFile } from './sent-file.ts'
 
 export type SendDeps = {
   clock: Clock
@@ -33,6 +35,7 @@ export type SendDeps = {
   providers: Providers
   breaker: Breaker
   findQuoted: FindQuoted
+  provideUpload: ProvideUpload
   /** Shared runs over the stores of the same names. */
   prepareSend: (send: Send) => Promise<PreparedSend>
   completeSend: (send: CompletedSend) => Promise<void>
@@ -88,10 +91,12 @@ async function compose(
   { content }: SendRequest,
   quoted: QuotedMessage | undefined,
 ): Promise<Omit<Composed, 'quoted'>> {
-  if (content.type !== 'template') return { outbound: composePlain(content, quoted), template: undefined }
+  const provide = () => provideFile(deps.provideUpload, companyId, sender, content)
+  if (content.type !== 'template')
+    return { outbound: composePlain(content, quoted, await provide()), template: undefined }
   const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
   const template = chooseVersion(versions, content.languageCode)
-  return { outbound: composeTemplate(template, content.components), template }
+  return { outbound: composeTemplate(template, content.components, await provide()), template }
 }
 
 /** A reaction names its message itself. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
+import { carryUploads } from '../media/uploads/upload-store.ts'
 import { advanceSequences, hasHashedOptOuts, isBusy, movedBlobsOf } from './move-store.ts'
 
 const { db } = await createTestDatabase()
@@ -65,6 +66,16 @@ test('the files of a move are those of the company', async () => {
       values (${id}, 1, 1, 'media', 'stored', ${`media of ${id}`}, 1, '')
     `
     await db`
+      insert into uploads (company_id, id, storage_key, mime_type, size_bytes, sha256)
+      values (${id}, 'med_1', ${`upload of ${id}`}, 'image/png', 1, '')
+    `
+    await db`
+      insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+      overriding system value
+      values (${id}, 2, 1, 2, 'outbound', 'image', 'sent')
+    `
+    await carryUploads(db, [{ companyId: id, messageId: 2, senderId: 1, uploadId: 'med_1' }])
+    await db`
       insert into contact_imports (company_id, format, columns, storage_key, size_bytes, rows, read_bytes, read_lines)
       values (${id}, 'csv', '{email}', ${`list of ${id}`}, 1, 1, 0, 0)
     `
@@ -74,7 +85,7 @@ test('the files of a move are those of the company', async () => {
     for await (const blobs of movedBlobsOf(tx, companyId)) found.push(...blobs.map(({ key }) => key))
     return { found }
   })
-  expect(keys.found).toEqual([`media of ${companyId}`, `list of ${companyId}`])
+  expect(keys.found).toEqual([`media of ${companyId}`, `upload of ${companyId}`, `list of ${companyId}`])
 })
 
 test('ids go on after those of the company that was moved', async () => {

@@ -76,14 +76,16 @@ export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number)
   for await (const rows of readInBatches<{ row: string }>(tx, all)) yield rows.map(({ row }) => row)
 }
 
-/** The stored files of a company: media, and lists that wait to be imported. */
+/** The stored files of a company: media, uploads, and lists that wait to be imported. */
 export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
   yield* readInBatches(
     tx,
     tx`
     select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
     from media
-    where company_id = ${companyId} and state = 'stored'
+    where company_id = ${companyId} and state = 'stored' and upload_id is null
+    union all
+    select storage_key, mime_type from uploads where company_id = ${companyId} and size_bytes is not null
     union all
     select storage_key, 'application/octet-stream' from contact_imports
     where company_id = ${companyId} and storage_key is not null

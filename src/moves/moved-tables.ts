@@ -29,6 +29,8 @@ export const MOVED_TABLES = [
   'conversation_activity',
   'conversation_counts',
   'messages',
+  'uploads',
+  'upload_copies',
   'media',
   'message_changes',
   'message_reactions',

@@ -17,6 +17,7 @@ import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
+import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
@@ -113,6 +114,7 @@ async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly Me
   )
   for (const key of await listStorageKeys(db, companyId, ids)) await blobStore.remove(key)
   await markErased(db, companyId, ids)
+  await removeDueUploads({ db, blobStore }, WRITE, companyId)
   await eraseMessages(db, companyId, batch)
 }
 

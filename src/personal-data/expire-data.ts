@@ -10,6 +10,7 @@ import { expireBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/unhandled/dead-letter-store.ts'
 import { expireCounts } from '../inbound/ingest/unhandled-store.ts'
 import type { BlobStore } from '../media/blobs/blob-store.ts'
+import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { expireDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { removeLeftFiles } from '../moves/moving-file-store.ts'
 
@@ -19,6 +20,8 @@ const ROWS = 1_000
 const BODIES = 100
 /** Statements for one table in a run: 100,000 rows in 30 s, more than a process writes in that time. */
 const MOST_STATEMENTS = 100
+/** Files that one transaction removes from the store. */
+const FILES = 50
 /** Companies and senders that one statement looks after. */
 const COMPANIES = 100
 const ROWS_OF_COMPANY = 100
@@ -50,6 +53,7 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   await repeat(ROWS, () => expireCounts(db, ROWS))
   await repeat(1, () => expireDailyLimitEntries(db, COMPANIES, clock.now()))
   await repeat(ROWS, () => expireImports(db, ROWS))
+  await repeat(FILES, () => removeDueUploads(deps, FILES))
   await removeLeftFiles(db, (key) => deps.blobStore.remove(key))
   if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))
   if (messageDays !== undefined) {

@@ -72,6 +72,9 @@ export const PERSONAL_DATA = {
   template_families: 'none',
   templates: 'none',
   unhandled_counts: 'none',
+  upload_copies: 'none',
+  // A file that only erased messages carried goes with them; one that waits to be sent names no customer.
+  uploads: 'erased',
   // Statuses for an hour, by the provider's ids.
   waiting_statuses: 'expires',
 } as const satisfies Record<string, 'none' | 'erased' | 'expires'>

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
 import { isObject } from './events/json-member.ts'
 
@@ -15,7 +16,7 @@ export type Call = {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
-  body?: string | Buffer
+  body?: string | Buffer | Readable
   /** Over everything: connecting, writing, headers and body. */
   timeoutMs: number
 }

@@ -1,19 +1,41 @@
+import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { MediaFile } from './provider.ts'
 
 /** Longer than other calls: files have up to 100 MB. */
 export const UPLOAD_TIMEOUT_MS = 60_000
 
-/** A file and what goes with it as a multipart form, ready to be sent. */
-export async function toMediaForm(
+/** Shown to no customer: the name of a document goes with the message. */
+const FILENAME = 'file'
+
+/**
+ * A file and what goes with it as a multipart form (RFC 7578) that is read while it is sent. Names and values are those of our
+ * adapters and MIME types that were checked, so that none can end a header.
+ */
+export function toMediaForm(
   fields: Record<string, string>,
-  { bytes, mimeType, filename }: MediaFile,
-): Promise<{ contentType: string; body: Buffer }> {
-  const form = new FormData()
-  for (const [name, value] of Object.entries(fields)) form.set(name, value)
-  form.set('file', new File([new Uint8Array(bytes)], filename, { type: mimeType }))
-  const written = new Response(form)
+  { body, sizeBytes, mimeType }: MediaFile,
+): { headers: Record<string, string>; body: Readable } {
+  const boundary = `parley-${randomUUID()}`
+  const parts = Object.entries(fields).map(
+    ([name, value]) => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const head = Buffer.from(
+    `${parts.join('')}--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${FILENAME}"\r\ncontent-type: ${mimeType}\r\n\r\n`,
+  )
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`)
+  const form = Readable.from(concatenated(head, body, tail))
   return {
-    contentType: written.headers.get('content-type') ?? 'multipart/form-data',
-    body: Buffer.from(await written.arrayBuffer()),
+    headers: {
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      'content-length': String(head.length + sizeBytes + tail.length),
+    },
+    body: form,
   }
+}
+
+async function* concatenated(head: Buffer, body: Readable, tail: Buffer): AsyncGenerator<Buffer> {
+  yield head
+  yield* body
+  yield tail
 }

@@ -29,13 +29,13 @@ export function createProviderApi(
   { dispatcher, timeoutMs }: { dispatcher: Dispatcher; timeoutMs: number },
   { addressOf, credentialOf, reading = {} }: ApiConventions,
 ): ProviderApi {
-  const post = (access: SenderAccess, path: string, contentType: string, body: string | Buffer, limitMs: number) =>
+  const post = (access: SenderAccess, path: string, body: string) =>
     exchange(dispatcher, {
       method: 'POST',
       url: addressOf(access, path),
-      headers: { ...credentialOf(access), 'content-type': contentType },
+      headers: { ...credentialOf(access), 'content-type': 'application/json' },
       body,
-      timeoutMs: limitMs,
+      timeoutMs,
     })
 
   return {
@@ -43,15 +43,14 @@ export function createProviderApi(
       const [url, headers] = [addressOf(access, path), credentialOf(access)]
       return readAnswer(await exchange(dispatcher, { method: 'GET', url, headers, timeoutMs }), reading)
     },
-    send: async (access, path, body) =>
-      readSendAnswer(await post(access, path, 'application/json', body, timeoutMs), reading),
-    sendReceipt: async (access, path, receipt) => {
-      const body = JSON.stringify(receipt)
-      return readReceiptAnswer(await post(access, path, 'application/json', body, timeoutMs), reading)
-    },
+    send: async (access, path, body) => readSendAnswer(await post(access, path, body), reading),
+    sendReceipt: async (access, path, receipt) =>
+      readReceiptAnswer(await post(access, path, JSON.stringify(receipt)), reading),
     upload: async (access, path, file, fields) => {
-      const { contentType, body } = await toMediaForm(fields, file)
-      return readAnswer(await post(access, path, contentType, body, UPLOAD_TIMEOUT_MS), reading)
+      const form = toMediaForm(fields, file)
+      const headers = { ...credentialOf(access), ...form.headers }
+      const call = { method: 'POST', url: addressOf(access, path), headers, body: form.body } as const
+      return readAnswer(await exchange(dispatcher, { ...call, timeoutMs: UPLOAD_TIMEOUT_MS }), reading)
     },
   }
 }

@@ -26,7 +26,8 @@ export type ProviderNumber = {
   isSharedWithApp: boolean
 }
 
-export type MediaFile = { bytes: Buffer; mimeType: string; filename: string }
+/** A file that is read while it is sent, once. */
+export type MediaFile = { body: Readable; sizeBytes: number; mimeType: string }
 
 /** Where the provider is to post its events. */
 export type WebhookPlace = { url: string; verifyToken: string | undefined; hasSecret: boolean }

@@ -2,6 +2,7 @@ import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import type { Publish } from '../live-change.ts'
 import { recordMedia } from '../media/copy-job.ts'
+import { createProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'
 import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
@@ -70,6 +71,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     senders: { listFor: (companyId) => withTimeout(senders.listFor(companyId)) },
     templates: { ...templates, versionsOf: (...asked) => withTimeout(templates.versionsOf(...asked)) },
     findQuoted: (...named) => withTimeout(findMessageOf(deps.db, ...named)),
+    provideUpload: createProvideUpload(deps),
     prepareSend: (send) => withTimeout(prepare(send), (late) => giveUp(send, late)),
     completeSend: (send) => withTimeout(complete(send)),
     sourceType,

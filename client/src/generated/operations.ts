@@ -49,6 +49,7 @@ import type {
   Success,
   Template,
   TestDelivery,
+  UploadedMedia,
   UpsertedContacts,
   Usage,
 } from './schemas.ts'
@@ -76,6 +77,16 @@ export abstract class Operations {
   /** Send a WhatsApp message. Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by `type`.  UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
   sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
+  }
+
+  /** Upload a file to send. The body is the file itself; the type is read from its bytes, whatever `Content-Type` says (`application/octet-stream` is always right). WhatsApp takes JPEG and PNG up to 5 MiB, WebP stickers up to 100 KiB (animated 500 KiB), MP4 and 3GP up to 16 MiB, audio up to 16 MiB, and PDF, Word, Excel, PowerPoint and plain text up to 100 MiB; another file is answered 422 with the reason.  `mediaId` works with every number of the company, as often as needed. The service gives the file to the provider of the number when it is first sent, and keeps the bytes: as long as a message carries the file, and 30 days before one does. */
+  uploadMedia(body: TextBody<"application/octet-stream">, params?: {
+    /** The name that the customer sees when the file is sent as a document without another one. */
+    filename?: string
+  }, options?: RequestOptions): Promise<{
+    data: UploadedMedia
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/whatsapp/media', params, text: body }, options)
   }
 
   /** List the connected numbers. Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected. */

@@ -36,6 +36,9 @@ export type CallToAction = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "video"
@@ -44,6 +47,9 @@ export type CallToAction = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "document"
@@ -53,6 +59,10 @@ export type CallToAction = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
       filename?: string
     }
   }
@@ -83,6 +93,15 @@ export type CaptionedMediaById = {
 export type CaptionedMediaByLink = {
   /** An https address, from which the provider downloads the file. */
   link: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
+export type CaptionedMediaByMediaId = {
+  /** The id of a file that was uploaded with `uploadMedia`. */
+  mediaId: string
   /** The text below the file. */
   caption?: string
   /** The name that the customer sees. */
@@ -668,6 +687,9 @@ export type FlowMessage = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "video"
@@ -676,6 +698,9 @@ export type FlowMessage = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "document"
@@ -685,6 +710,10 @@ export type FlowMessage = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
       filename?: string
     }
   }
@@ -869,6 +898,13 @@ export type MediaByLink = {
   filename?: string
 }
 
+export type MediaByMediaId = {
+  /** The id of a file that was uploaded with `uploadMedia`. */
+  mediaId: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
 export type Message = {
   /** The id, which grows from message to message and serves as a cursor. */
   id: number
@@ -932,7 +968,7 @@ export type MessageContent = {
   /** Whether the first address in the text is shown with a preview; default false. */
   previewUrl?: boolean
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
-  media?: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  media?: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   interactive?: Interactive
   location?: Location
   /** The contact cards to share. */
@@ -1318,6 +1354,9 @@ export type ReplyButtons = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "video"
@@ -1326,6 +1365,9 @@ export type ReplyButtons = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
     }
   } | {
     type: "document"
@@ -1335,6 +1377,10 @@ export type ReplyButtons = {
     } | {
       /** The id of a file that was uploaded to the sending number. */
       id: string
+      filename?: string
+    } | {
+      /** The id of a file that was uploaded with `uploadMedia`. */
+      mediaId: string
       filename?: string
     }
   }
@@ -1366,7 +1412,7 @@ export type SendAudio = {
   /** The value is ignored. */
   companyId?: unknown
   type: "audio"
-  media: (MediaByLink & { providerMediaId?: never }) | (MediaById & { link?: never })
+  media: (MediaByLink & { providerMediaId?: never; mediaId?: never }) | (MediaById & { link?: never; mediaId?: never }) | (MediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
 }
@@ -1397,7 +1443,7 @@ export type SendDocument = {
   /** The value is ignored. */
   companyId?: unknown
   type: "document"
-  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
 }
@@ -1412,7 +1458,7 @@ export type SendImage = {
   /** The value is ignored. */
   companyId?: unknown
   type: "image"
-  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
 }
@@ -1478,7 +1524,7 @@ export type SendSticker = {
   /** The value is ignored. */
   companyId?: unknown
   type: "sticker"
-  media: (StickerByLink & { providerMediaId?: never }) | (StickerById & { link?: never })
+  media: (StickerByLink & { providerMediaId?: never; mediaId?: never }) | (StickerById & { link?: never; mediaId?: never }) | (StickerByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
 }
@@ -1526,7 +1572,7 @@ export type SendVideo = {
   /** The value is ignored. */
   companyId?: unknown
   type: "video"
-  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+  media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
 }
@@ -1619,6 +1665,11 @@ export type StickerById = {
 export type StickerByLink = {
   /** An https address, from which the provider downloads the file. */
   link: string
+}
+
+export type StickerByMediaId = {
+  /** The id of a file that was uploaded with `uploadMedia`. */
+  mediaId: string
 }
 
 /** The content of the message in addition to text and media. */
@@ -1743,6 +1794,24 @@ export type TemplateParameter = {
   text?: string
   /** The named placeholder that the parameter fills. */
   parameter_name?: string
+  /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  image?: {
+    /** The id of a file that was uploaded with `uploadMedia`. */
+    mediaId?: string
+    [name: string]: unknown
+  }
+  /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  video?: {
+    /** The id of a file that was uploaded with `uploadMedia`. */
+    mediaId?: string
+    [name: string]: unknown
+  }
+  /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  document?: {
+    /** The id of a file that was uploaded with `uploadMedia`. */
+    mediaId?: string
+    [name: string]: unknown
+  }
   [name: string]: unknown
 }
 
@@ -1770,6 +1839,20 @@ export type TestDelivery = {
   errorMessage: string | null
   /** The duration of the attempt in milliseconds. */
   durationMs: number
+}
+
+export type UploadedMedia = {
+  /** Names the file in sends and replies. */
+  mediaId: string
+  /** The type of message that can carry it; `document` can carry every file. */
+  kind: "image" | "video" | "audio" | "document" | "sticker"
+  /** The MIME type, read from the bytes. */
+  type: string
+  /** The name that the request gave. */
+  filename: string | null
+  sizeBytes: number
+  /** When the file is deleted if no message carries it until then. */
+  expiresAt: string
 }
 
 export type UpsertedContacts = {

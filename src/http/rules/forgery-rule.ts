@@ -5,7 +5,7 @@ import { isHostOf } from './host-rule.ts'
 
 const READING = new Set(['GET', 'HEAD'])
 /** Forms cannot send these. */
-const BODY_TYPES = new Set(['application/json', 'text/csv', 'application/x-ndjson'])
+const BODY_TYPES = new Set(['application/json', 'text/csv', 'application/x-ndjson', 'application/octet-stream'])
 
 /**
  * Refuses requests that another site makes with the session of a visitor (docs/security.md, Console): they must come from

@@ -26,7 +26,8 @@ export type Send = {
   /** Its name, and its category at the provider; null: plain text or media. */
   template: { name: string; category: string } | null
   text: string | null
-  media: object | null
+  /** `uploadId`: the uploaded file that it carries. */
+  media: { uploadId?: string } | null
   content: object | null
   /** Of the message that it answers; null: none. */
   quotedWamid: string | null

@@ -4,6 +4,7 @@ import { type LockedIdentity, tryLockCustomers } from '../../customers/customer-
 import { insertCustomers, insertIdentities } from '../../customers/customer-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
+import { carryUploads } from '../../media/uploads/upload-store.ts'
 import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import { takePlaces } from './daily-limit-store.ts'
 import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
@@ -113,6 +114,7 @@ async function writePlan(
     'contact.changed',
     plan.contacts.map(({ companyId }) => companyId),
   )
+  const carried = plan.messages.flatMap(({ send, id }) => uploadOf(send, id) ?? [])
   const hasFollowUp = inLedger.length > 0 || isReported
   await Promise.all([
     plan.contacts.length > 0 && insertCustomerContacts(tx, plan.contacts),
@@ -121,6 +123,7 @@ async function writePlan(
     plan.attached.length > 0 && attachContacts(tx, plan.attached),
     plan.messages.length > 0 && writeSendConversations(tx, plan.conversations, at),
     plan.messages.length > 0 && insertPendingMessages(tx, plan.messages, at),
+    carried.length > 0 && carryUploads(tx, carried),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),
     plan.places.length > 0 && takePlaces(tx, plan.places, at),
     !hasFollowUp && commit(),
@@ -133,6 +136,9 @@ async function writePlan(
   )
   await commit()
 }
+
+const uploadOf = ({ companyId, senderId, media }: Send, messageId: number) =>
+  media?.uploadId === undefined ? undefined : { companyId, senderId, messageId, uploadId: media.uploadId }
 
 function toPrepared(
   decision: SendDecision | undefined,

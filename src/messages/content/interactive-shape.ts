@@ -21,6 +21,7 @@ export const INTERACTIVE_LIMITS = {
 const LONGEST_ADDRESS = 2_048
 const LONGEST_ID = 256
 const LONGEST_TOKEN = 1_024
+const LONGEST_MEDIA_ID = 64
 
 const closed = <Members extends TProperties>(members: Members, more: object = {}) =>
   Type.Object(members, { additionalProperties: false, ...more })
@@ -28,9 +29,10 @@ const upTo = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) })
 
 const https = Type.String({ pattern: '^[hH][tT][tT][pP][sS]://', maxLength: LONGEST_ADDRESS })
-const mediaId = upTo(LONGEST_ID, 'The id of a file that was uploaded to the sending number.')
+const providerId = upTo(LONGEST_ID, 'The id of a file that was uploaded to the sending number.')
+const mediaId = upTo(LONGEST_MEDIA_ID, 'The id of a file that was uploaded with `uploadMedia`.')
 const fileOf = (more: TProperties = {}) =>
-  Type.Union([closed({ link: https, ...more }), closed({ id: mediaId, ...more })])
+  Type.Union([closed({ link: https, ...more }), closed({ id: providerId, ...more }), closed({ mediaId, ...more })])
 const TextHeader = closed({ type: Type.Literal('text'), text: upTo(INTERACTIVE_LIMITS.headerText) })
 const Header = Type.Union(
   [

@@ -1,0 +1,97 @@
+import { createPromiseCache } from '../../batching/promise-cache.ts'
+import type { Db } from '../../db/connect.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
+import type { Fetched, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'
+import type { ProviderName } from '../../providers/provider-name.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { type FileKind, kindOf } from './file-type.ts'
+import { findUpload, saveUploadCopy, type Upload } from './upload-store.ts'
+
+/** Providers keep a file for 30 days: one that may expire before it is sent is given to them again. */
+const COPY_DAYS = 25
+/** Repeated sends of one file ask the database so often. */
+const TTL_MS = 3_000
+const MAX_FILES = 5_000
+
+/** A file that a number can send. */
+export type ProvidedFile = {
+  mediaId: string
+  kind: FileKind
+  mimeType: string
+  filename: string | null
+  providerMediaId: string
+}
+
+export type Provision =
+  | { kind: 'provided'; file: ProvidedFile }
+  /** The company has no such file, or no more. */
+  | { kind: 'missing' }
+  /** The file is of another type than the message. */
+  | { kind: 'mismatch'; fileKind: FileKind }
+  | { kind: 'refused' | 'unavailable'; error: ProviderError }
+
+export type ProvideUpload = (
+  companyId: number,
+  sender: SenderAccess & { readonly id: number; readonly provider: ProviderName },
+  asked: { mediaId: string; messageType: FileKind },
+) => Promise<Provision>
+
+export type ProvideDeps = { db: Db; blobStore: BlobStore; providers: Providers }
+
+/**
+ * Finds a file and gives it to the provider of the number that is to send it, unless that has it. Sends of one file that come at
+ * once share the call.
+ */
+export function createProvideUpload(deps: ProvideDeps): ProvideUpload {
+  const provisions = createPromiseCache<string, Provision>({ max: MAX_FILES, ttlMs: TTL_MS })
+  return async (companyId, sender, { mediaId, messageType }) => {
+    const key = JSON.stringify([companyId, sender.id, mediaId, messageType])
+    const provision = await provisions.get(key, () => provide(deps, companyId, sender, mediaId, messageType))
+    if (provision.kind !== 'provided') provisions.drop(key)
+    return provision
+  }
+}
+
+async function provide(
+  deps: ProvideDeps,
+  companyId: number,
+  sender: Parameters<ProvideUpload>[1],
+  mediaId: string,
+  messageType: FileKind,
+): Promise<Provision> {
+  const upload = await withTimeout(findUpload(deps.db, companyId, sender.id, mediaId, COPY_DAYS))
+  if (upload === undefined) return { kind: 'missing' }
+  const { mimeType, filename, providerMediaId } = upload
+  const fileKind = kindOf(mimeType)
+  // Every file can be sent as a document.
+  if (messageType !== fileKind && messageType !== 'document') return { kind: 'mismatch', fileKind }
+  const file = { mediaId, kind: fileKind, mimeType, filename }
+  if (providerMediaId !== null) return { kind: 'provided', file: { ...file, providerMediaId } }
+  const copied = await copyToProvider(deps, sender, upload)
+  if (copied.kind === 'failed') return { kind: copied.isRefused ? 'refused' : 'unavailable', error: copied.error }
+  const copy = { uploadId: mediaId, senderId: sender.id, providerMediaId: copied.value }
+  await withTimeout(saveUploadCopy(deps.db, companyId, copy))
+  return { kind: 'provided', file: { ...file, providerMediaId: copied.value } }
+}
+
+async function copyToProvider(
+  { providers, blobStore }: ProvideDeps,
+  sender: Parameters<ProvideUpload>[1],
+  { storageKey, sizeBytes, mimeType }: Upload,
+): Promise<Fetched<string>> {
+  const provider = providers[sender.provider]
+  const body = provider && (await blobStore.open(storageKey))
+  if (provider === undefined || body === undefined) return unavailable('the file cannot be read')
+  try {
+    return await provider.uploadMedia(sender, { body, sizeBytes, mimeType })
+  } finally {
+    body.destroy()
+  }
+}
+
+const unavailable = (title: string): Fetched<never> => ({
+  kind: 'failed',
+  isRefused: false,
+  isDenied: false,
+  error: { code: null, title, details: null },
+})

@@ -1,0 +1,137 @@
+import type { Readable } from 'node:stream'
+import type { Db, Pool } from '../../db/connect.ts'
+import { payloadTooLarge, rateLimitExceeded, validationError } from '../../errors.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { newMediaId } from '../../ids.ts'
+import { type BlobStore, newStorageKey } from '../blobs/blob-store.ts'
+import { TooLarge } from '../measure.ts'
+import { decideFile, type FileKind, MAX_FILE_BYTES } from './file-type.ts'
+import { readFileFacts } from './read-file-facts.ts'
+import { completeUpload, deleteUpload, insertUpload, readUnsent } from './upload-store.ts'
+
+/** Days that a file is kept before a message carries it. */
+export const UNSENT_DAYS = 30
+/** Files of one company that no message carries, and their bytes. */
+export const MAX_UNSENT_FILES = 1_000
+export const MAX_UNSENT_BYTES = 2 * 1024 ** 3
+/** Files that arrive at the same time: of one company, and of all in one process. */
+export const MAX_ARRIVING = 4
+export const MAX_ARRIVING_IN_PROCESS = 32
+
+export type UploadDeps = { db: Pool; blobStore: BlobStore }
+
+/** A file that is stored, and not yet the company's. */
+export type ReceivedFile = { id: string; storageKey: string; sizeBytes: number; sha256: string }
+
+export type TakenFile = {
+  mediaId: string
+  kind: FileKind
+  mimeType: string
+  filename: string | null
+  sizeBytes: number
+  expiresAt: Date
+}
+
+/** Counts the files that are arriving. */
+export type Arrivals = { take(companyId: number): () => void }
+
+/** @throws {AppError} from `take`: 429 when too many files of the company, or of all, are arriving */
+export function createArrivals(): Arrivals {
+  const open = new Map<number, number>()
+  let total = 0
+  return {
+    take: (companyId) => {
+      const own = open.get(companyId) ?? 0
+      if (own >= MAX_ARRIVING || total >= MAX_ARRIVING_IN_PROCESS) {
+        throw rateLimitExceeded(1, 'Too many files are being uploaded at the same time')
+      }
+      open.set(companyId, own + 1)
+      total += 1
+      return () => {
+        total -= 1
+        const left = (open.get(companyId) ?? 1) - 1
+        if (left === 0) open.delete(companyId)
+        else open.set(companyId, left)
+      }
+    },
+  }
+}
+
+/**
+ * Stores a file as it arrives. The caller takes or discards it; after a crash a sweep deletes it.
+ * @throws {AppError} 413 above the largest file of all kinds, 422 when too many files wait to be sent, 429; 503 while the database
+ * does not answer
+ */
+export async function receiveFile(
+  deps: UploadDeps,
+  arrivals: Arrivals,
+  companyId: number,
+  body: Readable,
+): Promise<ReceivedFile> {
+  const release = arrivals.take(companyId)
+  try {
+    const { files, bytes } = await withTimeout(readUnsent(deps.db, companyId))
+    if (files >= MAX_UNSENT_FILES || bytes >= MAX_UNSENT_BYTES) throw tooManyUnsent()
+    return await storeFile(deps, companyId, body)
+  } finally {
+    release()
+    // A client may read the answer only after it has sent its whole body.
+    body.resume()
+  }
+}
+
+const tooManyUnsent = () =>
+  validationError([
+    {
+      path: 'body',
+      message: `cannot be kept: at most ${MAX_UNSENT_FILES} files with ${MAX_UNSENT_BYTES} bytes in all may wait to be sent; each is deleted ${UNSENT_DAYS} days after its upload`,
+    },
+  ])
+
+async function storeFile(deps: UploadDeps, companyId: number, body: Readable): Promise<ReceivedFile> {
+  const file = { id: newMediaId(), storageKey: newStorageKey(companyId) }
+  const discard = () => discardFile(deps, companyId, file)
+  await withTimeout(insertUpload(deps.db, companyId, file.id, file.storageKey), discard)
+  try {
+    const meta = { mimeType: 'application/octet-stream', maxBytes: MAX_FILE_BYTES.document }
+    return { ...file, ...(await deps.blobStore.put(file.storageKey, body, meta)) }
+  } catch (error) {
+    // What a silent database leaves, the sweep deletes.
+    await withTimeout(discard()).catch(() => undefined)
+    throw error instanceof TooLarge ? payloadTooLarge(MAX_FILE_BYTES.document) : error
+  }
+}
+
+/** What a received file is, by its bytes. Throws 422 that says why WhatsApp does not take it. */
+export async function inspectFile(
+  { blobStore }: Pick<UploadDeps, 'blobStore'>,
+  { storageKey, sizeBytes }: ReceivedFile,
+  filename: string | null,
+): Promise<{ mimeType: string; kind: FileKind }> {
+  const decision = decideFile(await readFileFacts(blobStore, storageKey, sizeBytes), filename)
+  if ('fault' in decision) throw validationError([{ path: 'body', message: decision.fault }])
+  return decision
+}
+
+/** Makes a received file the company's. Undefined: it took so long that the sweep has deleted it. */
+export async function takeFile(
+  tx: Db,
+  companyId: number,
+  { id, sizeBytes, sha256 }: ReceivedFile,
+  { mimeType, kind, filename }: { mimeType: string; kind: FileKind; filename: string | null },
+): Promise<TakenFile | undefined> {
+  const expiresAt = await completeUpload(tx, companyId, { id, mimeType, filename, sizeBytes, sha256 }, UNSENT_DAYS)
+  return expiresAt && { mediaId: id, kind, mimeType, filename, sizeBytes, expiresAt }
+}
+
+/** Deletes a received file that was not taken. */
+export async function discardFile(
+  { db, blobStore }: UploadDeps,
+  companyId: number,
+  { id, storageKey }: Pick<ReceivedFile, 'id' | 'storageKey'>,
+): Promise<void> {
+  // One whose commit was not confirmed may have been taken.
+  await db.begin(async (tx) => {
+    if (await deleteUpload(tx, companyId, id)) await blobStore.remove(storageKey)
+  })
+}

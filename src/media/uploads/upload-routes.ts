@@ -1,0 +1,148 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { badRequest, idempotencyKeyInUse } from '../../errors.ts'
+import { createValidatorCompiler } from '../../http/errors/validate.ts'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
+import { nullableText, Timestamp } from '../../http/shapes.ts'
+import {
+  createArrivals,
+  discardFile,
+  inspectFile,
+  type ReceivedFile,
+  receiveFile,
+  type TakenFile,
+  takeFile,
+  UNSENT_DAYS,
+  type UploadDeps,
+} from './receive-upload.ts'
+
+const LONGEST_NAME = 240
+
+const Query = Type.Object({
+  filename: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: LONGEST_NAME,
+      description: 'The name that the customer sees when the file is sent as a document without another one.',
+    }),
+  ),
+})
+
+export const UploadedMedia = Type.Object(
+  {
+    mediaId: Type.String({ description: 'Names the file in sends and replies.' }),
+    kind: Type.Enum(['image', 'video', 'audio', 'document', 'sticker'], {
+      description: 'The type of message that can carry it; `document` can carry every file.',
+    }),
+    type: Type.String({ description: 'The MIME type, read from the bytes.' }),
+    filename: nullableText('The name that the request gave.'),
+    sizeBytes: Type.Integer(),
+    expiresAt: Type.Unsafe<string>({
+      ...Timestamp,
+      description: 'When the file is deleted if no message carries it until then.',
+    }),
+  },
+  {
+    title: 'UploadedMedia',
+    example: {
+      mediaId: 'med_Jq7vX2mKc4T9wLr8sYb1Zd3F',
+      kind: 'image',
+      type: 'image/jpeg',
+      filename: 'shoe.jpg',
+      sizeBytes: 218403,
+      expiresAt: '2026-04-01T09:30:00.000Z',
+    },
+  },
+)
+
+const FileBody = {
+  content: {
+    'application/octet-stream': {
+      schema: Type.String({
+        title: 'MediaFile',
+        format: 'binary',
+        description: 'The bytes of the file.',
+        example: 'Invoice 1042',
+      }),
+    },
+  },
+}
+
+const DESCRIPTION = `The body is the file itself; the type is read from its bytes, whatever \`Content-Type\` says (\`application/octet-stream\` is always right).
+WhatsApp takes JPEG and PNG up to 5 MiB, WebP stickers up to 100 KiB (animated 500 KiB), MP4 and 3GP up to 16 MiB, audio up to
+16 MiB, and PDF, Word, Excel, PowerPoint and plain text up to 100 MiB; another file is answered 422 with the reason.
+
+\`mediaId\` works with every number of the company, as often as needed. The service gives the file to the provider of the number
+when it is first sent, and keeps the bytes: as long as a message carries the file, and ${UNSENT_DAYS} days before one does.`
+
+/** The upload of files that messages carry. */
+export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const arrivals = createArrivals()
+    const received = new WeakMap<FastifyRequest, ReceivedFile>()
+    // A file is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
+    app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+      if (isForm(request.headers['content-type'])) throw notAFile()
+      const file = await receiveFile(deps, arrivals, request.caller.companyId, payload)
+      received.set(request, file)
+      request.bodyBytes = Buffer.from(file.sha256, 'hex')
+    })
+    // The file of a request that is answered otherwise: a refused or repeated one.
+    app.addHook('onResponse', async (request) => {
+      const file = received.get(request)
+      if (file !== undefined) await discardFile(deps, request.caller.companyId, file)
+    })
+
+    app.post(
+      '/public/v1/whatsapp/media',
+      {
+        config: { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'], takesLong: true, streamsBody: true },
+        // The body is a stream.
+        validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : compile(part)),
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'uploadMedia',
+          summary: 'Upload a file to send',
+          description: DESCRIPTION,
+          querystring: Query,
+          body: FileBody,
+          response: { 201: Type.Object({ data: UploadedMedia }, { description: 'The file can be sent.' }) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const file = received.get(request)
+        if (file === undefined) throw notAFile()
+        const filename = request.query.filename ?? null
+        const type = await inspectFile(deps, file, filename)
+        const answer = await deps.db.begin(async (tx) => {
+          const taken = await takeFile(tx, companyId, file, { ...type, filename })
+          if (taken === undefined) throw idempotencyKeyInUse()
+          const body = { data: toReply(taken) }
+          await completeKey(tx, request, reply, 201, body)
+          return body
+        })
+        received.delete(request)
+        return reply.code(201).send(answer)
+      },
+    )
+  }
+}
+
+const compile = createValidatorCompiler()
+
+const isForm = (contentType = ''): boolean => /^(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType)
+
+const notAFile = () =>
+  badRequest('The body must be the bytes of the file, with the Content-Type application/octet-stream')
+
+const toReply = ({ mediaId, kind, mimeType, filename, sizeBytes, expiresAt }: TakenFile) => ({
+  mediaId,
+  kind,
+  type: mimeType,
+  filename,
+  sizeBytes,
+  expiresAt: expiresAt.toISOString(),
+})

@@ -1,0 +1,187 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+import { newStorageKey } from '../blobs/blob-store.ts'
+
+/** A file that arrived whole. */
+export type Upload = {
+  id: string
+  storageKey: string
+  mimeType: string
+  filename: string | null
+  sizeBytes: number
+  sha256: string
+}
+
+/** A file that does not arrive whole within this time never does. */
+const ARRIVAL_MINUTES = 60
+
+/** Records a file that is about to arrive. */
+export async function insertUpload(db: Db, companyId: number, id: string, storageKey: string): Promise<void> {
+  await db`
+    insert into uploads (company_id, id, storage_key, due_at)
+    values (${companyId}, ${id}, ${storageKey}, now() + make_interval(mins => ${ARRIVAL_MINUTES}))
+  `
+}
+
+/** Records what a file turned out to be; returns when it is deleted if no message carries it. Undefined: it is gone. */
+export async function completeUpload(
+  tx: Db,
+  companyId: number,
+  upload: Omit<Upload, 'storageKey'>,
+  unsentDays: number,
+): Promise<Date | undefined> {
+  const [row] = await tx<{ dueAt: Date }[]>`
+    update uploads
+    set
+      mime_type = ${upload.mimeType},
+      filename = ${upload.filename},
+      size_bytes = ${upload.sizeBytes},
+      sha256 = ${upload.sha256},
+      due_at = created_at + make_interval(days => ${unsentDays})
+    where (company_id, id) = (${companyId}, ${upload.id}) and size_bytes is null
+    returning due_at
+  `
+  return row?.dueAt
+}
+
+/** The files of a company that no message carries, those that are arriving among them. */
+export async function readUnsent(db: Db, companyId: number): Promise<{ files: number; bytes: number }> {
+  const [row] = await db<[{ files: number; bytes: number }]>`
+    select count(*)::integer as files, coalesce(sum(size_bytes), 0)::bigint as bytes
+    from uploads
+    where company_id = ${companyId} and due_at is not null
+  `
+  return { files: row.files, bytes: Number(row.bytes) }
+}
+
+/** Deletes the record of a file that was not taken; false: there is none. */
+export async function deleteUpload(tx: Db, companyId: number, id: string): Promise<boolean> {
+  const deleted = await tx`delete from uploads where (company_id, id) = (${companyId}, ${id}) and size_bytes is null`
+  return deleted.count > 0
+}
+
+/** A file, and the id under which a number can send it; null: the provider does not have it. */
+export type UploadWithCopy = Upload & { providerMediaId: string | null }
+
+/** A file of a company with its id at the provider of a number, if that copy was made in the last `copyDays`. */
+export async function findUpload(
+  db: Db,
+  companyId: number,
+  senderId: number,
+  id: string,
+  copyDays: number,
+): Promise<UploadWithCopy | undefined> {
+  const [row] = await db<UploadWithCopy[]>`
+    select
+      upload.id, upload.storage_key, upload.mime_type, upload.filename, upload.size_bytes, upload.sha256,
+      copy.provider_media_id
+    from uploads upload
+    left join upload_copies copy
+      on (copy.company_id, copy.upload_id, copy.sender_id) = (upload.company_id, upload.id, ${senderId}::bigint)
+      and copy.created_at > now() - make_interval(days => ${copyDays})
+    where (upload.company_id, upload.id) = (${companyId}, ${id}) and upload.size_bytes is not null
+  `
+  return row
+}
+
+/** Records the id that a provider gave a file. */
+export async function saveUploadCopy(
+  db: Db,
+  companyId: number,
+  copy: { uploadId: string; senderId: number; providerMediaId: string },
+): Promise<void> {
+  await db`
+    insert into upload_copies (company_id, upload_id, sender_id, provider_media_id)
+    select ${companyId}, upload.id, ${copy.senderId}, ${copy.providerMediaId}
+    from uploads upload
+    where (upload.company_id, upload.id) = (${companyId}, ${copy.uploadId})
+    for key share
+    on conflict (company_id, upload_id, sender_id)
+      do update set provider_media_id = excluded.provider_media_id, created_at = excluded.created_at
+  `
+}
+
+export type CarriedUpload = { companyId: number; messageId: number; senderId: number; uploadId: string }
+
+/**
+ * Records which files messages carry, which were written before in this transaction: the files stay as long as the messages. A
+ * file that was deleted meanwhile is skipped.
+ */
+export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): Promise<void> {
+  const rows = carried.map(({ companyId, messageId, senderId, uploadId }) => ({
+    company_id: companyId,
+    message_id: messageId,
+    sender_id: senderId,
+    upload_id: uploadId,
+    storage_key: newStorageKey(companyId),
+  }))
+  await tx`
+    with input as materialized (
+      select input.*, upload.mime_type, upload.filename, upload.size_bytes, upload.sha256
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+        company_id bigint, message_id bigint, sender_id bigint, upload_id text, storage_key text
+      )
+      join uploads upload on (upload.company_id, upload.id) = (input.company_id, input.upload_id)
+      for key share of upload
+    ),
+    carried as (
+      insert into media (
+        company_id, message_id, sender_id, upload_id, provider_media_id, state, storage_key, mime_type, filename, size_bytes,
+        sha256
+      )
+      select
+        company_id, message_id, sender_id, upload_id, '', 'stored', storage_key, mime_type, filename, size_bytes, sha256
+      from input
+      on conflict do nothing
+    )
+    update uploads upload
+    set due_at = null
+    from (select distinct company_id, upload_id from input) as used
+    where (upload.company_id, upload.id) = (used.company_id, used.upload_id) and upload.due_at is not null
+  `
+}
+
+export type DueUpload = { companyId: number; id: string; storageKey: string }
+
+/** Locks up to `limit` files that are due, of one company or of all. */
+export function lockDueUploads(tx: Db, limit: number, companyId?: number): Promise<DueUpload[]> {
+  return tx<DueUpload[]>`
+    select company_id, id, storage_key
+    from uploads
+    where due_at <= now() ${companyId === undefined ? tx`` : tx`and company_id = ${companyId}`}
+    order by due_at
+    limit ${limit}
+    for update skip locked
+  `
+}
+
+/** Keeps those of the locked files that messages carry; returns the others. */
+export async function keepCarried(tx: Db, locked: readonly DueUpload[]): Promise<DueUpload[]> {
+  const kept = await tx<{ companyId: number; id: string }[]>`
+    update uploads upload
+    set due_at = null
+    from ${keysOf(tx, locked)}
+    where (upload.company_id, upload.id) = (input.company_id, input.id)
+      and exists (
+        select from media where (media.company_id, media.upload_id) = (upload.company_id, upload.id)
+      )
+    returning upload.company_id, upload.id
+  `
+  const keptKeys = new Set(kept.map((one) => `${one.companyId} ${one.id}`))
+  return locked.filter((one) => !keptKeys.has(`${one.companyId} ${one.id}`))
+}
+
+/** Deletes the records of locked files. */
+export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promise<void> {
+  await tx`
+    delete from uploads upload
+    using ${keysOf(tx, locked)}
+    where (upload.company_id, upload.id) = (input.company_id, input.id)
+  `
+}
+
+const keysOf = (tx: Db, uploads: readonly DueUpload[]) => tx`
+  jsonb_to_recordset(${jsonRows(
+    tx,
+    uploads.map(({ companyId, id }) => ({ company_id: companyId, id })),
+  )}) as input (company_id bigint, id text)
+`
