@@ -82,7 +82,11 @@ describe.each(MODES)('behind PgBouncer in %s mode', (mode) => {
   )
 
   // With and without prepared statements: Debian's PgBouncer 1.18 has none in transaction mode.
-  test.each(mode === 'session' ? ['', '?pgbouncer=true'] : ['?pgbouncer=true'])(
+  test.each([
+    ...(mode === 'session' ? [''] : []),
+    '?pgbouncer=true',
+    '?pgbouncer=true&connect_timeout=10&options=-c%20work_mem%3D9MB',
+  ])(
     'statements and transactions of an address with "%s" have their settings, and leave none behind',
     async (query) => {
       const address = `${await startPooler(url, mode)}${query}`
@@ -90,6 +94,7 @@ describe.each(MODES)('behind PgBouncer in %s mode', (mode) => {
       const sql = connect(address, { max: 3, limits })
       const other = connect(address, { max: 3 })
       onTestFinished(() => Promise.all([sql.end(), other.end()]).then(() => {}))
+      if (query.includes('work_mem')) expect(await sql`show work_mem`).toEqual([{ workMem: '9MB' }])
       const timeoutOf = async (one: Pick<typeof sql, 'unsafe'>) =>
         (await one.unsafe(`select current_setting('statement_timeout') as timeout`))[0]?.timeout
       for (let round = 0; round < 10; round += 1) {

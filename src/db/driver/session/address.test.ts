@@ -36,6 +36,19 @@ test.each([
     'postgres://db/x?pgbouncer=true&options=endpoint%3Dep-1',
     { hosts: [{ host: 'db' }], database: 'x', isPooled: true, startup: { options: 'endpoint=ep-1' } },
   ],
+  [
+    'postgres://db/x?options=-c%20geqo%3Doff%20--work-mem%3D8MB%20endpoint%3Dep-1%20-csearch_path%3Da%2C%5C%20b',
+    {
+      hosts: [{ host: 'db' }],
+      database: 'x',
+      startup: { options: 'endpoint=ep-1' },
+      settings: { geqo: 'off', work_mem: '8MB', search_path: 'a, b' },
+    },
+  ],
+  [
+    'postgres://db/x?connect_timeout=10&keepalives_idle=5&gssencmode=disable',
+    { hosts: [{ host: 'db' }], database: 'x' },
+  ],
   ['postgres://db/x?sslmode=require', { hosts: [{ host: 'db' }], database: 'x', tls: { rejectUnauthorized: false } }],
   [
     'postgres://db/x?sslmode=require&channel_binding=require',
@@ -53,6 +66,7 @@ test.each([
   ],
   ['postgres://db/x?channel_binding=always', 'channel_binding in DATABASE_URL must be one of disable, prefer, require'],
   ['postgres://db/x?pgbouncer=1', 'pgbouncer in DATABASE_URL must be one of true, false, not 1'],
+  ['postgres://db/x?gssencmode=require', 'gssencmode in DATABASE_URL must be one of disable, prefer, not require'],
   ['postgres://u:50%@db/x', 'write % as %25'],
 ])('refuses %s', (url, message) => {
   expect(() => readAddress(url)).toThrow(message)

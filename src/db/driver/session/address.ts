@@ -20,14 +20,18 @@ export type DatabaseAddress = {
   attributes: SessionAttributes
   /** `pgbouncer=true`, the parameter that other clients have, too: connections share the sessions of the server. */
   isPooled: boolean
-  /** Parameters of the login itself. */
+  /** Parameters of the login itself, which few poolers take. */
   startup: Record<string, string>
   /** Further parameters: settings of PostgreSQL. */
   settings: Record<string, string>
 }
 
 const POOLED = 'pgbouncer'
-const STARTUP_ONLY = ['options', 'replication']
+/** Parameters of libpq about its own sockets and GSSAPI. Parley has bounds of its own, and the server has no such settings. */
+const CLIENT_ONLY = [
+  ...['connect_timeout', 'keepalives', 'keepalives_idle', 'keepalives_interval', 'keepalives_count'],
+  ...['fallback_application_name', 'krbsrvname', 'gsslib'],
+]
 const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/
 
 /**
@@ -43,8 +47,11 @@ export function readAddress(url: string): DatabaseAddress {
   const tls = takeTls(parameters) ?? false
   const channelBinding = takeChoice(parameters, 'channel_binding', CHANNEL_BINDINGS) ?? 'disable'
   const attributes = takeChoice(parameters, 'target_session_attrs', SESSION_ATTRIBUTES) ?? 'any'
+  takeChoice(parameters, 'gssencmode', ['disable', 'prefer'])
+  for (const name of CLIENT_ONLY) take(parameters, name)
   const isPooled = takeChoice(parameters, POOLED, ['true', 'false']) === 'true'
   const folder = take(parameters, 'host')
+  const options = readOptions(take(parameters, 'options') ?? '')
   const hosts = places.split(',').map(readHost)
   const [name, password] = user.split(/:(.*)/s).map(decode)
   return {
@@ -56,18 +63,24 @@ export function readAddress(url: string): DatabaseAddress {
     channelBinding,
     attributes,
     isPooled,
-    startup: takeStartup(parameters),
-    settings: Object.fromEntries(parameters),
+    startup: options.rest === '' ? {} : { options: options.rest },
+    settings: { ...options.settings, ...Object.fromEntries(parameters) },
   }
 }
 
 /** The address with the parameter that says that its connections share the sessions of the server. */
 export const pooledAddress = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}${POOLED}=true`
 
-/** Only a login takes these. */
-function takeStartup(parameters: URLSearchParams): Record<string, string> {
-  const entries = STARTUP_ONLY.map((name) => [name, take(parameters, name)] as const)
-  return Object.fromEntries(entries.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
+/** A setting in the options of a server's command line: `-c name=value`, `-cname=value` or `--name=value`. */
+const OPTION = /(?<!\S)(?:-c\s*|--)([\w.-]+)=((?:\\.|[^\\\s])*)/gs
+
+/** Settings are set after the login, which a pooler would refuse with them. Others, such as `endpoint=`, are for a proxy. */
+function readOptions(options: string): { settings: Record<string, string>; rest: string } {
+  const settings = [...options.matchAll(OPTION)].map(([, name = '', value = '']) => [
+    name.replaceAll('-', '_'),
+    value.replaceAll(/\\(.)/gs, '$1'),
+  ])
+  return { settings: Object.fromEntries(settings), rest: options.replaceAll(OPTION, '').trim() }
 }
 
 function decode(text: string): string {
