@@ -131,16 +131,17 @@ test.skipIf(!canOverlay)('the commands of docs/deploy.md that need root set up t
   expect([...blocks.keys()].filter((name) => name.startsWith('root-') && !covered.includes(name))).toEqual([])
 })
 
-test.skipIf(!isRoot || !has('apt-get'))('the packages of docs/deploy.md are Debian’s', () => {
-  const install =
-    block('root-packages')
-      .split('\n')
-      .find((line) => line.includes(' install ')) ?? ''
-  const names = install.split(' ').slice(install.split(' ').indexOf('--yes') + 1)
-  expect(names.length).toBeGreaterThan(3)
-  const { stdout } = spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8' })
-  for (const name of names) expect(stdout).toContain(`${name}:\n`)
-})
+test.skipIf(!isRoot || !has('apt-get')).each(['deploy.md', 'cluster.md'])(
+  'the packages of docs/%s are Debian’s',
+  (page) => {
+    const commands = blocksOf(page).get('root-packages') ?? ''
+    const [, packages = ''] = / install --yes (.*)/.exec(commands) ?? []
+    const names = packages.split(' ')
+    expect(names.length).toBeGreaterThan(3)
+    const { stdout } = spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8' })
+    for (const name of names) expect(stdout).toContain(`${name}:\n`)
+  },
+)
 
 test('the kustomizations that the page applies exist', () => {
   const folders = [...block('kubernetes').matchAll(/apply -k (\S+)/g)].map(([, folder = '']) => folder)
