@@ -30,6 +30,7 @@ function faultless(): Evidence {
     mails: [keyed('m1', 'a@x'), keyed('m2', 'b@x')],
     mailboxes: [{ text: 'm1', recipient: 'a@x' }],
     unknownMails: new Set(['m2']),
+    lostWrites: 0,
     crashes: [],
     gapsMs: [5_000],
     bounds: { dead: 1, unknownSends: 1, failedMails: 1, gapMs: 6_000 },
@@ -66,6 +67,9 @@ const plants: Record<Counter, (evidence: Evidence) => unknown> = {
   'unknown sends beyond the bound': ({ sends }) => Object.assign(sends[0]!, { outcome: 'unknown' }),
   'failed mails beyond the bound': ({ unknownMails }) => unknownMails.add('m1'),
   'promotions with a gap beyond the bound': ({ gapsMs }) => gapsMs.push(6_001),
+  'writes accepted by a fenced leader': (evidence) => {
+    evidence.lostWrites = 1
+  },
   'processes that crashed by themselves': ({ crashes }) => crashes.push('parley.crashed'),
 }
 

@@ -25,6 +25,7 @@ export const COUNTERS = [
   'unknown sends beyond the bound',
   'failed mails beyond the bound',
   'promotions with a gap beyond the bound',
+  'writes accepted by a fenced leader',
   'processes that crashed by themselves',
 ] as const
 
@@ -66,6 +67,7 @@ export function count(evidence: Evidence): Counts {
     ),
     'failed mails beyond the bound': beyond(evidence.unknownMails.size, bounds.failedMails),
     'promotions with a gap beyond the bound': evidence.gapsMs.filter((gapMs) => gapMs > bounds.gapMs).length,
+    'writes accepted by a fenced leader': evidence.lostWrites,
     'processes that crashed by themselves': evidence.crashes.length,
   }
 }

@@ -34,8 +34,10 @@ export type Evidence = {
   mailboxes: Arrived[]
   /** Texts of mails that the service reports as failed with an unknown outcome. */
   unknownMails: Set<string>
+  /** Writes that a former primary acknowledged and the present one does not have. */
+  lostWrites: number
   crashes: string[]
-  /** Of each promotion: how long no process answered a read, in milliseconds. */
+  /** Of each promotion or loss: how long no process answered a read, in milliseconds. */
   gapsMs: number[]
   bounds: Bounds
 }

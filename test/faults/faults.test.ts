@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { total } from './counters.ts'
 import { CONTROL, QUICK } from './plan.ts'
+import { startPostgres } from './postgres.ts'
+import { postgresFaults } from './postgres-faults.ts'
 import { run } from './run.ts'
 
 const TIMEOUT = 900_000
@@ -9,7 +11,7 @@ const quiet = () => {}
 test.concurrent(
   'among kills, restarts and a promotion nothing acknowledged is lost, doubled, out of order or another person’s',
   async () => {
-    const counts = await run({ ...QUICK, seed: 16 }, quiet)
+    const counts = await run({ ...QUICK, seed: 16 }, startPostgres, postgresFaults(QUICK), quiet)
     expect(total(counts), JSON.stringify(counts)).toBe(0)
   },
   TIMEOUT,
@@ -18,7 +20,7 @@ test.concurrent(
 test.concurrent(
   'a service that answers before it has stored an event loses some, and the counters see it',
   async () => {
-    const counts = await run({ ...CONTROL, seed: 16 }, quiet)
+    const counts = await run({ ...CONTROL, seed: 16 }, startPostgres, postgresFaults(CONTROL), quiet)
     expect(counts['messages lost']).toBeGreaterThan(0)
   },
   TIMEOUT,

@@ -1,8 +1,18 @@
-/** `npm run faults -- [--quick | --control | --rolling] [--seed N]`: kills, restarts and promotes under load, and counts what that cost. */
+/**
+ * `npm run faults -- [--quick | --control | --rolling | --patroni] [--seed N]`: kills, restarts and promotes under load, and
+ * counts what that cost.
+ */
 import { execFileSync } from 'node:child_process'
 import { Command } from 'commander'
 import { COUNTERS, type Counts, total } from './counters.ts'
-import { CONTROL, FULL, type Plan, QUICK } from './plan.ts'
+import type { Database } from './database.ts'
+import type { Fault } from './fault.ts'
+import { missingForCluster } from './patroni/cluster.ts'
+import { startPatroniDatabase } from './patroni/patroni-database.ts'
+import { PATRONI, PATRONI_QUICK, patroniFaults } from './patroni/patroni-faults.ts'
+import { CONTROL, FULL, type LoadPlan, QUICK } from './plan.ts'
+import { startPostgres } from './postgres.ts'
+import { postgresFaults } from './postgres-faults.ts'
 import { ROLLING, rollUnderCalls } from './rolling.ts'
 import { run } from './run.ts'
 
@@ -10,33 +20,51 @@ const program = new Command('faults')
   .option('--quick', 'a run of a few minutes')
   .option('--control', 'the control arm alone, which has to fail')
   .option('--rolling', 'rolling restarts alone, under calls on kept-alive connections')
+  .option('--patroni', 'leaders of a Patroni cluster are lost; with --quick in each way once')
   .option('--seed <n>', 'repeats the order of faults', Number)
   .parse()
 const {
   quick = false,
   control = false,
   rolling = false,
+  patroni = false,
   seed = Date.now() % 2 ** 31,
 } = program.opts<{
   quick?: boolean
   control?: boolean
   rolling?: boolean
+  patroni?: boolean
   seed?: number
 }>()
 const say = (line: string) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${line}`)
 
 console.log(`seed ${seed}, commit ${commitOfCheckout()}`)
 if (rolling) process.exit((await rollUnderCalls({ ...ROLLING, seed }, say)) > 0 ? 1 : 0)
-const plan: Plan = { ...(control ? CONTROL : quick ? QUICK : FULL), seed }
-const counts = await run(plan, say)
-console.log(`\n${tableOf(plan, counts)}`)
-process.exit(total(counts) > 0 ? 1 : 0)
+if (patroni) {
+  const missing = missingForCluster()
+  if (missing !== undefined) program.error(missing)
+  const plan = quick ? PATRONI_QUICK : PATRONI
+  await count({ ...plan, seed }, startPatroniDatabase, patroniFaults(plan))
+}
+const plan = control ? CONTROL : quick ? QUICK : FULL
+await count({ ...plan, seed }, startPostgres, postgresFaults(plan))
 
-function tableOf(done: Plan, counted: Counts): string {
-  const faults = `${done.kills} kills, ${done.terminations} terminated sessions, ${done.databaseRestarts} database restarts, ${done.promotions} promotions, ${done.rollingRestarts} rolling restarts, ${done.fullDisks} full disks`
-  const load = `${done.inbound} messages, ${done.sends} keyed sends, ${done.mails} keyed mails`
+async function count<Used extends Database>(
+  plan: LoadPlan,
+  startDatabase: () => Promise<Used>,
+  faults: Fault<Used>[],
+): Promise<never> {
+  const counts = await run(plan, startDatabase, faults, say)
+  console.log(`\n${tableOf(plan, faults, counts)}`)
+  process.exit(total(counts) > 0 ? 1 : 0)
+}
+
+function tableOf({ inbound, sends, mails }: LoadPlan, faults: { name: string }[], counted: Counts): string {
+  const names = Map.groupBy(faults, ({ name }) => name)
+  const made = [...names].map(([name, { length }]) => `${name} ${length}`).join(', ')
+  const load = `${inbound} messages, ${sends} keyed sends, ${mails} keyed mails`
   const width = Math.max(...COUNTERS.map((name) => name.length))
-  return [faults, load, ...COUNTERS.map((name) => `${name.padEnd(width)}  ${counted[name]}`)].join('\n')
+  return [made, load, ...COUNTERS.map((name) => `${name.padEnd(width)}  ${counted[name]}`)].join('\n')
 }
 
 function commitOfCheckout(): string {

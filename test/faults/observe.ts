@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
 import type { Company } from './company.ts'
+import type { Database } from './database.ts'
 import type { Acknowledged, Arrived, Delivered, Evidence, Keyed, Stored } from './evidence.ts'
-import type { Postgres } from './postgres.ts'
 import type { Processes } from './processes.ts'
 
 /** Three refusals in a row wait for 10 s, 30 s and more. */
@@ -13,10 +13,10 @@ const LIMIT = 1_000_000
 /**
  * Waits until nothing is left to do: events, deliveries, mails. Work that is left at the deadline is counted as lost.
  */
-export async function untilQuiet(postgres: Postgres): Promise<void> {
+export async function untilQuiet(database: Database): Promise<void> {
   const deadline = performance.now() + QUIET_DEADLINE_MS
   while (performance.now() < deadline) {
-    const [row] = await postgres.ask(
+    const [row] = await database.ask(
       (db) => db<[{ left: number }]>`
         select
           (select count(*) from inbound_events)
@@ -35,15 +35,15 @@ type Seen = Pick<Evidence, 'posted' | 'gapsMs' | 'bounds'> & {
   mails: Keyed[]
   delivered: Delivered[]
   companies: Company[]
-  postgres: Postgres
+  database: Database
   sandbox: Sandbox
   processes: Processes
 }
 
 /** Puts together what the callers, the receivers, the phones, the mailboxes and the database saw. */
 export async function gather(seen: Seen): Promise<Evidence> {
-  const { postgres, sandbox, companies, processes } = seen
-  const stored = await postgres.ask(
+  const { database, sandbox, companies, processes } = seen
+  const stored = await database.ask(
     (db) => db<Stored[]>`
       select message.wamid, message.text, identity.identity as customer, sender.phone_number_id, message.conversation_id, message.seq
       from messages message
@@ -55,7 +55,7 @@ export async function gather(seen: Seen): Promise<Evidence> {
       where message.direction = 'inbound'
     `,
   )
-  const dead = await postgres.ask(
+  const dead = await database.ask(
     (db) => db<{ registrationId: string; wamid: string }[]>`
       select registration.name as registration_id, delivery.event_id as wamid
       from deliveries delivery
@@ -64,7 +64,7 @@ export async function gather(seen: Seen): Promise<Evidence> {
       where delivery.status = 'dead'
     `,
   )
-  const unknown = await postgres.ask(
+  const unknown = await database.ask(
     (db) => db<{ subject: string }[]>`select subject from emails where status = 'failed'`,
   )
   const { acknowledged, posted, sends, mails, gapsMs, bounds } = seen
@@ -81,6 +81,7 @@ export async function gather(seen: Seen): Promise<Evidence> {
     phones: await phonesOf(sandbox),
     mailboxes: await mailboxesOf(sandbox),
     unknownMails: new Set(unknown.map(({ subject }) => subject)),
+    lostWrites: await database.lostWrites(),
     crashes: processes.crashes(),
   }
 }

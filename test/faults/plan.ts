@@ -1,15 +1,8 @@
-/** How much of everything a run does. */
-export type Plan = {
+/** How much a run does, whatever its faults are. */
+export type LoadPlan = {
   seed: number
   /** How many api processes run, and how many workers. Every second one is a supervisor with two processes. */
   processesOfRole: number
-  kills: number
-  terminations: number
-  databaseRestarts: number
-  promotions: number
-  rollingRestarts: number
-  /** How often the disk of the database is full for some seconds. */
-  fullDisks: number
   /** Messages of customers; repeated and poisoned bodies come on top. */
   inbound: number
   sends: number
@@ -18,6 +11,17 @@ export type Plan = {
   longestGapMs: number
   /** The control arm: the provider is answered before the service has the event. It must lose some. */
   answersEarly: boolean
+}
+
+/** How often each fault is made. */
+export type Plan = LoadPlan & {
+  kills: number
+  terminations: number
+  databaseRestarts: number
+  promotions: number
+  rollingRestarts: number
+  /** How often the disk of the database is full for some seconds. */
+  fullDisks: number
 }
 
 export const FULL: Omit<Plan, 'seed'> = {

@@ -5,6 +5,7 @@ import { freePort } from '../../bench/free-port.ts'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/start.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import type { Database } from './database.ts'
 import { fillDisk, mountDisk, removeDisk } from './disk.ts'
 import { until } from './wait.ts'
 
@@ -14,11 +15,7 @@ type Node = { folder: string; port: number; server: EmbeddedServer }
 export type Loss = 'kill' | 'freeze'
 
 /** A PostgreSQL with a second place for a synchronous standby. Commits reach the operating system, not the disk. */
-export type Postgres = {
-  /** Both places; sessions go to the one that takes writes. */
-  url: string
-  /** A connection to the present primary. */
-  ask<T extends readonly object[]>(query: (db: Pool) => Promise<T>): Promise<T>
+export type Postgres = Database & {
   /** Ends `count` sessions of the service. */
   terminate(count: number): Promise<void>
   restart(isKilled: boolean): Promise<void>
@@ -28,7 +25,6 @@ export type Postgres = {
   addStandby(): Promise<void>
   /** Loses the primary and promotes the standby. */
   promote(loss: Loss): Promise<void>
-  stop(): Promise<void>
 }
 
 const SETTINGS = { listen_addresses: '127.0.0.1', fsync: 'off', max_connections: '200' }
@@ -52,6 +48,8 @@ export async function startPostgres(): Promise<Postgres> {
   return {
     url: `postgres://parley@${hosts}/parley?target_session_attrs=read-write`,
     ask: (query) => ask(primary, query),
+    // A lost primary never comes back.
+    lostWrites: async () => 0,
     terminate: async (count) => {
       await ask(
         primary,

@@ -1,6 +1,7 @@
+import type { Say } from './fault.ts'
 import { startCalls } from './kept-alive-calls.ts'
+import { startPostgres } from './postgres.ts'
 import { createRandom } from './random.ts'
-import type { Say } from './run.ts'
 import { onStage } from './stage.ts'
 
 const CLIENTS = 8
@@ -12,7 +13,8 @@ export const ROLLING: Omit<RollingPlan, 'seed'> = { rolls: 5, calls: 20_000 }
 
 /** Restarts two api and two worker processes in turn under calls on kept-alive connections. Answers how many failed. */
 export async function rollUnderCalls(plan: RollingPlan, say: Say): Promise<number> {
-  return onStage({ processesOfRole: 2, keptMessages: 0 }, createRandom(plan.seed), async (stage, undo) => {
+  const size = { startDatabase: startPostgres, processesOfRole: 2, keptMessages: 0 }
+  return onStage(size, createRandom(plan.seed), async (stage, undo) => {
     const { processes, companies } = stage
     const [company] = companies
     if (company === undefined) throw new Error('There is no company')

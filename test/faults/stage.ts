@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 import { type Company, createCompany } from './company.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
+import type { Database } from './database.ts'
 import { type Processes, startProcesses } from './processes.ts'
 import type { Random } from './random.ts'
 import { type Receivers, startReceivers } from './receivers.ts'
@@ -13,32 +13,32 @@ const ADMIN_TOKEN = randomBytes(24).toString('hex')
 const COMPANIES = 2
 
 /** Everything that a run needs: a database, a provider with a mail server, receivers, the service, two companies. */
-export type Stage = {
-  postgres: Postgres
+export type Stage<Used extends Database> = {
+  database: Used
   sandbox: Sandbox
   receivers: Receivers
   processes: Processes
   companies: Company[]
 }
 
-type Size = { processesOfRole: number; keptMessages: number }
+type Size<Used> = { startDatabase: () => Promise<Used>; processesOfRole: number; keptMessages: number }
 
 /** Starts a stage, acts on it, and stops all of it in the end. `undo` takes what the act starts in addition. */
-export async function onStage<Result>(
-  { processesOfRole, keptMessages }: Size,
+export async function onStage<Used extends Database, Result>(
+  { startDatabase, processesOfRole, keptMessages }: Size<Used>,
   random: Random,
-  act: (stage: Stage, undo: (() => unknown)[]) => Promise<Result>,
+  act: (stage: Stage<Used>, undo: (() => unknown)[]) => Promise<Result>,
 ): Promise<Result> {
   const folder = mkdtempSync(join(temporaryFolder(), 'parley-faults-'))
   const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })]
   try {
-    const postgres = await startPostgres()
-    undo.push(postgres.stop)
+    const database = await startDatabase()
+    undo.push(database.stop)
     const sandbox = await startSandbox({ autoStatus: false, messageLimit: keptMessages })
     undo.push(sandbox.stop)
     const receivers = await startReceivers(random)
     undo.push(receivers.stop)
-    const env = environment(postgres.url, sandbox.smtpUrl, folder)
+    const env = environment(database.url, sandbox.smtpUrl, folder)
     const processes = await startProcesses(processesOfRole, env, random)
     undo.push(processes.stop)
     const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
@@ -46,7 +46,7 @@ export async function onStage<Result>(
     for (let index = 0; index < COMPANIES; index += 1) {
       companies.push(await createCompany({ ...place, sandboxUrl: sandbox.url, receiversUrl: receivers.url }, index))
     }
-    return await act({ postgres, sandbox, receivers, processes, companies }, undo)
+    return await act({ database, sandbox, receivers, processes, companies }, undo)
   } finally {
     for (const step of undo.reverse()) await step()
   }
