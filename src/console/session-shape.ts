@@ -70,7 +70,13 @@ export const SignInBody = Type.Object({
 })
 
 /** The settings of the installation that pages depend on. */
-export type Features = { sandboxUrl: string | null; sessionWindow: string; marketingWindow: string }
+export type Features = {
+  sandboxUrl: string | null
+  sessionWindow: string
+  marketingWindow: string
+  /** Part of the names of the headers that receivers get. */
+  serviceName: string
+}
 
 /** The session of a page, with the settings of the installation that pages depend on. */
 export const toSessionReply = (session: Session, features: Features) => ({

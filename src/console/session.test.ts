@@ -30,7 +30,12 @@ describe('signing in', () => {
       permissions: ['Transactional'],
       role: 'admin',
       endsAt: expect.any(String),
-      features: { sandboxUrl: null, sessionWindow: 'strict', marketingWindow: 'strict' },
+      features: {
+        sandboxUrl: null,
+        sessionWindow: 'strict',
+        marketingWindow: 'strict',
+        serviceName: 'Service',
+      },
     })
     expect((await page('GET', '/session')).body).toEqual(session)
     expect(new Date(session.endsAt).getTime()).toBeCloseTo(Date.now() + 7 * 24 * 3_600_000, -6)

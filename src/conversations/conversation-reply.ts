@@ -113,7 +113,7 @@ const WINDOW_MS = 24 * 60 * 60 * 1000
 /** A conversation as lists show it. `now` decides whether the window is open. */
 export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
-  contact: { id: row.contactId, phone: row.phone, name: nameOf(row), userId: row.userId },
+  contact: { id: row.contactId, phone: row.phone, name: customerName(row), userId: row.userId },
   sender: { channelId: row.senderId, phoneNumber: row.phoneNumber, phoneName: row.phoneName },
   window: windowOf(row.lastInboundAt, now),
   assignee: row.assignee,
@@ -145,7 +145,11 @@ function windowOf(lastInboundAt: Date | null, now: Date): ConversationRecord['wi
 }
 
 /** First and last name, else first name, else the WhatsApp profile name, else null. */
-function nameOf({ firstName, lastName, profileName }: Conversation): string | null {
+export function customerName({
+  firstName,
+  lastName,
+  profileName,
+}: Pick<Conversation, 'firstName' | 'lastName' | 'profileName'>): string | null {
   if (firstName) return lastName ? `${firstName} ${lastName}` : firstName
   return profileName
 }

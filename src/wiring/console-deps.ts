@@ -10,7 +10,7 @@ const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))
 
 /** The dependencies of the web console, which is on. */
 export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {
-  const { sessionWindow, marketingWindow } = config
+  const { sessionWindow, marketingWindow, serviceName } = config
   const isTrusted = trustedProxies(config.trustProxy)
   return {
     db,
@@ -19,7 +19,7 @@ export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: Co
     pagesFolder: PAGES_FOLDER,
     sandboxUrl,
     hostOf: (request) => requestedHost(request, isTrusted),
-    features: { sandboxUrl: sandboxUrl ?? null, sessionWindow, marketingWindow },
+    features: { sandboxUrl: sandboxUrl ?? null, sessionWindow, marketingWindow, serviceName },
     addressOf: ({ raw }) => clientAddress(raw, isTrusted),
   }
 }

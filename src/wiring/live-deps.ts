@@ -9,7 +9,7 @@ import { type MediaAddress, toMessageRecord } from '../conversations/message-rep
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createHub, type Hub } from '../live/hub.ts'
 import { listDeliveriesByIds } from '../webhooks/deliveries/delivery-list-store.ts'
-import { toDeliveryRecord } from '../webhooks/deliveries/delivery-routes.ts'
+import { toDeliveryRecord } from '../webhooks/deliveries/delivery-shape.ts'
 import type { Deps } from './deps.ts'
 
 /** The live streams of this process, which read changed records through their company's share of the pool. */

@@ -14,7 +14,6 @@ import type {
   ConversationPagination,
   CustomField,
   CustomFieldGroups,
-  Delivery,
   DeliveryAttempt,
   DeliveryDetails,
   DeprecationWarning,
@@ -23,6 +22,7 @@ import type {
   EmailTemplateStats,
   LegacyContactId,
   LegacyEmailTemplate,
+  ListedDelivery,
   ListedImport,
   Me,
   Message,
@@ -275,10 +275,12 @@ export abstract class Operations {
     since?: string
     /** The end of the time range. */
     until?: string
+    /** The phone number of a customer, which finds the deliveries about the latest 100 messages; the id of a delivery; the id of a message or another event, or a part of it, which is looked for in the newest 10,000 deliveries. */
+    search?: string
     /** The id of the registration. */
     id: number
   }, options?: RequestOptions): Promise<{
-    data: Array<Delivery>
+    data: Array<ListedDelivery>
     /** The `before` of the next page; null on the last page. */
     nextBefore: number | null
   }> {
@@ -287,6 +289,8 @@ export abstract class Operations {
 
   /** Get a delivery with its attempts. Returns the sent body, the headers and what the receiver answered. */
   getDelivery(params: {
+    /** Whose headers `requestHeaders` shows: the `id` of an attempt, or `now` for those of an attempt at this moment. By default those of the latest attempt. */
+    headersOf?: string
     /** The id of the registration. */
     id: number
     /** The id of the delivery. */

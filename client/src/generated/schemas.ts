@@ -452,7 +452,7 @@ export type DeliveryDetails = {
   delivery: Delivery
   /** The body, the very text that is signed and sent. */
   payload: string
-  /** The headers of the latest attempt, by the present settings of the registration; `…` stands for the value of a static header. */
+  /** The headers of the latest attempt, or of the one that `headersOf` names, by the present settings of the registration; `…` stands for the value of a static header. */
   requestHeaders: {
     [name: string]: string
   }
@@ -818,6 +818,40 @@ export type ListMenu = {
       }>
     }>
   }
+}
+
+/** A delivery of a list. */
+export type ListedDelivery = {
+  id: number
+  registrationId: number
+  /** The name of the event. */
+  event: string
+  /** The id of the event, which receivers get in the `Delivery` header. */
+  eventId: string
+  /** The id of the received message at the provider; null for other events. */
+  wamid: string | null
+  /** `dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive. */
+  status: "pending" | "delivered" | "dead" | "skipped"
+  /** The number of attempts, since the last redelivery if there was one. */
+  attempts: number
+  /** The status of the latest attempt; null without an answer. */
+  lastStatusCode: number | null
+  createdAt: string
+  /** The time of the next attempt; null when none follows. */
+  nextAttemptAt: string | null
+  /** The message that the delivery is about; null for other events, and when it is deleted. */
+  message: {
+    contact: {
+      /** The name of the contact, else the WhatsApp profile name. */
+      name: string | null
+      /** The phone number of the customer; null when it is hidden. */
+      phone: string | null
+    }
+    /** The type of the message. */
+    type: string
+    /** The beginning of the text, at most 120 characters. */
+    text: string | null
+  } | null
 }
 
 export type ListedImport = {

@@ -26,9 +26,13 @@ export type DeliveryFilter = {
   readonly until?: Date | undefined
   readonly before?: number | undefined
   readonly limit: number
+  /** Only deliveries of these ids. */
+  readonly ids?: readonly number[] | undefined
 }
 
 const IDS_A_DAY = 1_000_000_000
+/** The digits of an id before the last nine are its day, an integer of 32 bits. */
+export const MAX_DELIVERY_ID = (2 ** 31 - 1) * IDS_A_DAY
 const DAY_MS = 86_400_000
 /** Ids are in the order of time but for the duration of a transaction. */
 const SKEW_MS = 60_000
@@ -38,13 +42,9 @@ export function listDeliveries(
   db: Db,
   companyId: number,
   registrationId: number,
-  { status, since, until, before, limit }: DeliveryFilter,
+  { status, limit, ...range }: DeliveryFilter,
 ): Promise<Delivery[]> {
-  const within = db`
-    ${since === undefined ? db`` : db`and created_at >= ${since} and ${from(db, since)}`}
-    ${until === undefined ? db`` : db`and created_at < ${until} and ${upTo(db, until)}`}
-    ${before === undefined ? db`` : db`and id < ${before} and day <= ${Math.floor(before / IDS_A_DAY)}::integer`}
-  `
+  const within = withinOf(db, range)
   const ofStatus = (one: DeliveryStatus) => db`(
     select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
     from deliveries
@@ -56,6 +56,20 @@ export function listDeliveries(
   const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
   const page = others.reduce((union, one) => db`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
   return selectDeliveries(db, companyId, db`select * from (${page}) as one order by id desc limit ${limit}`)
+}
+
+/** The conditions of a filter on time and ids, each after an `and`. */
+export function withinOf(
+  db: Db,
+  { since, until, before, ids }: Pick<DeliveryFilter, 'since' | 'until' | 'before' | 'ids'>,
+): Fragment {
+  const days = [...new Set(ids?.map(dayOfId))]
+  return db`
+    ${since === undefined ? db`` : db`and created_at >= ${since} and ${from(db, since)}`}
+    ${until === undefined ? db`` : db`and created_at < ${until} and ${upTo(db, until)}`}
+    ${before === undefined ? db`` : db`and id < ${before} and day <= ${dayOfId(before)}::integer`}
+    ${ids === undefined ? db`` : db`and id = any (${[...ids]}::bigint[]) and day = any (${days}::integer[])`}
+  `
 }
 
 /** The deliveries of these ids that the company has. */
@@ -111,6 +125,7 @@ const upTo = (db: Db, at: Date) => {
 
 /** The day of a partition: days since 1970. */
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
+const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
 
 export type DeliveryAttempt = {
   id: number
@@ -136,7 +151,7 @@ export async function findDelivery(
 ): Promise<DeliveryDetails | undefined> {
   const [delivery] = await listDeliveriesByIds(db, companyId, [id])
   if (delivery === undefined || delivery.registrationId !== registrationId) return undefined
-  const day = Math.floor(id / IDS_A_DAY)
+  const day = dayOfId(id)
   const [envelope] = await db<{ body: string }[]>`
     select body
     from envelopes

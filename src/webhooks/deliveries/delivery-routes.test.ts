@@ -18,7 +18,9 @@ import {
 import { systemClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
 import { DELIVERY_STATUSES, findDelivery, listDeliveries } from './delivery-list-store.ts'
+import { readDeliveredMessages } from './delivery-message-store.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
+import { findDeliveryIds } from './delivery-search-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
@@ -63,7 +65,13 @@ describe('GET …/registrations/{id}/deliveries', () => {
     await attempt(dead, 500, new Date())
     await attempt(dead, null, 'dead')
     const { status, body } = await call(`${id}/deliveries`)
-    const common = { registrationId: id, event: EVENT, createdAt: expect.stringMatching(/Z$/), nextAttemptAt: null }
+    const common = {
+      registrationId: id,
+      event: EVENT,
+      createdAt: expect.stringMatching(/Z$/),
+      nextAttemptAt: null,
+      message: null,
+    }
     const named = (wamid: string) => ({ ...common, eventId: wamid, wamid })
     expect([status, body]).toEqual([
       200,
@@ -112,7 +120,25 @@ describe('GET …/registrations/{id}/deliveries', () => {
     expect(await wamids(`until=${earlier.toISOString()}`)).toEqual(['', null])
   })
 
-  it.each(['status=lost', 'before=x', 'since=yesterday', 'until=0001-01-01T00:00:00Z'])('refuses %s', async (query) => {
+  it('lists what a search finds', async () => {
+    const [, second] = [await enqueue('wamid.First'), await enqueue('wamid.Second')]
+    const found = async (search: string) =>
+      (await call(`${id}/deliveries?search=${encodeURIComponent(search)}`)).body.data.map(
+        (row: { wamid: string }) => row.wamid,
+      )
+    expect(await found(' wamid.Second ')).toEqual(['wamid.Second'])
+    expect(await found(`${second.deliveryId}`)).toEqual(['wamid.Second'])
+    expect(await found('.Fir')).toEqual(['wamid.First'])
+    expect(await found('Third')).toEqual([])
+    expect(await found('')).toEqual(['wamid.Second', 'wamid.First'])
+  })
+
+  it.each([
+    'status=lost',
+    'before=x',
+    'since=yesterday',
+    'until=0001-01-01T00:00:00Z',
+  ])('refuses %s', async (query) => {
     expect((await call(`${id}/deliveries?${query}`)).status).toBe(422)
   })
 
@@ -143,6 +169,22 @@ describe('GET …/registrations/{id}/deliveries/{deliveryId}', () => {
       { ...sent, round: 2, statusCode: 200, response: 'ok', errorMessage: null },
       { ...sent, round: 1, statusCode: 500, response: 'sorry', errorMessage: 'no' },
     ])
+  })
+
+  it('shows the headers of the attempt that is named, or those of an attempt now', async () => {
+    await db`update registrations set secret = ${testCipher.encrypt(SECRET)} where company_id = ${companyId}`
+    const delivery = await enqueue('w1')
+    await attempt(delivery, 500, new Date())
+    await attempt(delivery, 500, 'dead')
+    await db`update delivery_attempts set sent_at = '2026-01-02T00:00:00Z' where company_id = ${companyId} and attempt = 2`
+    const path = `${id}/deliveries/${delivery.deliveryId}`
+    const [second, first] = (await call(path)).body.data.attempts
+    const timestampOf = async (headersOf: string | number) =>
+      Number((await call(`${path}?headersOf=${headersOf}`)).body.data.requestHeaders['webhook-timestamp'])
+    expect(await timestampOf(first.id)).toBe(Date.parse('2026-01-01T00:00:00Z') / 1000)
+    expect(await timestampOf(second.id)).toBe(Date.parse('2026-01-02T00:00:00Z') / 1000)
+    expect(await timestampOf('now')).toBeGreaterThan(Date.parse('2026-01-02T00:00:00Z') / 1000)
+    for (const one of ['last', '987654321']) expect((await call(`${path}?headersOf=${one}`)).status).toBe(422)
   })
 
   it('shows the names of static headers, without their values', async () => {
@@ -200,6 +242,12 @@ it('no statement of the deliveries scans or sorts a table, at two hundred thousa
         const before = rows.at(-1)!.id
         expect(await listDeliveries(watched, companyId, id, { status, since, before, limit: 26 })).toHaveLength(26)
         await findDelivery(watched, companyId, id, before, 100)
+        await readDeliveredMessages(watched, companyId, rows)
+        for (const search of ['wamid.HBgM', '393331234567', String(before)]) {
+          const filter = { status, since, limit: 26 }
+          const ids = await findDeliveryIds(watched, companyId, id, search, filter)
+          await listDeliveries(watched, companyId, id, { ...filter, ids })
+        }
       }
     }
   } finally {

@@ -1,0 +1,147 @@
+import { type Static, Type } from 'typebox'
+import { customerName } from '../../conversations/conversation-reply.ts'
+import { nullableInteger, nullableText, nullableTime, Timestamp } from '../../http/shapes.ts'
+import { MESSAGE_RECEIVED } from '../events/message-received.ts'
+import { DELIVERY_STATUSES, type Delivery } from './delivery-list-store.ts'
+import { type DeliveredMessage, MAX_EXCERPT } from './delivery-message-store.ts'
+
+/** Attempts that a delivery shows, the latest. */
+export const MAX_SHOWN_ATTEMPTS = 100
+
+const DELIVERY_EXAMPLE = {
+  id: 20779000002207,
+  registrationId: 7,
+  event: 'whatsapp.message.received',
+  eventId: 'wamid.HBgM',
+  wamid: 'wamid.HBgM',
+  status: 'dead',
+  attempts: 5,
+  lastStatusCode: 500,
+  createdAt: '2026-03-02T09:30:01.204Z',
+  nextAttemptAt: null,
+}
+
+export const DeliveryRecord = Type.Object(
+  {
+    id: Type.Integer(),
+    registrationId: Type.Integer(),
+    event: Type.String({ description: 'The name of the event.' }),
+    eventId: Type.String({ description: 'The id of the event, which receivers get in the `Delivery` header.' }),
+    wamid: nullableText('The id of the received message at the provider; null for other events.'),
+    status: Type.Enum([...DELIVERY_STATUSES], {
+      description:
+        '`dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive.',
+    }),
+    attempts: Type.Integer({ description: 'The number of attempts, since the last redelivery if there was one.' }),
+    lastStatusCode: nullableInteger('The status of the latest attempt; null without an answer.'),
+    createdAt: Timestamp,
+    nextAttemptAt: nullableTime('The time of the next attempt; null when none follows.'),
+  },
+  {
+    title: 'Delivery',
+    example: DELIVERY_EXAMPLE,
+  },
+)
+export type DeliveryRecord = Static<typeof DeliveryRecord>
+
+const MESSAGE_EXAMPLE = {
+  contact: { name: 'Ada Rossi', phone: '393331234567' },
+  type: 'text',
+  text: 'Is my order ready?',
+}
+export const LISTED_EXAMPLE = { ...DELIVERY_EXAMPLE, message: MESSAGE_EXAMPLE }
+
+export const ListedDeliveryRecord = Type.Object(
+  {
+    ...DeliveryRecord.properties,
+    message: Type.Union(
+      [
+        Type.Object({
+          contact: Type.Object({
+            name: nullableText('The name of the contact, else the WhatsApp profile name.'),
+            phone: nullableText('The phone number of the customer; null when it is hidden.'),
+          }),
+          type: Type.String({ description: 'The type of the message.' }),
+          text: nullableText(`The beginning of the text, at most ${MAX_EXCERPT} characters.`),
+        }),
+        Type.Null(),
+      ],
+      { description: 'The message that the delivery is about; null for other events, and when it is deleted.' },
+    ),
+  },
+  { title: 'ListedDelivery', description: 'A delivery of a list.', example: LISTED_EXAMPLE },
+)
+
+export const DeliveryDetailsRecord = Type.Object(
+  {
+    delivery: DeliveryRecord,
+    payload: Type.String({ description: 'The body, the very text that is signed and sent.' }),
+    requestHeaders: Type.Record(Type.String(), Type.String(), {
+      description:
+        'The headers of the latest attempt, or of the one that `headersOf` names, by the present settings of the registration; `…` stands for the value of a static header.',
+    }),
+    attempts: Type.Array(
+      Type.Object({
+        id: Type.Integer({ description: 'The id of the attempt, by which `redeliver` repeats the delivery.' }),
+        attempt: Type.Integer(),
+        round: Type.Integer({ description: 'Counts from 1; each redelivery starts another round.' }),
+        statusCode: nullableInteger('The status of the answer.'),
+        response: nullableText('The body of the answer.'),
+        errorMessage: nullableText('Why the attempt failed.'),
+        durationMs: Type.Integer(),
+        sentAt: Timestamp,
+      }),
+      { description: `The latest attempts, the newest first, at most ${MAX_SHOWN_ATTEMPTS}.` },
+    ),
+  },
+  {
+    title: 'DeliveryDetails',
+    example: {
+      delivery: DELIVERY_EXAMPLE,
+      payload: '{"version":"1","event":"whatsapp.message.received"}',
+      requestHeaders: { 'Content-Type': 'application/json' },
+      attempts: [
+        {
+          id: 5120,
+          attempt: 5,
+          round: 1,
+          statusCode: 500,
+          response: 'error',
+          errorMessage: 'HTTP 500',
+          durationMs: 210,
+          sentAt: '2026-03-02T10:15:01.204Z',
+        },
+      ],
+    },
+  },
+)
+
+/** A delivery as the list shows it; `nextAttemptAt` is null when no attempt follows. */
+export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
+  id: row.id,
+  registrationId: row.registrationId,
+  event: row.event,
+  eventId: row.eventId,
+  wamid: row.event === MESSAGE_RECEIVED ? row.eventId : null,
+  status: row.status,
+  attempts: row.attempts,
+  lastStatusCode: row.lastStatusCode,
+  createdAt: row.createdAt.toISOString(),
+  nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
+})
+
+/** The same in a list, with the message that it is about. */
+export const toListedDelivery = (
+  row: Delivery,
+  message: DeliveredMessage | undefined,
+): Static<typeof ListedDeliveryRecord> => ({
+  ...toDeliveryRecord(row),
+  message:
+    message === undefined
+      ? null
+      : {
+          contact: { name: customerName(message), phone: message.phone },
+          type: message.type,
+          text: message.text,
+        },
+})
