@@ -12,7 +12,10 @@ export type InboxSearch = {
 export type ReceiverSearch = {
   status?: 'pending' | 'delivered' | 'dead'
   hours?: number
+  search?: string
   delivery?: number
+  /** The attempt whose headers and answer are shown; without it the latest. */
+  attempt?: number
   view?: 'headers' | 'answer'
 }
 
@@ -33,7 +36,9 @@ export const readReceiverSearch = (search: Input): ReceiverSearch =>
   definedOnly({
     status: oneOf(search.status, ['pending', 'delivered', 'dead']),
     hours: idOf(search.hours),
+    search: textOf(search.search),
     delivery: idOf(search.delivery),
+    attempt: idOf(search.attempt),
     view: oneOf(search.view, ['headers', 'answer']),
   })
 

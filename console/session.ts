@@ -13,7 +13,13 @@ export type Session = {
   permissions: string[]
   role: Role
   endsAt: string
-  features: { sandboxUrl: string | null; sessionWindow: Rule; marketingWindow: Rule }
+  features: {
+    sandboxUrl: string | null
+    sessionWindow: Rule
+    marketingWindow: Rule
+    /** Part of the names of the headers that receivers get. */
+    serviceName: string
+  }
 }
 type Rule = 'strict' | 'provider'
 

@@ -1,15 +1,11 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
-import { useKeys } from '../keys.ts'
+import { AddressSearch } from '../parts/address-search.tsx'
 import { Chip } from '../parts/chip.tsx'
-import { SearchField } from '../parts/search-field.tsx'
 import { Select } from '../parts/select.tsx'
 import type { InboxSearch } from '../search.ts'
 import { text } from '../texts/text.ts'
 import css from './filters.module.css'
 import { useNumbers } from './numbers.ts'
-
-const SEARCH_PAUSE_MS = 250
 
 const STATUSES = [
   { value: 'open', label: text.status.open },
@@ -27,7 +23,11 @@ export function Filters({ search }: { search: InboxSearch }) {
   const numbers = senders.map(({ channelId, phoneNumber }) => ({ value: String(channelId), label: phoneNumber }))
   return (
     <div className={css.filters}>
-      <Search value={search.search ?? ''} onChange={(query) => set({ search: query || undefined })} />
+      <AddressSearch
+        label={text.inbox.search}
+        value={search.search ?? ''}
+        onChange={(query) => set({ search: query || undefined })}
+      />
       <fieldset className={css.row} aria-label={text.inbox.filters}>
         <Select
           label={text.inbox.status}
@@ -52,20 +52,6 @@ export function Filters({ search }: { search: InboxSearch }) {
       </fieldset>
     </div>
   )
-}
-
-/** The address follows when typing pauses. */
-function Search({ value, onChange }: { value: string; onChange: (query: string) => void }) {
-  const [query, setQuery] = useState(value)
-  const field = useRef<HTMLInputElement>(null)
-  useEffect(() => setQuery(value), [value])
-  useEffect(() => {
-    if (query.trim() === value) return
-    const timer = setTimeout(() => onChange(query.trim()), SEARCH_PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [query, value, onChange])
-  useKeys({ '/': () => field.current?.focus() })
-  return <SearchField ref={field} label={text.inbox.search} value={query} onChange={setQuery} />
 }
 
 /** Without the members that are undefined. */

@@ -6,22 +6,31 @@ import css from './attempts.module.css'
 
 type Attempt = DeliveryDetails['attempts'][number]
 
-/** The attempts, the newest first. */
-export function Attempts({ attempts }: { attempts: Attempt[] }) {
+type Props = { attempts: Attempt[]; chosenId: number | undefined; onChoose: (id: number) => void }
+
+/** The attempts, the newest first: the chosen one is the one whose headers and answer are shown. */
+export function Attempts({ attempts, chosenId, onChoose }: Props) {
   if (attempts.length === 0) return null
   return (
     <ol className={css.attempts} aria-label={text.deliveries.attemptsLabel}>
       {attempts.map((attempt) => (
-        <li key={attempt.id} className={css.attempt}>
-          <span className={css.number}>{attempt.attempt}</span>
-          <time dateTime={attempt.sentAt} title={`${full(attempt.sentAt)} · ${utc(attempt.sentAt)}`}>
-            {timeWithSeconds(attempt.sentAt)}
-          </time>
-          <span>
-            <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
-          </span>
-          <span className={css.soft}>{duration(attempt.durationMs)}</span>
-          <span className={css.reason}>{reasonOf(attempt)}</span>
+        <li key={attempt.id}>
+          <button
+            type="button"
+            className={css.attempt}
+            aria-pressed={attempt.id === chosenId}
+            onClick={() => onChoose(attempt.id)}
+          >
+            <span className={css.number}>{attempt.attempt}</span>
+            <time dateTime={attempt.sentAt} title={`${full(attempt.sentAt)} · ${utc(attempt.sentAt)}`}>
+              {timeWithSeconds(attempt.sentAt)}
+            </time>
+            <span>
+              <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
+            </span>
+            <span className={css.soft}>{duration(attempt.durationMs)}</span>
+            <span className={css.reason}>{reasonOf(attempt)}</span>
+          </button>
         </li>
       ))}
     </ol>

@@ -1,8 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, useNavigate } from '@tanstack/react-router'
+import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
-import type { Delivery } from '../../client/src/generated/schemas.ts'
-import { Badge, type Tone } from '../parts/badge.tsx'
+import { AddressSearch } from '../parts/address-search.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -11,21 +10,13 @@ import { Select } from '../parts/select.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { ReceiverSearch } from '../search.ts'
-import { momentWithSeconds, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './deliveries.module.css'
+import { DeliveryRow, ROW_PX } from './delivery-row.tsx'
 import { type DeliveryFilter, deliveriesQuery } from './receiver-queries.ts'
 import { RedeliverDialog } from './redeliver-dialog.tsx'
 
-const ROW_PX = 44
 const DEFAULT_HOURS = 24
-
-export const TONES: Record<Delivery['status'], Tone> = {
-  pending: 'warn',
-  delivered: 'good',
-  dead: 'bad',
-  skipped: 'plain',
-}
 
 const STATUSES = [
   { value: 'all', label: text.deliveries.all },
@@ -37,7 +28,7 @@ const PERIODS = Object.entries(text.deliveries.sinceHours).map(([value, label]) 
 
 /** The deliveries of a period, by status. */
 export function Deliveries({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
-  const { status, hours = DEFAULT_HOURS } = search
+  const { status, search: searched, hours = DEFAULT_HOURS } = search
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
   const [isRedelivering, redeliver] = useState(false)
   const set = (change: ReceiverSearch, drop: keyof ReceiverSearch) =>
@@ -45,10 +36,20 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
       search: ({ [drop]: _, delivery: __, ...kept }) => ({ ...kept, ...change }),
       replace: true,
     })
-  const canRedeliver = status === undefined || status === 'dead'
+  const filter = { hours, ...(status && { status }), ...(searched && { search: searched }) }
+  // Redelivery knows the filters of status and period only.
+  const canRedeliver = (status === undefined || status === 'dead') && searched === undefined
+  const clear = () => navigate({ search: ({ status: _, search: __, delivery: ___, ...kept }) => kept, replace: true })
   return (
     <section className={css.deliveries} aria-label={text.deliveries.list}>
       <div className={css.bar}>
+        <div className={css.search}>
+          <AddressSearch
+            label={text.deliveries.search}
+            value={searched ?? ''}
+            onChange={(query) => set(query === '' ? {} : { search: query }, 'search')}
+          />
+        </div>
         <Tabs
           label={text.deliveries.list}
           value={status ?? 'all'}
@@ -62,7 +63,7 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
           onChange={(chosen) => set(Number(chosen) === DEFAULT_HOURS ? {} : { hours: Number(chosen) }, 'hours')}
         />
       </div>
-      <Rows receiverId={receiverId} filter={{ hours, ...(status && { status }) }} onClear={() => set({}, 'status')} />
+      <Rows receiverId={receiverId} filter={filter} onClear={clear} />
       {canRedeliver && (
         <div className={css.foot}>
           <Button icon="refresh" onClick={() => redeliver(true)}>
@@ -100,7 +101,7 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
   if (rows.length === 0) {
     return (
       <div className={css.rows}>
-        {filter.status === undefined ? (
+        {filter.status === undefined && filter.search === undefined ? (
           <Empty icon="receivers" title={text.deliveries.none} text={text.deliveries.noneText} />
         ) : (
           <Empty icon="search" title={text.deliveries.noMatch} text={text.deliveries.noMatchText}>
@@ -121,34 +122,9 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
       >
         {(index) => {
           const row = rows[index]
-          return row && <Row delivery={row} />
+          return row && <DeliveryRow delivery={row} />
         }}
       </List>
     </div>
-  )
-}
-
-function Row({ delivery: { id, eventId, status, attempts, lastStatusCode, createdAt } }: { delivery: Delivery }) {
-  return (
-    <Link
-      from="/receivers/{-$id}"
-      search={(kept) => ({ ...kept, delivery: id })}
-      params={(kept) => kept}
-      className={css.row ?? ''}
-      activeProps={{ className: css.active ?? '' }}
-      data-delivery={id}
-    >
-      <time dateTime={createdAt} title={utc(createdAt)} className={css.time}>
-        {momentWithSeconds(createdAt)}
-      </time>
-      <span className={css.status}>
-        <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
-      </span>
-      <span className={css.soft}>{text.deliveries.attempts(attempts)}</span>
-      <span className={css.code}>{lastStatusCode ?? text.none}</span>
-      <span className={css.eventId} dir="ltr" title={eventId}>
-        {`…${eventId.slice(-8)}`}
-      </span>
-    </Link>
   )
 }

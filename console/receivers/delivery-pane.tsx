@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import type { DeliveryDetails } from '../../client/src/generated/schemas.ts'
+import type { DeliveryDetails, Registration } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -16,9 +16,10 @@ import type { ReceiverSearch } from '../search.ts'
 import { momentWithSeconds } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { Attempts } from './attempts.tsx'
-import { TONES } from './deliveries.tsx'
+import { curlLine } from './curl-line.ts'
 import css from './delivery-pane.module.css'
-import { deliveryQuery } from './receiver-queries.ts'
+import { TONES } from './delivery-row.tsx'
+import { deliveryQuery, signedNow } from './receiver-queries.ts'
 
 const VIEWS = [
   { value: 'payload', label: text.deliveries.payload },
@@ -27,10 +28,11 @@ const VIEWS = [
 ] as const
 
 /** One delivery: its attempts, and what was sent and answered. */
-export function DeliveryPane({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
-  const { delivery: deliveryId = 0 } = search
+export function DeliveryPane({ receiver, search }: { receiver: Registration; search: ReceiverSearch }) {
+  const { delivery: deliveryId = 0, attempt } = search
   const leave = useLeave()
-  const query = { ...deliveryQuery(receiverId, deliveryId), enabled: deliveryId !== 0 }
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const query = { ...deliveryQuery(receiver.id, deliveryId, attempt), enabled: deliveryId !== 0 }
   const { data: details, error, refetch } = useQuery(query)
   if (deliveryId === 0) {
     return <Choose icon="receivers" title={text.deliveries.choose} text={text.deliveries.chooseText} />
@@ -40,11 +42,19 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
     const missing = { title: text.deliveries.notFound, text: text.deliveries.notFoundText, onBack: leave }
     return <Failure error={error} retry={refetch} missing={missing} />
   }
+  const chosen = details.attempts.find(({ id }) => id === attempt) ?? details.attempts[0]
+  const choose = (id: number) =>
+    navigate({ search: (kept) => ({ ...kept, attempt: id, view: kept.view ?? 'answer' }), replace: true })
   return (
     <article className={css.delivery} aria-label={text.deliveries.title(details.delivery.id)}>
-      <Head key={deliveryId} receiverId={receiverId} details={details} />
-      <Attempts attempts={details.attempts} />
-      <Content details={details} view={search.view ?? 'payload'} />
+      <Head key={deliveryId} receiverId={receiver.id} details={details} />
+      <Attempts attempts={details.attempts} chosenId={chosen?.id} onChoose={choose} />
+      <Content
+        receiver={receiver}
+        details={details}
+        answer={chosen?.response ?? null}
+        view={search.view ?? 'payload'}
+      />
     </article>
   )
 }
@@ -52,7 +62,7 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
 /** Shows the deliveries alone. */
 function useLeave() {
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
-  return () => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })
+  return () => navigate({ search: ({ delivery: _, view: __, attempt: ___, ...kept }) => kept })
 }
 
 function Head({ receiverId, details }: { receiverId: number; details: DeliveryDetails }) {
@@ -112,9 +122,13 @@ function useRedeliver(receiverId: number, { delivery: { id }, attempts }: Delive
   })
 }
 
-function Content({ details, view }: { details: DeliveryDetails; view: 'payload' | 'headers' | 'answer' }) {
+type View = 'payload' | 'headers' | 'answer'
+type ContentProps = { receiver: Registration; details: DeliveryDetails; answer: string | null; view: View }
+
+function Content({ receiver, details, answer, view }: ContentProps) {
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
-  const { source, none } = sourceOf(details, view)
+  const { source, none } = sourceOf(details, answer, view)
+  const curl = async () => curlLine(receiver, await signedNow(receiver.id, details.delivery.id))
   return (
     <div className={css.content}>
       <div className={css.bar}>
@@ -129,7 +143,12 @@ function Content({ details, view }: { details: DeliveryDetails; view: 'payload' 
             })
           }
         />
-        {source !== null && <CopyButton value={source} label={text.copy} />}
+        <span className={css.copies}>
+          {view === 'payload' && source !== null && (
+            <CopyButton value={curl} label={text.deliveries.copyCurl} isLabelled />
+          )}
+          {source !== null && <CopyButton value={source} label={text.copy} />}
+        </span>
       </div>
       <div className={css.view}>
         {source === null ? <p className={css.none}>{none}</p> : <JsonView key={view} source={source} label={view} />}
@@ -138,11 +157,11 @@ function Content({ details, view }: { details: DeliveryDetails; view: 'payload' 
   )
 }
 
-function sourceOf({ payload, requestHeaders, attempts }: DeliveryDetails, view: 'payload' | 'headers' | 'answer') {
+function sourceOf({ payload, requestHeaders }: DeliveryDetails, answer: string | null, view: View) {
   if (view === 'payload') return { source: payload, none: text.deliveries.removed }
   if (view === 'headers') {
     const hasHeaders = Object.keys(requestHeaders).length > 0
     return { source: hasHeaders ? JSON.stringify(requestHeaders) : null, none: text.deliveries.noHeaders }
   }
-  return { source: attempts[0]?.response || null, none: text.deliveries.noAnswer }
+  return { source: answer || null, none: text.deliveries.noAnswer }
 }

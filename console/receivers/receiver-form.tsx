@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useState } from 'react'
+import { type ChangeEvent, type ChangeEventHandler, type FormEvent, useId, useState } from 'react'
 import type { Registration } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 import { Button } from '../parts/button.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/field.tsx'
@@ -11,10 +12,17 @@ import { text } from '../texts/text.ts'
 import css from './receiver-form.module.css'
 import { receiversQuery } from './receiver-queries.ts'
 
-type Props = { receiver?: Registration; onClose: () => void; onDone: (receiver: Registration) => void }
+type Props = {
+  receiver?: Registration
+  onClose: () => void
+  /** Called with the stored receiver and, of a new one, the secret that it was given. */
+  onDone: (receiver: Registration, secret: string | null) => void
+}
 type Event = Registration['events'][number]
 const FIELDS = ['name', 'url', 'secret', 'events'] as const
-type Values = { name: string; url: string; secret: string; events: readonly Event[] }
+type Values = { name: string; url: string; secret: string; isSigned: boolean; events: readonly Event[] }
+
+const SECRET_BYTES = 32
 
 /** Every event, in the order of the form. */
 const EVENTS: readonly Event[] = [
@@ -25,10 +33,10 @@ const EVENTS: readonly Event[] = [
   'email.status',
 ]
 
-/** Adds a receiver, or changes one. A secret is only ever written. */
+/** Adds a receiver with a generated secret, or changes one. A stored secret is only ever written. */
 export function ReceiverForm({ receiver, onClose, onDone }: Props) {
   const form = useId()
-  const { field, events, toggle, submit, isPending, fault } = useReceiverForm(receiver, onDone)
+  const { field, isSigned, sign, events, toggle, submit, isPending, fault } = useReceiverForm(receiver, onDone)
   return (
     <Dialog
       title={receiver ? text.receivers.editTitle : text.receivers.newTitle}
@@ -58,13 +66,17 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
           dir="ltr"
           {...field('url')}
         />
-        <TextField
-          label={text.receivers.secret}
-          hint={receiver?.hasSecret ? text.receivers.secretKept : text.receivers.secretHint}
-          type="password"
-          autoComplete="new-password"
-          {...field('secret')}
-        />
+        {receiver ? (
+          <TextField
+            label={text.receivers.secret}
+            hint={receiver.hasSecret ? text.receivers.secretKept : text.receivers.secretHint}
+            type="password"
+            autoComplete="new-password"
+            {...field('secret')}
+          />
+        ) : (
+          <Signing isSigned={isSigned} onSign={sign} secret={field('secret')} />
+        )}
         <fieldset className={css.events}>
           <legend>{text.receivers.events}</legend>
           {EVENTS.map((event) => (
@@ -86,21 +98,57 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
   )
 }
 
+type SigningProps = {
+  isSigned: boolean
+  onSign: (isSigned: boolean) => void
+  secret: { value: string; onChange: ChangeEventHandler<HTMLInputElement>; fault: string | undefined }
+}
+
+/** The secret of a new receiver; without one, what that means. */
+function Signing({ isSigned, onSign, secret }: SigningProps) {
+  return (
+    <div className={css.signing}>
+      <label className={css.sign}>
+        <input type="checkbox" checked={isSigned} onChange={({ target }) => onSign(target.checked)} />
+        {text.receivers.sign}
+      </label>
+      {isSigned ? (
+        <div className={css.secret}>
+          <TextField
+            label={text.receivers.secret}
+            hint={text.receivers.generatedHint}
+            autoComplete="off"
+            spellCheck={false}
+            dir="ltr"
+            {...secret}
+          />
+          <CopyButton value={secret.value} label={text.receivers.copySecret} />
+        </div>
+      ) : (
+        <p className={css.warning} role="status">
+          {text.receivers.unsignedWarning}
+        </p>
+      )}
+    </div>
+  )
+}
+
 /** The values of the form, each with the fault that the service found in it. A repeated submission stores once. */
 function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDone']) {
   const client = useQueryClient()
-  const [values, setValues] = useState<Values>({
+  const [values, setValues] = useState<Values>(() => ({
     name: receiver?.name ?? '',
     url: receiver?.url ?? '',
-    secret: '',
+    secret: receiver ? '' : generateSecret(),
+    isSigned: true,
     events: receiver?.events ?? ['whatsapp.message.received'],
-  })
+  }))
   const [key] = useState(() => crypto.randomUUID())
   const { mutate, error, isPending } = useMutation({
     mutationFn: () => store(receiver, values, key),
     onSuccess: async (stored) => {
       await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
-      onDone(stored)
+      onDone(stored, values.isSigned ? values.secret : null)
     },
   })
   // A service that takes https alone refuses http like any other text.
@@ -110,12 +158,13 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
     url: isPlainHttp ? text.faults.httpsAddress : text.faults.address,
     secret: text.receivers.secretHint,
   }
-  const field = (name: Exclude<keyof Values, 'events'>) => ({
+  const field = (name: 'name' | 'url' | 'secret') => ({
     value: values[name],
-    onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
+    onChange: ({ target }: ChangeEvent<HTMLInputElement>) => setValues({ ...values, [name]: target.value }),
     fault: fieldFault(error, name, expected[name]),
   })
-  const { events } = values
+  const { events, isSigned } = values
+  const sign = (isOn: boolean) => setValues({ ...values, isSigned: isOn })
   const toggle = (event: Event) =>
     setValues({ ...values, events: EVENTS.filter((one) => events.includes(one) !== (one === event)) })
   const submit = (event: FormEvent) => {
@@ -124,18 +173,22 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
   }
   const ofEvents = fieldFault(error, 'events', text.receivers.eventsNone)
   const fault = error && isOfOthers(error, FIELDS) ? faultText(error) : ofEvents
-  return { field, events, toggle, submit, isPending, fault }
+  return { field, isSigned, sign, events, toggle, submit, isPending, fault }
 }
 
 function store(
   receiver: Registration | undefined,
-  { name, url, secret, events }: Values,
+  { name, url, secret, isSigned, events }: Values,
   key: string,
 ): Promise<Registration> {
-  const body = { name: name.trim(), url: url.trim(), events: [...events], ...(secret !== '' && { secret }) }
+  const body = { name: name.trim(), url: url.trim(), events: [...events], ...(isSigned && secret !== '' && { secret }) }
   if (receiver) return api.updateRegistration({ id: receiver.id }, body)
   return api.createRegistration(body, { idempotencyKey: `${key}-${fingerprint(JSON.stringify(body))}` })
 }
+
+/** 256 random bits in the form of Standard Webhooks. */
+const generateSecret = (): string =>
+  `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(SECRET_BYTES))))}`
 
 /** Another body needs another key: the service refuses a key that comes back with something else. */
 function fingerprint(text: string): string {

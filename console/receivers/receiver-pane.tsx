@@ -36,7 +36,7 @@ export function ReceiverPane({ id }: { id: number }) {
       <div className={classes(css.body, search.delivery !== undefined && css.isOpen)}>
         <Deliveries receiverId={id} search={search} />
         <div className={css.delivery}>
-          <DeliveryPane receiverId={id} search={search} />
+          <DeliveryPane receiver={receiver} search={search} />
         </div>
       </div>
     </div>

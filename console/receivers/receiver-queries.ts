@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Delivery } from '../../client/src/generated/schemas.ts'
+import type { Delivery, DeliveryDetails } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 
 const PAGE_ROWS = 50
@@ -19,24 +19,39 @@ export const receiverQuery = (id: number) =>
   })
 
 /** The filter of a receiver's deliveries; the period ends now. */
-export type DeliveryFilter = { status?: Delivery['status']; hours: number }
+export type DeliveryFilter = { status?: Delivery['status']; search?: string; hours: number }
 
-export const deliveriesQuery = (id: number, { status, hours }: DeliveryFilter) =>
+export const deliveriesQuery = (id: number, { hours, ...filter }: DeliveryFilter) =>
   infiniteQueryOptions({
-    queryKey: ['deliveries', id, { status, hours }],
-    queryFn: ({ pageParam: before, signal }) => {
-      const filter = { since: sinceOf(hours), limit: PAGE_ROWS, ...(status && { status }), ...(before && { before }) }
-      return api.listDeliveries({ id, ...filter }, { signal })
-    },
+    queryKey: ['deliveries', id, { hours, ...filter }],
+    queryFn: ({ pageParam: before, signal }) =>
+      api.listDeliveries(
+        { id, since: sinceOf(hours), limit: PAGE_ROWS, ...filter, ...(before && { before }) },
+        { signal },
+      ),
     initialPageParam: undefined as number | undefined,
     getNextPageParam: ({ nextBefore }) => nextBefore ?? undefined,
   })
 
-export const deliveryQuery = (id: number, deliveryId: number) =>
-  queryOptions({
-    queryKey: ['deliveries', id, 'one', deliveryId],
-    queryFn: async ({ signal }) => (await api.getDelivery({ id, deliveryId }, { signal })).data,
+/** One delivery, with the headers of an attempt, by default the latest. */
+export const deliveryQuery = (id: number, deliveryId: number, attempt?: number) =>
+  queryOptions<DeliveryDetails>({
+    queryKey: ['deliveries', id, 'one', deliveryId, attempt],
+    queryFn: ({ signal }) =>
+      readDelivery(id, deliveryId, attempt === undefined ? {} : { headersOf: String(attempt) }, signal),
+    placeholderData: keepSame(deliveryId),
   })
+
+/** The delivery with the headers of an attempt at this moment: their signature is not refused as too old. */
+export const signedNow = (id: number, deliveryId: number): Promise<DeliveryDetails> =>
+  readDelivery(id, deliveryId, { headersOf: 'now' })
+
+const readDelivery = async (id: number, deliveryId: number, query: { headersOf?: string }, signal?: AbortSignal) =>
+  (await api.getDelivery({ id, deliveryId, ...query }, signal && { signal })).data
+
+/** Another attempt of the same delivery is chosen: what is known stays in view. */
+const keepSame = (deliveryId: number) => (previous: DeliveryDetails | undefined) =>
+  previous?.delivery.id === deliveryId ? previous : undefined
 
 export const sinceOf = (hours: number): string =>
   new Date(Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - hours * HOUR_MS).toISOString()

@@ -1,19 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Registration } from '../../client/src/generated/schemas.ts'
-import { Badge } from '../parts/badge.tsx'
+import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
 import { Button } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Choose, Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
+import { StateLine } from '../parts/state-line.tsx'
 import { Screen } from '../shell/screen.tsx'
 import { text } from '../texts/text.ts'
-import { ReceiverForm } from './receiver-form.tsx'
+import { NewReceiver } from './new-receiver.tsx'
 import { ReceiverPane } from './receiver-pane.tsx'
 import { receiversQuery } from './receiver-queries.ts'
+import { stateOf } from './receiver-state.ts'
 import css from './receivers.module.css'
+
+/** How often the states in the list are read again. */
+const STATE_EVERY_MS = 10_000
 
 /** The receivers of the company, and beside them the deliveries of the one that is open. */
 export function Receivers() {
@@ -35,7 +39,7 @@ export function Receivers() {
 }
 
 function List() {
-  const { data, error, refetch } = useQuery(receiversQuery)
+  const { data, error, refetch } = useQuery({ ...receiversQuery, refetchInterval: STATE_EVERY_MS })
   const [isAdding, add] = useState(false)
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
   return (
@@ -68,7 +72,7 @@ function List() {
         </ul>
       )}
       {isAdding && (
-        <ReceiverForm
+        <NewReceiver
           onClose={() => add(false)}
           onDone={({ id }) => {
             add(false)
@@ -80,7 +84,9 @@ function List() {
   )
 }
 
-function Row({ receiver: { id, name, url, status } }: { receiver: Registration }) {
+function Row({ receiver }: { receiver: RegistrationWithHealth }) {
+  const { id, name, url } = receiver
+  const { tone, words } = stateOf(receiver)
   return (
     <Link
       from="/receivers/{-$id}"
@@ -90,13 +96,11 @@ function Row({ receiver: { id, name, url, status } }: { receiver: Registration }
       activeProps={{ className: css.active ?? '' }}
       activeOptions={{ includeSearch: false }}
     >
-      <span className={css.name}>
-        <bdi>{name}</bdi>
-        {status === 'inactive' && <Badge>{text.receivers.inactive}</Badge>}
-      </span>
+      <bdi className={css.name}>{name}</bdi>
       <span className={css.url} dir="ltr" title={url}>
         {url.replace(/^https?:\/\//, '')}
       </span>
+      <StateLine tone={tone}>{words}</StateLine>
     </Link>
   )
 }

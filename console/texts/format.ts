@@ -81,6 +81,14 @@ export function span(ms: number): string {
 /** The duration of an attempt: `84 ms`, `1.2 s`. */
 export const duration = (ms: number): string => (ms < SECOND ? `${ms} ms` : `${(ms / SECOND).toFixed(1)} s`)
 
+/** `just now`, `2 min ago`, `3 h ago`, `5 d ago`. */
+export function ago(iso: string, now: number = Date.now()): string {
+  const ms = now - Date.parse(iso)
+  if (ms < MINUTE) return 'just now'
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min ago`
+  return ms < DAY ? `${Math.floor(ms / HOUR)} h ago` : `${Math.floor(ms / DAY)} d ago`
+}
+
 /** A phone number in groups for reading; `phone` has digits with or without a plus. */
 export function phone(digits: string): string {
   const plain = digits.replace(/^\+/, '')

@@ -1,0 +1,61 @@
+import { Link } from '@tanstack/react-router'
+import type { Delivery, ListedDelivery } from '../../client/src/generated/schemas.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { momentWithSeconds, utc } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './delivery-row.module.css'
+
+export const ROW_PX = 60
+
+export const TONES: Record<Delivery['status'], Tone> = {
+  pending: 'warn',
+  delivered: 'good',
+  dead: 'bad',
+  skipped: 'plain',
+}
+
+/** A delivery: about whom it is, the first words of the message, and what became of it. */
+export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
+  const { id, eventId, status, attempts, lastStatusCode, createdAt } = delivery
+  return (
+    <Link
+      from="/receivers/{-$id}"
+      search={({ view: _, attempt: __, ...kept }) => ({ ...kept, delivery: id })}
+      params={(kept) => kept}
+      className={css.row ?? ''}
+      activeProps={{ className: css.active ?? '' }}
+      data-delivery={id}
+    >
+      <bdi className={css.about}>{aboutOf(delivery)}</bdi>
+      <time dateTime={createdAt} title={utc(createdAt)} className={css.time}>
+        {momentWithSeconds(createdAt)}
+      </time>
+      <span className={css.words} dir="auto" title={eventId}>
+        {wordsOf(delivery)}
+      </span>
+      <span className={css.outcome}>
+        <span className={css.attempts}>{attempts > 1 && text.deliveries.attempts(attempts)}</span>
+        <Badge tone={TONES[status]}>
+          {text.deliveries.statusOf[status]}
+          {lastStatusCode !== null && ` ${lastStatusCode}`}
+        </Badge>
+      </span>
+    </Link>
+  )
+}
+
+function aboutOf({ event, message }: ListedDelivery): string {
+  if (message === null) return eventName(event)
+  const { name, phone } = message.contact
+  return name ?? (phone === null ? text.deliveries.unknownCustomer : text.phoneNumber(phone))
+}
+
+/** A message without a text is named by its kind, another event by its id. A status says that it is one. */
+function wordsOf({ event, eventId, message }: ListedDelivery): string {
+  if (message === null) return eventId
+  const words = message.text ?? `[${message.type}]`
+  return event === 'whatsapp.message.received' ? words : `${eventName(event)}: ${words}`
+}
+
+const eventName = (event: string): string =>
+  new Map<string, string>(Object.entries(text.receivers.eventNames)).get(event) ?? event

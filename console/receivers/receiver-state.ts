@@ -1,0 +1,18 @@
+import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
+import type { Tone } from '../parts/badge.tsx'
+import { ago } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+
+/** How a receiver does, the worst first: a pause, dead letters of a day, failures since the last success. */
+export function stateOf({ status, pausedAt, health }: RegistrationWithHealth): { tone: Tone; words: string } {
+  const { state } = text.receivers
+  const { deadLettered24h, consecutiveFailures, lastFailureAt, lastSuccessAt } = health
+  if (pausedAt !== null) return { tone: 'bad', words: state.pausedByService(ago(pausedAt)) }
+  if (status === 'inactive') return { tone: 'plain', words: state.paused }
+  if (deadLettered24h > 0) return { tone: 'bad', words: state.dead(deadLettered24h, lastOf(lastFailureAt)) }
+  if (consecutiveFailures > 0) return { tone: 'warn', words: state.failing(consecutiveFailures, lastOf(lastFailureAt)) }
+  if (lastSuccessAt !== null) return { tone: 'good', words: state.delivered(ago(lastSuccessAt)) }
+  return { tone: 'plain', words: state.none }
+}
+
+const lastOf = (at: string | null): string | null => at && ago(at)
