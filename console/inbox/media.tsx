@@ -11,7 +11,7 @@ const PictureViewer = lazy(async () => ({ default: (await import('./picture-view
  * The file of a message. Parley's own copy shows at once; a link to another host only after a click, and in another
  * window, so that no other host learns what is read.
  */
-export function Media({ message: { type, kind, media } }: { message: Message }) {
+export function Media({ message: { type, kind, media } }: { message: Pick<Message, 'type' | 'kind' | 'media'> }) {
   const [isBroken, setBroken] = useState(false)
   const url = media?.url == null ? null : URL.parse(media.url)
   const label = media?.filename ?? (kind === 'sticker' ? text.kinds.sticker : text.conversation.media[type])

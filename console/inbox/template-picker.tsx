@@ -12,9 +12,10 @@ import { SearchField } from '../parts/search-field.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { text } from '../texts/text.ts'
 import { newKey } from './draft.ts'
+import { Media } from './media.tsx'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { sendMessage } from './outbox.ts'
-import { contentOf, previewOf, type Slot, slotsOf } from './template-form.ts'
+import { contentOf, prefilled, previewOf, type Slot, slotsOf } from './template-form.ts'
 import css from './template-picker.module.css'
 
 const templatesQuery = queryOptions({
@@ -89,10 +90,10 @@ function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (tem
 
 type FormProps = { template: Template; record: Conversation; onBack: () => void; onDone: () => void }
 
-function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
+function Form({ template, record: { chatId, contact }, onBack, onDone }: FormProps) {
   const client = useQueryClient()
   const slots = slotsOf(template)
-  const [values, setValues] = useState<Record<string, string>>({})
+  const [values, setValues] = useState(() => prefilled(template, slots, contact.name))
   const [isMissing, setMissing] = useState(false)
   const key = useRef(newKey())
   const preview = previewOf(template, slots, values)
@@ -115,7 +116,8 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
         {slots.map((slot, index) => (
           <TextField
             key={slot.id}
-            label={labelOf(slot)}
+            label={<Label slot={slot} />}
+            placeholder={slot.example}
             value={values[slot.id] ?? ''}
             autoFocus={index === 0}
             maxLength={1_024}
@@ -128,6 +130,7 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
       </div>
       <section aria-label={text.templates.preview} className={css.preview}>
         <div className={css.bubble} dir="auto">
+          <HeaderFile slots={slots} values={values} />
           {preview.header && <p className={css.header}>{preview.header}</p>}
           <p className={css.text}>{preview.body}</p>
           {preview.footer && <p className={css.footer}>{preview.footer}</p>}
@@ -150,5 +153,27 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
   )
 }
 
-const labelOf = ({ part, name, media }: Slot): string =>
-  media === null ? text.templates.parameter(text.templates.parts[part], name) : text.templates.mediaLink
+/** The sentence that the value completes, as the customer reads it. */
+function Label({ slot: { media, sentence } }: { slot: Slot }) {
+  if (media !== null) return text.templates.mediaLink(text.conversation.media[media])
+  return (
+    <bdi>
+      {sentence.before}
+      <strong>{sentence.placeholder}</strong>
+      {sentence.after}
+    </bdi>
+  )
+}
+
+/** The file of the header: a picture of the service itself shows, one at another host after a click. */
+function HeaderFile({ slots, values }: { slots: Slot[]; values: Record<string, string> }) {
+  const slot = slots.find(({ media }) => media !== null)
+  if (slot?.media == null) return null
+  const url = URL.parse(values[slot.id]?.trim() ?? '')?.href ?? null
+  const media = { url, type: null, filename: null }
+  return (
+    <p className={css.file}>
+      <Media key={url} message={{ type: slot.media, kind: slot.media, media }} />
+    </p>
+  )
+}

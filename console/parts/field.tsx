@@ -3,7 +3,7 @@ import { classes } from './classes.ts'
 import css from './field.module.css'
 
 type Props = InputHTMLAttributes<HTMLInputElement> & {
-  label: string
+  label: ReactNode
   hint?: ReactNode
   fault?: string | undefined
   ref?: Ref<HTMLInputElement>
