@@ -40,7 +40,7 @@ function Filtered({ filter }: { filter: Filter }) {
   if (!isPending && rows.length === 0) return <NoRows filter={filter} />
   const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
-    <Rows filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
+    <Rows key={JSON.stringify(filter)} filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
       {!isPending && (hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length))}
     </Rows>
   )
@@ -106,6 +106,7 @@ function Rows({ filter, count, rowAt, onView, children }: RowsProps) {
           count={count}
           rowPx={ROW_PX}
           padPx={PAD_PX}
+          place={JSON.stringify(filter)}
           keyOf={(index) => rowAt(index)?.chatId ?? `row ${index}`}
           onView={onView}
         >

@@ -5,6 +5,7 @@ import { classes } from '../parts/classes.ts'
 import { moment, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './conversation-row.module.css'
+import { useDraftText } from './draft.ts'
 import { summaryOf } from './summary.ts'
 import { Ticks } from './ticks.tsx'
 
@@ -14,6 +15,7 @@ export const ROW_PX = 68
 export function ConversationRow({ record }: { record: Conversation }) {
   const { chatId, contact, lastMessage, unreadMessages, assignee, status } = record
   const title = nameOf(record)
+  const draft = useDraftText(chatId)
   return (
     <Link
       to="/inbox/{-$chatId}"
@@ -40,8 +42,11 @@ export function ConversationRow({ record }: { record: Conversation }) {
             <Ticks status={lastMessage.status} isBrief />
           )}
           <span className={css.text} dir="auto">
-            {lastMessage?.direction === 'outbound' && <span className={css.you}>{text.inbox.you}: </span>}
-            {lastMessage && summaryOf(lastMessage)}
+            {draft !== '' && <span className={css.draft}>{text.inbox.draft}: </span>}
+            {draft === '' && lastMessage?.direction === 'outbound' && (
+              <span className={css.you}>{text.inbox.you}: </span>
+            )}
+            {draft || (lastMessage && summaryOf(lastMessage))}
           </span>
           {assignee && (
             <span className={css.assignee} title={assignee}>

@@ -18,6 +18,10 @@ export function useDraft(chatId: number): [Draft, (text: string) => void, () => 
   return [read(stored), write, clear]
 }
 
+/** The text that is being written in a conversation, here or in another tab; empty without one. */
+export const useDraftText = (chatId: number): string =>
+  read(useSyncExternalStore(subscribe, () => localStorage.getItem(PREFIX + chatId))).text
+
 /** Puts a text back that could not be sent, above what is being written; it gets a new key. The field takes the focus. */
 export function restoreDraft(chatId: number, text: string): void {
   const { text: written } = read(localStorage.getItem(PREFIX + chatId))
@@ -47,5 +51,9 @@ function read(stored: string | null): Draft {
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
-  return () => listeners.delete(listener)
+  addEventListener('storage', listener)
+  return () => {
+    listeners.delete(listener)
+    removeEventListener('storage', listener)
+  }
 }

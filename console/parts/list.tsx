@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useEffect, useRef } from 'react'
 import css from './list.module.css'
+import { usePlace } from './place.ts'
 
 /** Chromium bounds the height of an element at about 33.5 million px: further rows are reached by filters. */
 export const MAX_ROWS = 400_000
@@ -17,11 +18,13 @@ type Props = {
   onView?: (first: number, last: number) => void
   /** A row to bring into view when it changes. */
   shownRow?: number | undefined
+  /** The name under which the browser tab keeps how far the list is scrolled. */
+  place?: string
   children: (index: number) => ReactNode
 }
 
 /** A list of any length, of which only the rows in view are in the page. */
-export function List({ label, count, rowPx, padPx = 0, keyOf, onView, shownRow, children }: Props) {
+export function List({ label, count, rowPx, padPx = 0, keyOf, onView, shownRow, place, children }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const rows = Math.min(count, MAX_ROWS)
   const virtualizer = useVirtualizer({
@@ -33,6 +36,7 @@ export function List({ label, count, rowPx, padPx = 0, keyOf, onView, shownRow, 
     paddingEnd: padPx,
     getItemKey: keyOf,
   })
+  usePlace(scroller, place, virtualizer.getTotalSize())
   const items = virtualizer.getVirtualItems()
   const first = items[0]?.index ?? 0
   const last = items.at(-1)?.index ?? 0

@@ -1,52 +1,58 @@
 import { useState } from 'react'
 import { areKeysOn, setKeysOn } from '../keys.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import type { Session } from '../session.ts'
 import { text } from '../texts/text.ts'
 import css from './keys-dialog.module.css'
+import { screensOf } from './screens.ts'
+import { useSession } from './session-context.ts'
 
 const { keys } = text
 const SEND = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘ Enter' : 'Ctrl Enter'
-const GROUPS: { title: string; rows: [string, string][] }[] = [
-  {
-    title: keys.groups.move,
-    rows: [
-      ['j', keys.next],
-      ['k', keys.previous],
-      ['Enter', keys.open],
-      ['u', keys.back],
-      ['/', keys.search],
-      ['Esc', keys.escape],
-      ['?', keys.help],
-    ],
-  },
-  {
-    title: keys.groups.act,
-    rows: [
-      ['r', keys.write],
-      ['t', keys.template],
-      [SEND, keys.send],
-      ['e', keys.close],
-      ['s', keys.snooze],
-      ['a', keys.assign],
-    ],
-  },
-  {
-    title: keys.groups.go,
-    rows: [
-      ['g i', keys.goInbox],
-      ['g w', keys.goReceivers],
-      ['g p', keys.goPhone],
-    ],
-  },
-]
+type Group = { title: string; rows: [string, string][] }
+const MOVE: Group = {
+  title: keys.groups.move,
+  rows: [
+    ['j', keys.next],
+    ['k', keys.previous],
+    ['Enter', keys.open],
+    ['u', keys.back],
+    ['/', keys.search],
+    ['Esc', keys.escape],
+    ['?', keys.help],
+  ],
+}
+const ACT: Group = {
+  title: keys.groups.act,
+  rows: [
+    ['r', keys.write],
+    ['t', keys.template],
+    [SEND, keys.send],
+    ['e', keys.close],
+    ['s', keys.snooze],
+    ['a', keys.assign],
+  ],
+}
 
-/** Every shortcut, and the switch that turns single keys off. */
+/** The shortcuts of what the session may do. */
+function groupsOf(session: Session): Group[] {
+  const screens = screensOf(session)
+  const go = screens.flatMap(({ key, name }): Group['rows'] => (key === null ? [] : [[key, text.nav[name]]]))
+  return [
+    MOVE,
+    ...(screens.some(({ name }) => name === 'inbox') ? [ACT] : []),
+    ...(go.length > 0 ? [{ title: keys.groups.go, rows: go }] : []),
+  ]
+}
+
+/** The shortcuts, and the switch that turns single keys off. */
 export function KeysDialog({ onClose }: { onClose: () => void }) {
+  const groups = groupsOf(useSession())
   const [isOn, setOn] = useState(areKeysOn)
   return (
     <Dialog title={keys.title} isOpen onClose={onClose} size="large">
       <div className={css.groups}>
-        {GROUPS.map(({ title, rows }) => (
+        {groups.map(({ title, rows }) => (
           <section key={title} className={css.group}>
             <h3 className={css.title}>{title}</h3>
             <dl className={css.rows}>

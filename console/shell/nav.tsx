@@ -7,6 +7,7 @@ import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { text } from '../texts/text.ts'
+import { useActingName } from './acting.ts'
 import css from './nav.module.css'
 import { hasCompany, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
@@ -20,11 +21,12 @@ const SessionMenu = lazy(() =>
 /** The screens of the session, the state of the stream, and the session itself. */
 export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: () => void }) {
   const session = useSession()
+  const acting = useActingName()
   return (
     <nav className={css.nav} aria-label={text.nav.label}>
       <div className={css.brand}>
         <Logo size={22} />
-        <bdi className={css.company}>{session.company?.name ?? text.product}</bdi>
+        <bdi className={css.company}>{session.company?.name ?? acting ?? text.product}</bdi>
       </div>
       <ul className={css.screens}>
         {screensOf(session).map(({ name, to, icon }) => (

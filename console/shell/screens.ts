@@ -7,12 +7,14 @@ type Screen = {
   name: ScreenName
   to: '/inbox/{-$chatId}' | '/receivers/{-$id}' | '/phone' | '/companies'
   icon: IconName
+  /** The keys that lead to it. */
+  key: string | null
 }
 
-const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox' }
-const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers' }
-const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone' }
-const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies' }
+const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox', key: 'g i' }
+const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers', key: 'g w' }
+const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone', key: 'g p' }
+const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies', key: null }
 
 /** Whether the page shows the data of a company: the user's own, or the one that an operator acts for. */
 export const hasCompany = ({ kind }: Session): boolean => kind === 'company' || actingFor !== undefined

@@ -1,17 +1,15 @@
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from 'react'
-import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import type { LiveState } from '../live.ts'
 import { Announcer } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { actingFor } from '../scope.ts'
 import { text } from '../texts/text.ts'
+import { useActingName } from './acting.ts'
 import { useLiveUpdates } from './live-updates.tsx'
 import { Nav } from './nav.tsx'
-import { hasCompany } from './screens.ts'
+import { hasCompany, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 import css from './shell.module.css'
 
@@ -28,12 +26,15 @@ const LiveFrame = ({ children }: { children: ReactNode }) => <Frame state={useLi
 function Frame({ state, children }: { state: LiveState | undefined; children: ReactNode }) {
   const [areKeysShown, showKeys] = useState(false)
   const navigate = useNavigate()
+  const acting = useActingName()
   const isOnline = useSyncExternalStore(watchNetwork, () => navigator.onLine)
   useKeys({
     '?': () => showKeys(true),
-    'g i': () => navigate({ to: '/inbox/{-$chatId}', params: {} }),
-    'g w': () => navigate({ to: '/receivers/{-$id}', params: {} }),
-    'g p': () => navigate({ to: '/phone' }),
+    ...Object.fromEntries(
+      screensOf(useSession()).flatMap(({ key, to }) =>
+        key === null ? [] : [[key, () => navigate({ to, params: {} })]],
+      ),
+    ),
   })
   return (
     <div className={css.shell}>
@@ -43,7 +44,7 @@ function Frame({ state, children }: { state: LiveState | undefined; children: Re
       <Nav state={isOnline ? state : state && 'down'} onKeys={() => showKeys(true)} />
       <main id="content" className={css.main} tabIndex={-1}>
         <Strip state={state} isOnline={isOnline} />
-        {actingFor !== undefined && <ActingBanner companyId={actingFor} />}
+        {acting !== undefined && <ActingBanner name={acting} />}
         <div className={css.screen}>{children}</div>
       </main>
       <Announcer />
@@ -67,12 +68,7 @@ function Strip({ state, isOnline }: { state: LiveState | undefined; isOnline: bo
   )
 }
 
-function ActingBanner({ companyId }: { companyId: number }) {
-  const { data: companies } = useQuery({
-    queryKey: ['companies'],
-    queryFn: () => api.listCompanies(),
-  })
-  const name = companies?.find(({ id }) => id === companyId)?.name ?? text.acting.thisCompany(companyId)
+function ActingBanner({ name }: { name: string }) {
   return (
     <div className={css.banner} role="status">
       <span>{text.acting.banner(name)}</span>

@@ -89,6 +89,8 @@ export const en = {
     open: (name: string) => `Act for ${name}`,
     act: 'Act for',
     none: 'No company yet',
+    search: 'Search by name or id',
+    noMatch: 'No company matches',
     noneText: 'Create one with POST /admin/v1/companies or with: parley company create.',
   },
   failure: {
@@ -143,6 +145,7 @@ export const en = {
     hiddenPhone: 'Number hidden',
     group: 'Group',
     you: 'You',
+    draft: 'Draft',
     unreadCount: (unread: number) => `${atMost99(unread)} unread`,
     unreadShort: atMost99,
     none: 'No conversations yet',
@@ -473,9 +476,6 @@ export const en = {
     assign: 'Assign to me',
     help: 'Show all shortcuts',
     escape: 'Leave a field, menu or dialog',
-    goInbox: 'Inbox',
-    goReceivers: 'Receivers',
-    goPhone: 'Phone',
   },
   phoneNumber: phone,
 }
