@@ -10,6 +10,8 @@ const file = (type: string, mime: string, more: object = {}) => ({
   [type]: { id: '1', mime_type: mime, sha256: 'x', ...more },
 })
 
+const PANE = 'section[aria-label="Messages"]'
+
 const MEDIA = [
   file('image', 'image/png', { caption: 'A wide picture' }),
   file('sticker', 'image/webp'),
@@ -18,9 +20,20 @@ const MEDIA = [
   file('document', 'application/pdf', { filename: 'A very long name of a document that does not fit.pdf' }),
 ]
 
+const LONG = 'y'.repeat(300)
+const CARDS = [
+  {
+    type: 'order',
+    order: { product_items: [{ product_retailer_id: LONG, quantity: 1, item_price: 1e9, currency: 'EUR' }] },
+  },
+  { type: 'contacts', contacts: [{ name: { formatted_name: LONG }, emails: [{ email: `${LONG}@example.com` }] }] },
+  { type: 'location', location: { latitude: 45.4642, longitude: 9.19, name: LONG, address: LONG } },
+]
+
 test('the thread fits at every width after the window changed', async () => {
   const { path } = await conversationWith('Every Kind', [
     ...MEDIA,
+    ...CARDS,
     textOf('x'.repeat(600)),
     textOf(`https://example.com/${'a'.repeat(300)}`),
     textOf(`\`\`\`${'code '.repeat(60)}\`\`\``),
@@ -37,7 +50,7 @@ test('the thread fits at every width after the window changed', async () => {
     await page.setViewportSize({ width, height: width === 844 ? 390 : 844 })
     // Every message is laid out once: those out of view are skipped until they are shown.
     for (const top of [-100_000, 0]) {
-      await page.getByRole('region', { name: 'Messages' }).evaluate(`(region) => region.scrollTo({ top: ${top} })`)
+      await page.evaluate(`document.querySelector('${PANE}').scrollTo({ top: ${top} })`)
       tooWide.push(...(await wideOnes(page)).map((found) => `${width}: ${found}`))
     }
   }
@@ -49,7 +62,7 @@ test('the thread fits at every width after the window changed', async () => {
 /** What is wider than its pane: bubbles, the list of messages, and the page. */
 const wideOnes = (page: Page): Promise<string[]> =>
   page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => {
-    const pane = document.querySelector('section[aria-label="Messages"]')
+    const pane = document.querySelector('${PANE}')
     const { left, right } = pane.getBoundingClientRect()
     const inner = [...pane.querySelectorAll('li, [data-message], [data-message] *')]
     const wide = inner.filter((one) => {
