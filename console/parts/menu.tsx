@@ -65,6 +65,21 @@ export function MenuChoice<Value extends string>({ label, value, choices, onChan
   )
 }
 
+type SwitchProps = { icon: IconName; isOn: boolean; onChange: (isOn: boolean) => void; children: ReactNode }
+
+/** A setting that is on or off, with a mark when it is on. */
+export function MenuSwitch({ icon, isOn, onChange, children }: SwitchProps) {
+  return (
+    <Base.CheckboxItem className={css.item ?? ''} checked={isOn} onCheckedChange={onChange}>
+      <Icon name={icon} />
+      <span className={css.label}>{children}</span>
+      <Base.CheckboxItemIndicator>
+        <Icon name="check" />
+      </Base.CheckboxItemIndicator>
+    </Base.CheckboxItem>
+  )
+}
+
 /** A line of text above items. */
 export function MenuLabel({ children }: { children: ReactNode }) {
   return (

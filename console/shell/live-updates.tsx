@@ -1,10 +1,13 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { showAnswering } from '../inbox/answering.ts'
 import { applyConversation, applyMessage, placeWaiting } from '../inbox/live-inbox.ts'
 import { summaryOfMessage } from '../inbox/summary.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
+import { areNotificationsOn } from '../notifications/setting.ts'
+import { useConversationInView } from '../notifications/view.ts'
 import { announce } from '../parts/announcer.tsx'
 import { invalidateSoon } from '../queries.ts'
 import { createReread } from '../reread.ts'
@@ -19,7 +22,9 @@ const MAX_HELD = 200
 export function useLiveUpdates(): LiveState {
   const client = useQueryClient()
   const { name: me } = useSession()
+  const navigate = useNavigate()
   const [state, setState] = useState<LiveState>('connecting')
+  useConversationInView()
   useEffect(() => {
     const reread = createReread(() => {
       placeWaiting(client)
@@ -34,6 +39,7 @@ export function useLiveUpdates(): LiveState {
         held.add(event)
       }
       if (type === 'message') announceMessage(recordOf(data))
+      if (type === 'message' && areNotificationsOn()) void notifyOf(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
       if (type === 'contact') invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
@@ -41,6 +47,11 @@ export function useLiveUpdates(): LiveState {
     const announceMessage = ({ message }: { message: Message }) => {
       if (message.direction === 'inbound')
         announce(text.inbox.newMessage(message.senderName ?? '', summaryOfMessage(message)))
+    }
+    const open = (chatId: number) => navigate({ to: '/inbox/{-$chatId}', params: { chatId: String(chatId) } })
+    const notifyOf = async ({ chatId, message }: { chatId: number; message: Message }) => {
+      const { notify } = await import('../notifications/notify.ts')
+      await notify({ client, me, open }, chatId, message)
     }
     const takeAnswering = ({ chatId, name }: { chatId: number; name: string }) => {
       if (name !== me) showAnswering(chatId, name)
@@ -54,7 +65,7 @@ export function useLiveUpdates(): LiveState {
       stop()
       held.stop()
     }
-  }, [client, me])
+  }, [client, me, navigate])
   useEffect(() => {
     if (state !== 'down') return
     const timer = setInterval(() => client.invalidateQueries(), POLL_MS)

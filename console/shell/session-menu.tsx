@@ -2,11 +2,13 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/draft.ts'
 import { chooseEnterKey, isTouch, useEnterKey } from '../inbox/enter-key.ts'
+import { areNotificationsOn, canNotify, setNotifications } from '../notifications/setting.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx'
+import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuSwitch } from '../parts/menu.tsx'
 import { hasRole, type Session, sessionQuery, signOut } from '../session.ts'
 import { text } from '../texts/text.ts'
+import { screensOf } from './screens.ts'
 import css from './session-menu.module.css'
 import { chooseTheme, readTheme } from './theme.ts'
 
@@ -74,6 +76,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
           </>
         )}
         <MenuLine />
+        {canNotify() && screensOf(session).some(({ name }) => name === 'inbox') && <Notifications />}
         <MenuItem icon="keyboard" onClick={onKeys} keys="?">
           {text.menu.keys}
         </MenuItem>
@@ -88,6 +91,17 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
         {shown === 'apiKeys' && <ApiKeysDialog onClose={close} />}
       </Suspense>
     </>
+  )
+}
+
+/** The switch of the notifications, which says when the browser does not allow them. */
+function Notifications() {
+  const [isOn, setOn] = useState(areNotificationsOn)
+  const isBlocked = Notification.permission === 'denied'
+  return (
+    <MenuSwitch icon="bell" isOn={isOn} onChange={(wanted) => void setNotifications(wanted).then(setOn)}>
+      {isBlocked ? text.menu.notificationsBlocked : text.menu.notifications}
+    </MenuSwitch>
   )
 }
 

@@ -57,6 +57,8 @@ export const en = {
     enter: 'Enter key',
     enterSends: 'Enter sends',
     enterBreaks: 'Enter breaks the line',
+    notifications: 'Notify me of new messages',
+    notificationsBlocked: 'Notifications are blocked by the browser',
     keys: 'Keyboard shortcuts',
     sessions: 'Sessions',
     apiKeys: 'API keys',
