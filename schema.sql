@@ -179,6 +179,7 @@ create table contacts (
   constraint contacts_pkey PRIMARY KEY (company_id, id)
 );
 CREATE INDEX contacts_by_creation ON public.contacts USING btree (company_id, created_at, id) WHERE (deleted_at IS NULL);
+CREATE INDEX contacts_by_filter ON public.contacts USING gin (company_id, tags, custom_fields jsonb_path_ops, status, email_consent, whatsapp_consent) WITH (gin_pending_list_limit='2048') WHERE (deleted_at IS NULL);
 CREATE INDEX contacts_by_phone ON public.contacts USING btree (company_id, phone_identity, id) WHERE ((phone_identity IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX contacts_by_update ON public.contacts USING btree (company_id, updated_at, id) WHERE (deleted_at IS NULL);
 CREATE INDEX contacts_by_words ON public.contacts USING gin (company_id, search_text gin_trgm_ops) WITH (gin_pending_list_limit='2048') WHERE (deleted_at IS NULL);

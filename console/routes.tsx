@@ -7,7 +7,7 @@ import {
   redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { readInboxSearch, readReceiverSearch, readScope } from './search.ts'
+import { readContactSearch, readInboxSearch, readReceiverSearch, readScope } from './search.ts'
 import { Crash, Missing } from './shell/crash.tsx'
 import { Root } from './shell/root.tsx'
 import { homeOf } from './shell/screens.ts'
@@ -37,6 +37,13 @@ const inboxRoute = createRoute({
   component: lazyRouteComponent(() => import('./inbox/inbox.tsx'), 'Inbox'),
 })
 
+const contactsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/contacts/{-$id}',
+  validateSearch: readContactSearch,
+  component: lazyRouteComponent(() => import('./contacts/contacts.tsx'), 'Contacts'),
+})
+
 const receiversRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/receivers/{-$id}',
@@ -57,7 +64,15 @@ const companiesRoute = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren([homeRoute, signInRoute, inboxRoute, receiversRoute, phoneRoute, companiesRoute]),
+  routeTree: rootRoute.addChildren([
+    homeRoute,
+    signInRoute,
+    inboxRoute,
+    contactsRoute,
+    receiversRoute,
+    phoneRoute,
+    companiesRoute,
+  ]),
   basepath: '/console',
   defaultPreload: 'intent',
   scrollRestoration: false,

@@ -19,6 +19,26 @@ export type ReceiverSearch = {
   view?: 'headers' | 'answer'
 }
 
+export const CONTACT_CONSENTS = [
+  'whatsapp:yes',
+  'whatsapp:no',
+  'whatsapp:unknown',
+  'email:yes',
+  'email:no',
+  'email:unknown',
+] as const
+export const CONTACT_SORTS = ['-created_at', 'created_at', '-updated_at', 'updated_at', 'email', '-email'] as const
+/** The search, the filters and the order of the contacts. */
+export type ContactSearch = {
+  search?: string
+  status?: string
+  consent?: (typeof CONTACT_CONSENTS)[number]
+  tag?: string
+  /** Key, colon, value; without a value it only says which field is chosen. */
+  field?: string
+  sort?: (typeof CONTACT_SORTS)[number]
+}
+
 type Input = Record<string, unknown>
 
 export const readScope = (search: Input): Scope => definedOnly({ as: idOf(search.as) })
@@ -40,6 +60,16 @@ export const readReceiverSearch = (search: Input): ReceiverSearch =>
     delivery: idOf(search.delivery),
     attempt: idOf(search.attempt),
     view: oneOf(search.view, ['headers', 'answer']),
+  })
+
+export const readContactSearch = (search: Input): ContactSearch =>
+  definedOnly({
+    search: textOf(search.search),
+    status: textOf(search.status),
+    consent: oneOf(search.consent, CONTACT_CONSENTS),
+    tag: textOf(search.tag),
+    field: textOf(search.field),
+    sort: oneOf(search.sort, CONTACT_SORTS),
   })
 
 const idOf = (value: unknown): number | undefined =>

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
-import { AddressSearch } from '../parts/address-search.tsx'
 import { Chip } from '../parts/chip.tsx'
+import { PausedSearch } from '../parts/paused-search.tsx'
 import { Select } from '../parts/select.tsx'
 import type { InboxSearch } from '../search.ts'
 import { text } from '../texts/text.ts'
@@ -23,8 +23,9 @@ export function Filters({ search }: { search: InboxSearch }) {
   const numbers = senders.map(({ channelId, phoneNumber }) => ({ value: String(channelId), label: phoneNumber }))
   return (
     <div className={css.filters}>
-      <AddressSearch
+      <PausedSearch
         label={text.inbox.search}
+        hasKey
         value={search.search ?? ''}
         onChange={(query) => set({ search: query || undefined })}
       />

@@ -3,6 +3,7 @@ import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { useKeys } from '../keys.ts'
 import { classes } from '../parts/classes.ts'
 import { Choose } from '../parts/empty.tsx'
+import { focusRow } from '../parts/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
@@ -30,8 +31,8 @@ export function Inbox() {
     void loadPane()
   }, [])
   useKeys({
-    j: () => focusRow(1),
-    k: () => focusRow(-1),
+    j: () => focusRow('[data-chat]', 1),
+    k: () => focusRow('[data-chat]', -1),
     u: () => navigate({ to: '/inbox/{-$chatId}', params: { chatId: undefined }, search: (kept) => kept }),
   })
   return (
@@ -53,15 +54,4 @@ export function Inbox() {
       </div>
     </Screen>
   )
-}
-
-/** Moves the focus to the next or previous row; from elsewhere to the open conversation or the first. */
-function focusRow(step: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('[data-chat]')].sort(
-    (one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top,
-  )
-  const at = document.activeElement instanceof HTMLElement ? rows.indexOf(document.activeElement) : -1
-  const open = rows.findIndex((row) => row.ariaCurrent === 'page')
-  const target = at !== -1 ? rows[at + step] : open !== -1 ? rows[open + step] : rows[0]
-  target?.focus()
 }

@@ -1,11 +1,11 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
-import { AddressSearch } from '../parts/address-search.tsx'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { List } from '../parts/list.tsx'
+import { PausedSearch } from '../parts/paused-search.tsx'
 import { Select } from '../parts/select.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -44,7 +44,8 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
     <section className={css.deliveries} aria-label={text.deliveries.list}>
       <div className={css.bar}>
         <div className={css.search}>
-          <AddressSearch
+          <PausedSearch
+            hasKey
             label={text.deliveries.search}
             value={searched ?? ''}
             onChange={(query) => set(query === '' ? {} : { search: query }, 'search')}

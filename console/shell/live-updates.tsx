@@ -30,6 +30,7 @@ export function useLiveUpdates(): LiveState {
       placeWaiting(client)
       return client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
     })
+    const rereadContacts = createReread(() => client.invalidateQueries({ queryKey: ['contacts'] }))
     const held = holdWhileFetching(client, reread)
     const take = (event: LiveEvent) => {
       const { type, data } = event
@@ -42,7 +43,10 @@ export function useLiveUpdates(): LiveState {
       if (type === 'message' && areNotificationsOn()) void notifyOf(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
-      if (type === 'contact') invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
+      if (type === 'contact') {
+        invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
+        rereadContacts()
+      }
     }
     const announceMessage = ({ message }: { message: Message }) => {
       if (message.direction === 'inbound')

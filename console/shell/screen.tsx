@@ -7,11 +7,11 @@ import { hasCompany } from './screens.ts'
 import { useSession } from './session-context.ts'
 import { nameWindow } from './window-title.ts'
 
-type Props = { title: string; permission?: string; neededRole?: Role; children: ReactNode }
+type Props = { title: string; permission?: string | readonly string[]; neededRole?: Role; children: ReactNode }
 
 /**
- * A screen: it names the window, takes the focus at its heading after a navigation, and names the permission or the role
- * that a session lacks.
+ * A screen: it names the window, takes the focus at its heading after a navigation, and names the permission (one of
+ * several) or the role that a session lacks.
  */
 export function Screen({ title, permission, neededRole, children }: Props) {
   const session = useSession()
@@ -21,7 +21,9 @@ export function Screen({ title, permission, neededRole, children }: Props) {
     heading.current?.focus()
   }, [title])
   const needsCompany = permission !== undefined && !hasCompany(session)
-  const isRefused = permission !== undefined && session.kind === 'company' && !session.permissions.includes(permission)
+  const anyOf = permission === undefined ? [] : [permission].flat()
+  const isRefused =
+    anyOf.length > 0 && session.kind === 'company' && !anyOf.some((one) => session.permissions.includes(one))
   return (
     <>
       <h1 ref={heading} tabIndex={-1} className={css.heading}>
@@ -30,7 +32,7 @@ export function Screen({ title, permission, neededRole, children }: Props) {
       {needsCompany ? (
         <Empty icon="companies" title={text.acting.noCompany} text={text.acting.noCompanyText} />
       ) : isRefused ? (
-        <Empty icon="lock" title={text.failure.forbiddenTitle} text={text.failure.forbidden(permission)} />
+        <Empty icon="lock" title={text.failure.forbiddenTitle} text={text.failure.forbidden(anyOf.join(' or '))} />
       ) : neededRole !== undefined && !hasRole(session, neededRole) ? (
         <Empty
           icon="lock"

@@ -2,16 +2,17 @@ import type { IconName } from '../parts/icon.tsx'
 import { actingFor } from '../scope.ts'
 import { hasRole, type Session } from '../session.ts'
 
-export type ScreenName = 'inbox' | 'receivers' | 'phone' | 'companies'
+export type ScreenName = 'inbox' | 'contacts' | 'receivers' | 'phone' | 'companies'
 type Screen = {
   name: ScreenName
-  to: '/inbox/{-$chatId}' | '/receivers/{-$id}' | '/phone' | '/companies'
+  to: '/inbox/{-$chatId}' | '/contacts/{-$id}' | '/receivers/{-$id}' | '/phone' | '/companies'
   icon: IconName
   /** The keys that lead to it. */
   key: string | null
 }
 
 const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox', key: 'g i' }
+const CONTACTS: Screen = { name: 'contacts', to: '/contacts/{-$id}', icon: 'person', key: 'g c' }
 const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers', key: 'g w' }
 const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone', key: 'g p' }
 const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies', key: null }
@@ -24,8 +25,10 @@ export function screensOf(session: Session): Screen[] {
   const screens: Screen[] = []
   if (session.kind === 'operator') screens.push(COMPANIES)
   if (!hasCompany(session)) return screens
-  if (session.kind === 'operator' || session.permissions.includes('WhatsApp')) {
-    if (hasRole(session, 'agent')) screens.push(INBOX)
+  const mayOpen = (permission: string) => session.kind === 'operator' || session.permissions.includes(permission)
+  if (mayOpen('WhatsApp') && hasRole(session, 'agent')) screens.push(INBOX)
+  if ((mayOpen('WhatsApp') || mayOpen('Transactional')) && hasRole(session, 'agent')) screens.push(CONTACTS)
+  if (mayOpen('WhatsApp')) {
     if (hasRole(session, 'developer')) screens.push(RECEIVERS)
     if (hasRole(session, 'agent') && session.features.sandboxUrl !== null) screens.push(PHONE)
   }

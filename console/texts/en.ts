@@ -43,6 +43,7 @@ export const en = {
   nav: {
     label: 'Screens',
     inbox: 'Inbox',
+    contacts: 'Contacts',
     receivers: 'Receivers',
     phone: 'Phone',
     companies: 'Companies',

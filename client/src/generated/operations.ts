@@ -368,6 +368,16 @@ export abstract class Operations {
     limit?: number
     /** A part of the email, phone or name, in any letter case. */
     search?: string
+    /** Only contacts with this status. */
+    status?: string
+    /** Only contacts with this tag. */
+    tag?: string
+    /** Only contacts whose consent to marketing by email is this one. */
+    emailConsent?: "yes" | "no" | "unknown"
+    /** Only contacts whose consent to marketing by WhatsApp is this one. */
+    whatsappConsent?: "yes" | "no" | "unknown"
+    /** Only contacts with this value of a custom field: the key, a colon and the value, such as `LOYALTY_TIER:gold`. A number, `true` and `false` are found as values and as texts. */
+    field?: string
     /** The order; a leading - means descending. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email"
     /** Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422. */

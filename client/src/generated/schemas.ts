@@ -236,7 +236,7 @@ export type ContactPagination = {
   totalPages: number
   hasNext: boolean
   hasPrevious: boolean
-  /** False when a search may have more matches than `total`, because it examines at most 10,000 contacts. */
+  /** False when a search or a filter may have more matches than `total`, because it examines at most 10,000 contacts. */
   totalIsExact: boolean
   /** The cursor of the next page, to pass as `before` when the sort descends and as `after` when it ascends; null when there is none. */
   nextCursor: string | null

@@ -5,6 +5,7 @@ import { nullableInteger } from '../../http/shapes.ts'
 import { textFaults } from '../../text/storable-text.ts'
 import { ContactReplyShape, toContactReply } from '../contact-reply.ts'
 import { parseCursor } from './contact-cursor.ts'
+import { FILTER_QUERY, readFilter } from './contact-filter.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, parseSort } from './contact-list.ts'
 import { SEARCH_MAX_LENGTH } from './contact-search.ts'
 
@@ -15,6 +16,7 @@ const LIMITS = { defaultSize: 25, maxSize: 100 }
 export const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
   search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, in any letter case.' })),
+  ...FILTER_QUERY,
   sort: Type.Optional(
     // Checked by the handler, which names all faults of a query at once.
     Type.Unsafe<string>({
@@ -58,7 +60,7 @@ export const ListReply = Type.Object(
         hasPrevious: Type.Boolean(),
         totalIsExact: Type.Boolean({
           description:
-            'False when a search may have more matches than `total`, because it examines at most 10,000 contacts.',
+            'False when a search or a filter may have more matches than `total`, because it examines at most 10,000 contacts.',
         }),
         nextCursor: Cursor('the next page, to pass as `before` when the sort descends and as `after` when it ascends'),
         previousCursor: Cursor('the previous page, to pass as the other one of the two'),
@@ -86,12 +88,13 @@ type ListQueryText = Static<typeof ListQuery>
 
 /**
  * Reads the query. Page and limit are brought into their range, so they never fail.
- * @throws {AppError} 422 `validation_error` that names every fault of `search` and `sort`, or a cursor of another sort
+ * @throws {AppError} 422 `validation_error` that names every fault of `search`, `sort` and the filters, or a cursor of another sort
  */
 export function readListRequest(query: ListQueryText): ContactListRequest {
   const search = query.search ?? ''
   const sort = CONTACT_SORTS.find((name) => name === (query.sort ?? DEFAULT_SORT))
-  const faults = textFaults(search, 'search')
+  const { filter, faults: filterFaults } = readFilter(query)
+  const faults = [...textFaults(search, 'search'), ...filterFaults]
   if (search.length > SEARCH_MAX_LENGTH) {
     faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })
   }
@@ -105,6 +108,7 @@ export function readListRequest(query: ListQueryText): ContactListRequest {
     page,
     limit: pageSize,
     search,
+    filter,
     sort,
     ...(cursor !== undefined && { cursor: { side, place: parseCursor(cursor, column, side) } }),
   }

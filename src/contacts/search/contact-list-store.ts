@@ -2,21 +2,32 @@ import type { Db } from '../../db/connect.ts'
 import type { ShownContact } from '../contact-record.ts'
 import { emailPlace, shownColumns } from '../contact-store.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
-import type { SearchTerm } from './contact-search.ts'
+import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
+import { isIndexed, type SearchTerm } from './contact-search.ts'
 
 /** Contacts that one request looks at for a search, at most. */
 export const EXAMINED = 10_000
 /** How many of the newest contacts are sampled to see whether many match. */
 const SAMPLE = 2_000
 
+/** What contacts must match: one of the terms, if there are any, and the filter. */
+export type ContactConditions = { readonly terms: readonly SearchTerm[]; readonly filter: ContactFilter }
+
+/** Whether every contact matches. */
+export const isUnconditional = ({ terms, filter }: ContactConditions): boolean =>
+  terms.length === 0 && Object.keys(filter).length === 0
+
+/** Whether an index finds contacts that may match. */
+export const hasIndex = ({ terms, filter }: ContactConditions): boolean =>
+  (terms.length > 0 && isIndexed(terms)) || isFilterIndexed(filter)
+
 /**
- * How the matches of a search are found: `index` reads contacts that hold all trigrams of a term, `walk` reads the list from
- * the page's beginning on. Both end after `EXAMINED` contacts.
+ * How the matches are found: `index` reads contacts that hold all trigrams of a term and fit the filter, `walk` reads the
+ * list from the page's beginning on. Both end after `EXAMINED` contacts.
  */
 export type SearchMethod = 'index' | 'walk'
 
-export type PageRequest = {
-  readonly terms: readonly SearchTerm[]
+export type PageRequest = ContactConditions & {
   readonly method: SearchMethod
   readonly column: SortColumn
   readonly descending: boolean
@@ -37,7 +48,7 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
     from (
       select contacts.id
       from ${searched(db, companyId, page)} as contacts
-      where ${matching(db, page.terms)}
+      where ${matching(db, page)}
       order by ${place} ${order}, contacts.id ${order}
       limit ${page.limit}
       offset ${page.offset}
@@ -85,30 +96,54 @@ function beyond(db: Db, { column, cursor }: Pick<PageRequest, 'column' | 'cursor
 /** The contacts among which a page is found. */
 function searched(db: Db, companyId: number, page: Omit<PageRequest, 'limit' | 'offset'>) {
   const here = db`${living(db, companyId)} ${beyond(db, page)}`
-  if (page.terms.length === 0) return db`(select * from contacts where ${here})`
+  if (isUnconditional(page)) return db`(select * from contacts where ${here})`
   if (page.method === 'index')
-    return db`(select * from contacts where ${here} and ${holding(db, page.terms)} limit ${EXAMINED})`
+    return db`(select * from contacts where ${here} and ${holding(db, page)} limit ${EXAMINED})`
   const order = page.descending ? db`desc` : db`asc`
   return db`(
     select * from contacts where ${here} order by ${sortPlace(db, page.column)} ${order}, id ${order} limit ${EXAMINED}
   )`
 }
 
-function matching(db: Db, terms: readonly SearchTerm[]) {
+function matching(db: Db, { terms, filter }: ContactConditions) {
   const [first, second] = terms.map(({ text }) => db`strpos(contacts.search_text, ${text}) > 0`)
-  if (first === undefined) return db`true`
-  return second === undefined ? first : db`(${first} or ${second})`
+  if (first === undefined) return db`true ${fitting(db, filter)}`
+  return second === undefined ? db`${first} ${fitting(db, filter)}` : db`(${first} or ${second}) ${fitting(db, filter)}`
 }
 
-/** The contacts that the index finds: those that contain all trigrams of one of the terms, in any order. */
-function holding(db: Db, terms: readonly SearchTerm[]) {
+/** The contacts that an index finds: those that contain all trigrams of one of the terms, in any order, and fit the filter. */
+function holding(db: Db, { terms, filter }: ContactConditions) {
   const all = ({ trigrams }: SearchTerm) =>
     trigrams
       .map((trigram) => db`contacts.search_text like ${`%${trigram}%`}`)
       .reduce((before, next) => db`${before} and ${next}`)
-  const [first, second] = terms.map(all)
-  if (first === undefined) return db`true`
-  return second === undefined ? first : db`((${first}) or (${second}))`
+  const [first, second] = isIndexed(terms) ? terms.map(all) : []
+  if (first === undefined) return db`true ${fitting(db, filter)}`
+  return second === undefined
+    ? db`${first} ${fitting(db, filter)}`
+    : db`((${first}) or (${second})) ${fitting(db, filter)}`
+}
+
+/** The conditions of a filter, each after an `and`. */
+function fitting(db: Db, { status, tag, emailConsent, whatsappConsent, field }: ContactFilter) {
+  const is = (column: 'email_consent' | 'whatsapp_consent', value: boolean | null | undefined) => {
+    if (value === undefined) return db``
+    return value === null
+      ? db`and contacts.${db.unsafe(column)} is null`
+      : db`and contacts.${db.unsafe(column)} = ${value}`
+  }
+  return db`
+    ${status === undefined ? db`` : db`and contacts.status = ${status}`}
+    ${tag === undefined ? db`` : db`and contacts.tags @> ${[tag]}::text[]`}
+    ${field === undefined ? db`` : db`and ${having(db, field)}`}
+    ${is('email_consent', emailConsent)}
+    ${is('whatsapp_consent', whatsappConsent)}
+  `
+}
+
+function having(db: Db, { key, value }: NonNullable<ContactFilter['field']>) {
+  const equal = fieldValues(value).map((one) => db`contacts.custom_fields @> ${db.json({ [key]: one })}`)
+  return db`(${equal.reduce((before, next) => db`${before} or ${next}`)})`
 }
 
 /** The ids of contacts that the index finds for a search and that match it, in no order; whether all were looked at. */
@@ -117,15 +152,16 @@ export async function selectMatchingIds(
   companyId: number,
   terms: readonly SearchTerm[],
 ): Promise<{ ids: number[]; areAll: boolean }> {
+  const conditions = { terms, filter: {} }
   const from = searched(db, companyId, {
-    terms,
+    ...conditions,
     method: 'index',
     column: 'created_at',
     descending: true,
     cursor: undefined,
   })
   const [row] = await db<{ examined: number; ids: number[] }[]>`
-    select count(*) as examined, coalesce(array_agg(contacts.id) filter (where ${matching(db, terms)}), '{}') as ids
+    select count(*) as examined, coalesce(array_agg(contacts.id) filter (where ${matching(db, conditions)}), '{}') as ids
     from ${from} as contacts
   `
   const { examined, ids } = row ?? { examined: 0, ids: [] }
@@ -136,16 +172,17 @@ export async function selectMatchingIds(
 export async function sampleMatches(
   db: Db,
   companyId: number,
-  terms: readonly SearchTerm[],
-  isIndexed: boolean,
+  conditions: ContactConditions,
 ): Promise<{ matches: number; areAll: boolean; areMany: boolean }> {
   const [row] = await db<{ looked: number; matches: number; held: number }[]>`
     select
       count(*) as looked,
-      count(*) filter (where ${matching(db, terms)}) as matches,
-      count(*) filter (where ${isIndexed ? holding(db, terms) : db`true`}) as held
+      count(*) filter (where ${matching(db, conditions)}) as matches,
+      count(*) filter (where ${hasIndex(conditions) ? holding(db, conditions) : db`true`}) as held
     from (
-      select contacts.search_text
+      select
+        contacts.search_text, contacts.status, contacts.tags, contacts.custom_fields, contacts.email_consent,
+        contacts.whatsapp_consent
       from contacts
       where ${living(db, companyId)}
       order by contacts.created_at desc, contacts.id desc
@@ -160,12 +197,18 @@ export async function sampleMatches(
 export async function countMatches(
   db: Db,
   companyId: number,
-  terms: readonly SearchTerm[],
+  conditions: ContactConditions,
   method: SearchMethod,
 ): Promise<{ matches: number; isExact: boolean }> {
-  const from = searched(db, companyId, { terms, method, column: 'created_at', descending: true, cursor: undefined })
+  const from = searched(db, companyId, {
+    ...conditions,
+    method,
+    column: 'created_at',
+    descending: true,
+    cursor: undefined,
+  })
   const [row] = await db<{ examined: number; matches: number }[]>`
-    select count(*) as examined, count(*) filter (where ${matching(db, terms)}) as matches
+    select count(*) as examined, count(*) filter (where ${matching(db, conditions)}) as matches
     from ${from} as contacts
   `
   const { examined, matches } = row ?? { examined: 0, matches: 0 }

@@ -3,16 +3,20 @@ import { encodeCursor } from '../../http/paging/cursor.ts'
 import type { Contact } from '../contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
 import type { SortColumn } from './contact-cursor.ts'
+import type { ContactFilter } from './contact-filter.ts'
 import {
+  type ContactConditions,
   countMatches,
   findWalkEnd,
+  hasIndex,
+  isUnconditional,
   type ListedContact,
   type PageRequest,
   readContactPage,
   type SearchMethod,
   sampleMatches,
 } from './contact-list-store.ts'
-import { isIndexed, type SearchTerm, searchTerms } from './contact-search.ts'
+import { searchTerms } from './contact-search.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 export type ContactSort = (typeof CONTACT_SORTS)[number]
@@ -22,6 +26,7 @@ export type ContactListRequest = {
   readonly page: number
   readonly limit: number
   readonly search: string
+  readonly filter?: ContactFilter
   readonly sort: ContactSort
   /** Contacts that come before or after this place in the value that is sorted by, nearest first, instead of a page. */
   readonly cursor?: PageRequest['cursor']
@@ -41,19 +46,20 @@ export type ContactPage = {
 
 /**
  * One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. A
- * search looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
+ * search or a filter looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
  */
 export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
-  const terms = searchTerms(request.search)
-  const found = await count(db, companyId, terms)
+  const conditions = { terms: searchTerms(request.search), filter: request.filter ?? {} }
+  const found = await count(db, companyId, conditions)
   const range = toRange(request, found)
   // Newest first, the page is among the contacts that were counted.
   const isCounted = found.isExact || request.sort === '-created_at'
   const isPastEnd = isCounted && request.cursor === undefined && range.skipped >= found.total
   const { column } = parseSort(request.sort)
-  const page = { ...range, terms, column, method: found.method, cursor: request.cursor }
+  const page = { ...range, ...conditions, column, method: found.method, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
-  const mayGoOn = terms.length > 0 && found.method === 'walk' && !found.isExact && rows.length <= request.limit
+  const mayGoOn =
+    !isUnconditional(conditions) && found.method === 'walk' && !found.isExact && rows.length <= request.limit
   const end = mayGoOn ? await findWalkEnd(db, companyId, page) : undefined
   const { contacts, ...around } = toPage(request, rows, range.isReversed, found, end !== undefined)
   const [first, last] = [contacts.at(0), contacts.at(-1)].map((one) => one && { value: one.place, id: one.id })
@@ -71,13 +77,14 @@ export async function listContacts(db: Db, companyId: number, request: ContactLi
 type Found = { readonly total: number; readonly isExact: boolean; readonly method: SearchMethod }
 
 /** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
-async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): Promise<Found> {
-  if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
-  const hasTrigrams = isIndexed(terms)
-  const { matches, areAll, areMany } = await sampleMatches(db, companyId, terms, hasTrigrams)
+async function count(db: Db, companyId: number, conditions: ContactConditions): Promise<Found> {
+  if (isUnconditional(conditions)) {
+    return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
+  }
+  const { matches, areAll, areMany } = await sampleMatches(db, companyId, conditions)
   if (areAll) return { total: matches, isExact: true, method: 'walk' }
-  const method = hasTrigrams && !areMany ? 'index' : 'walk'
-  const counted = await countMatches(db, companyId, terms, method)
+  const method = hasIndex(conditions) && !areMany ? 'index' : 'walk'
+  const counted = await countMatches(db, companyId, conditions, method)
   return { total: counted.matches, isExact: counted.isExact, method: counted.isExact ? method : 'walk' }
 }
 

@@ -4,16 +4,16 @@ import { SearchField } from './search-field.tsx'
 
 const PAUSE_MS = 250
 
-/** The search of a list, which the address holds: `onChange` follows when typing pauses. The key `/` leads to it. */
-export function AddressSearch({
-  label,
-  value,
-  onChange,
-}: {
+type Props = {
   label: string
   value: string
-  onChange: (query: string) => void
-}) {
+  onChange: (value: string) => void
+  /** Whether `/` moves the focus into it. */
+  hasKey?: boolean
+}
+
+/** A search that reports its value when typing pauses. */
+export function PausedSearch({ label, value, onChange, hasKey = false }: Props) {
   const [query, setQuery] = useState(value)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => setQuery(value), [value])
@@ -22,6 +22,6 @@ export function AddressSearch({
     const timer = setTimeout(() => onChange(query.trim()), PAUSE_MS)
     return () => clearTimeout(timer)
   }, [query, value, onChange])
-  useKeys({ '/': () => field.current?.focus() })
+  useKeys(hasKey ? { '/': () => field.current?.focus() } : {})
   return <SearchField ref={field} label={label} value={query} onChange={setQuery} />
 }

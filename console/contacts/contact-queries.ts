@@ -1,0 +1,59 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { Contact } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
+import type { ContactSearch } from '../search.ts'
+
+const PAGE_ROWS = 50
+export const DEFAULT_SORT = '-created_at'
+
+type Consent = 'yes' | 'no' | 'unknown'
+/** The conditions of a list as the API takes them. */
+export type ContactFilter = {
+  search?: string
+  status?: string
+  tag?: string
+  field?: string
+  emailConsent?: Consent
+  whatsappConsent?: Consent
+}
+
+/** The conditions that an address names. */
+export function filterOf({ search, status, tag, field, consent }: ContactSearch): ContactFilter {
+  const value = consent?.endsWith(':yes') ? 'yes' : consent?.endsWith(':no') ? 'no' : 'unknown'
+  return {
+    ...(search !== undefined && { search }),
+    ...(status !== undefined && { status }),
+    ...(tag !== undefined && { tag }),
+    // The value of the field comes after the field is chosen.
+    ...(field !== undefined && /:./.test(field) && { field }),
+    ...(consent?.startsWith('email') && { emailConsent: value }),
+    ...(consent?.startsWith('whatsapp') && { whatsappConsent: value }),
+  }
+}
+
+type ContactPage = { data: Contact[]; pagination: { total: number; totalIsExact: boolean; nextCursor: string | null } }
+
+/** The contacts that match, in their order. A page may be short, or empty, before the end of the list. */
+export const contactsQuery = (filter: ContactFilter, sort: NonNullable<ContactSearch['sort']> = DEFAULT_SORT) =>
+  infiniteQueryOptions({
+    queryKey: ['contacts', filter, sort],
+    queryFn: ({ pageParam: cursor, signal }): Promise<ContactPage> => {
+      const side = sort.startsWith('-') ? { before: cursor } : { after: cursor }
+      return api.listContacts({ ...filter, sort, limit: PAGE_ROWS, ...(cursor !== '' && side) }, { signal })
+    },
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => pagination.nextCursor,
+  })
+
+/** The definitions of the company's custom fields, in their order. */
+export const fieldsQuery = queryOptions({
+  queryKey: ['custom-fields'],
+  queryFn: async ({ signal }) => {
+    const { data } = await api.listCustomFields({}, { signal })
+    return Array.isArray(data) ? data : []
+  },
+})
+
+/** The name of a contact; without one its email or phone. */
+export const nameOf = ({ first_name, last_name }: Contact): string | null =>
+  [first_name, last_name].filter(Boolean).join(' ') || null

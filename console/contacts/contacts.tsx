@@ -1,0 +1,25 @@
+import { useParams, useSearch } from '@tanstack/react-router'
+import { useKeys } from '../keys.ts'
+import { focusRow } from '../parts/focus-row.ts'
+import { Screen } from '../shell/screen.tsx'
+import { contactText } from '../texts/contacts.ts'
+import { ContactFilters } from './contact-filters.tsx'
+import { ContactList } from './contact-list.tsx'
+import css from './contacts.module.css'
+
+/** The contacts of the company, or the one that is open. */
+export function Contacts() {
+  const { id } = useParams({ from: '/contacts/{-$id}' })
+  const search = useSearch({ from: '/contacts/{-$id}' })
+  useKeys({ j: () => focusRow('[data-contact]', 1), k: () => focusRow('[data-contact]', -1) })
+  return (
+    <Screen title={contactText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
+      {id === undefined && (
+        <section className={css.contacts} aria-label={contactText.list}>
+          <ContactFilters search={search} />
+          <ContactList search={search} />
+        </section>
+      )}
+    </Screen>
+  )
+}

@@ -1,0 +1,89 @@
+import { type Static, Type } from 'typebox'
+import type { FieldFault } from '../../errors.ts'
+import { textFaults } from '../../text/storable-text.ts'
+
+/** The conditions of a list besides its search. Absent members admit every contact. */
+export type ContactFilter = {
+  readonly status?: string
+  readonly tag?: string
+  /** Null: not known. */
+  readonly emailConsent?: boolean | null
+  readonly whatsappConsent?: boolean | null
+  readonly field?: { readonly key: string; readonly value: string }
+}
+
+const CONSENTS = { yes: true, no: false, unknown: null } as const
+type ConsentWord = keyof typeof CONSENTS
+
+const consent = (channel: string) =>
+  Type.Optional(
+    // Checked by the handler, which names all faults of a query at once.
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: Object.keys(CONSENTS),
+      description: `Only contacts whose consent to marketing by ${channel} is this one.`,
+      'x-lenient': true,
+    }),
+  )
+
+/** The filters in the query of the list of contacts. */
+export const FILTER_QUERY = {
+  status: Type.Optional(Type.String({ description: 'Only contacts with this status.' })),
+  tag: Type.Optional(Type.String({ description: 'Only contacts with this tag.' })),
+  emailConsent: consent('email'),
+  whatsappConsent: consent('WhatsApp'),
+  field: Type.Optional(
+    Type.String({
+      description:
+        'Only contacts with this value of a custom field: the key, a colon and the value, such as `LOYALTY_TIER:gold`. A number, `true` and `false` are found as values and as texts.',
+    }),
+  ),
+}
+
+const FilterQuery = Type.Object(FILTER_QUERY)
+
+/** Longest value of a filter, in characters. */
+export const FILTER_MAX_LENGTH = 200
+
+/** The filter of a query, and every fault in it. */
+export function readFilter(query: Static<typeof FilterQuery>): { filter: ContactFilter; faults: FieldFault[] } {
+  const { status, tag, emailConsent, whatsappConsent, field } = query
+  const texts = Object.entries({ status, tag, field })
+  const words = Object.entries({ emailConsent, whatsappConsent })
+  const faults = [
+    ...texts.flatMap(([path, text]) => textFaults(text, path)),
+    ...texts.flatMap(([path, text]) =>
+      text !== undefined && text.length > FILTER_MAX_LENGTH
+        ? [{ path, message: `must not have more than ${FILTER_MAX_LENGTH} characters` }]
+        : [],
+    ),
+    ...words.flatMap(([path, word]) =>
+      word === undefined || isConsentWord(word) ? [] : [{ path, message: 'must be one of yes, no, unknown' }],
+    ),
+  ]
+  const colon = field?.indexOf(':') ?? -1
+  if (field !== undefined && colon < 1) faults.push({ path: 'field', message: 'must be a key, a colon and a value' })
+  return {
+    faults,
+    filter: {
+      ...(status !== undefined && { status }),
+      ...(tag !== undefined && { tag }),
+      ...(isConsentWord(emailConsent) && { emailConsent: CONSENTS[emailConsent] }),
+      ...(isConsentWord(whatsappConsent) && { whatsappConsent: CONSENTS[whatsappConsent] }),
+      ...(field !== undefined && { field: { key: field.slice(0, colon), value: field.slice(colon + 1) } }),
+    },
+  }
+}
+
+const isConsentWord = (word: string | undefined): word is ConsentWord => word !== undefined && word in CONSENTS
+
+/** Whether the index of the filters finds its contacts: it does not hold which consents are not known. */
+export const isFilterIndexed = (filter: ContactFilter): boolean =>
+  Object.values(filter).some((value) => value !== null && value !== undefined)
+
+/** The values that the text of a filter stands for in JSON. */
+export function fieldValues(value: string): (string | number | boolean)[] {
+  if (value === 'true' || value === 'false') return [value, value === 'true']
+  const isNumber = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?$/.test(value)
+  return isNumber ? [value, Number(value)] : [value]
+}
