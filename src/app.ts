@@ -4,6 +4,7 @@ import { consoleRoutes } from './console/console-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
 import { matchContacts } from './contacts/search/contact-matches.ts'
+import { contactTimelineRoutes } from './contacts/timeline/timeline-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
 import { usageRoutes } from './conversations/usage/usage-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
@@ -86,6 +87,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes({ ...deps, erase: (companyId, id) => eraseContact(erasure, companyId, id) }))
+  await app.register(contactTimelineRoutes(deps))
   await app.register(archiveRoutes({ ...deps, mediaAddress: media.signer.address }))
   await app.register(contactImportRoutes(deps))
   await app.register(customFieldRoutes(deps))

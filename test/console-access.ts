@@ -34,6 +34,8 @@ export const ALLOWED: Record<string, readonly string[]> = {
   'DELETE /public/v1/contacts/imports/:id': AGENT,
   'GET /public/v1/contacts/imports/:id/refused': AGENT,
   'GET /public/v1/contacts/export': ADMIN,
+  'GET /public/v1/contacts/:id/consent': AGENT,
+  'GET /public/v1/contacts/:id/activity': AGENT,
   'GET /public/v1/contacts/:id/archive': ADMIN,
   'POST /public/v1/custom-fields': ADMIN,
   'GET /public/v1/webhooks/registrations': DEVELOPER,

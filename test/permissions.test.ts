@@ -41,6 +41,8 @@ const NEEDED: Record<string, readonly string[]> = {
   'PUT /public/v1/contacts/{id}': ANY_FULL,
   'DELETE /public/v1/contacts/{id}': ANY_FULL,
   'GET /public/v1/contacts/by-email/{email}': ANY_FULL,
+  'GET /public/v1/contacts/{id}/consent': ANY_FULL,
+  'GET /public/v1/contacts/{id}/activity': ANY_FULL,
   'GET /public/v1/contacts/{id}/archive': ANY_FULL,
   'POST /public/v1/contacts/import': ANY_FULL,
   'GET /public/v1/contacts/imports': ANY_FULL,

@@ -54,6 +54,29 @@ export const fieldsQuery = queryOptions({
   },
 })
 
-/** The name of a contact; without one its email or phone. */
+/** The name of a contact; null without one. */
 export const nameOf = ({ first_name, last_name }: Contact): string | null =>
   [first_name, last_name].filter(Boolean).join(' ') || null
+
+export const contactQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['contact', id],
+    queryFn: async ({ signal }) => (await api.getContact({ id }, { signal })).data,
+  })
+
+export const consentQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['contact', id, 'consent'],
+    queryFn: async ({ signal }) => (await api.listConsent({ id }, { signal })).data,
+  })
+
+const ACTIVITY_ROWS = 20
+
+export const activityQuery = (id: number) =>
+  infiniteQueryOptions({
+    queryKey: ['contact', id, 'activity'],
+    queryFn: ({ pageParam: before, signal }) =>
+      api.listActivity({ id, limit: ACTIVITY_ROWS, ...(before !== '' && { before }) }, { signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextBefore }) => nextBefore,
+  })

@@ -5,6 +5,7 @@ import { Screen } from '../shell/screen.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { ContactFilters } from './contact-filters.tsx'
 import { ContactList } from './contact-list.tsx'
+import { ContactPane } from './contact-pane.tsx'
 import css from './contacts.module.css'
 
 /** The contacts of the company, or the one that is open. */
@@ -14,7 +15,9 @@ export function Contacts() {
   useKeys({ j: () => focusRow('[data-contact]', 1), k: () => focusRow('[data-contact]', -1) })
   return (
     <Screen title={contactText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
-      {id === undefined && (
+      {id !== undefined ? (
+        <ContactPane key={id} id={Number(id)} />
+      ) : (
         <section className={css.contacts} aria-label={contactText.list}>
           <ContactFilters search={search} />
           <ContactList search={search} />

@@ -15,6 +15,7 @@ import { readContactsAfter, readCustomKeys } from './export/contact-export-store
 import { expireImports, recordImportProgress } from './import/contact-import-store.ts'
 import { areKnown, hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
+import { readConsentHistory } from './timeline/consent-history-store.ts'
 
 // Without mirrors: the mirror's contact has the id that is looked for.
 const { db } = await createTestDatabase()
@@ -92,6 +93,26 @@ test('a contact is found by its id in its company', async () => {
   const { companyId, twinId } = await createContacts()
   const names = [await findContact(db, companyId, 1), await findContact(db, twinId, 1)].map((one) => one?.firstName)
   expect(names).toEqual(['Ada', 'Bob'])
+})
+
+test('the history of consent is that of the company, under every identity of the contact', async () => {
+  const { companyId, twinId } = await createContacts()
+  for (const id of [companyId, twinId]) {
+    for (const [identity, contactId] of [
+      [PHONE, null],
+      [OTHER, null],
+      [null, 1],
+    ] as const) {
+      await db`
+        insert into consents (company_id, channel, identity, contact_id, value, said_at, source)
+        values (${id}, 'whatsapp', ${identity}, ${contactId}, true, now(), ${`of ${id}`})
+      `
+    }
+  }
+  for (const id of [companyId, twinId]) {
+    const sources = (await readConsentHistory(db, id, 1)).map(({ source }) => source)
+    expect(sources).toEqual(Array(3).fill(`of ${id}`))
+  }
 })
 
 test('a contact has not changed since it was found, though one of another company has its id', async () => {

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { markSubmitted, readEmailsToSend } from './delivery/email-delivery-store.ts'
 import { eraseEmails, expireEmails } from './email-removal-store.ts'
-import { insertEmails } from './email-store.ts'
+import { insertEmails, listEmailsTo } from './email-store.ts'
 import { findEmailTemplateCounts, markEmailTemplateRemoved } from './email-template-store.ts'
 import { findMailed } from './tracking/tracking-store.ts'
 import { createToken, newSecret, parseToken } from './tracking/tracking-token.ts'
@@ -47,6 +47,18 @@ test('mails of two companies are sent with the contents and the server of each',
     expect(emails.map((email) => [email?.companyId, email?.html, email?.smtpUrl])).toEqual(
       order.map(({ companyId: id }) => [id, `to ${id}`, `smtp of ${id}`]),
     )
+  }
+})
+
+test('the mails to an address are those of the company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  await insertMail(companyId, { id: 1 })
+  await insertMail(twinId, { id: 2 })
+  for (const [company, id] of [
+    [companyId, 1],
+    [twinId, 2],
+  ] as const) {
+    expect((await listEmailsTo(db, company, ADDRESS, 1_000, 10)).map((email) => email.id)).toEqual([id])
   }
 })
 

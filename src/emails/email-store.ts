@@ -94,6 +94,22 @@ export const listEmailsByIds = (
     where company_id = ${companyId} and id = any (${[...ids]}::bigint[])
   `
 
+/** The emails to an address, in lower case, before an id, newest first. */
+export const listEmailsTo = (
+  db: Db,
+  companyId: number,
+  address: string,
+  beforeId: number,
+  limit: number,
+): Promise<(EmailRecord & { id: number })[]> =>
+  db<(EmailRecord & { id: number })[]>`
+    select id, ${recordColumns(db)}
+    from emails
+    where company_id = ${companyId} and lower(recipient) = ${address} and id < ${beforeId}
+    order by id desc
+    limit ${limit}
+  `
+
 /** One row by its key, however often it was opened and clicked. */
 export async function findEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord | undefined> {
   const [email] = await db<EmailRecord[]>`

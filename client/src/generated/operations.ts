@@ -4,7 +4,9 @@ import type { ApiRequest, RequestOptions, TextBody } from '../request.ts'
 import type {
   AcceptedEmail,
   AcceptedTemplateEmail,
+  ConsentEntry,
   Contact,
+  ContactActivity,
   ContactImport,
   ContactPagination,
   ContactWrite,
@@ -423,6 +425,32 @@ export abstract class Operations {
     email: string
   }, options?: RequestOptions): Promise<OneContact> {
     return this.call({ method: 'GET', path: '/public/v1/contacts/by-email/{email}', params }, options)
+  }
+
+  /** Read the history of the consent of a contact. Returns what was said about marketing through the contact, or under its address, its number and the current identities of its customers, newest first. */
+  listConsent(params: {
+    /** The id of the contact. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<ConsentEntry>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/{id}/consent', params }, options)
+  }
+
+  /** Read the conversations and emails of a contact. Returns the conversations of the contact, by their last activity, and the emails to its present address, newest first. Conversations need the permission `WhatsApp`, emails `Transactional`: what the caller may not read is left out. */
+  listActivity(params: {
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
+    limit?: number
+    /** The cursor of the page before. */
+    before?: string
+    /** The id of the contact. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<ContactActivity>
+    /** The cursor of the next page, to pass as `before`; null on the last page. */
+    nextBefore: string | null
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/{id}/activity', params }, options)
   }
 
   /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */

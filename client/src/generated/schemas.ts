@@ -108,6 +108,22 @@ export type CaptionedMediaByMediaId = {
   filename?: string
 }
 
+export type ConsentEntry = {
+  /** The id of the entry. */
+  id: number
+  channel: "email" | "whatsapp"
+  /** True for an opt-in, false for an opt-out. */
+  value: boolean
+  /** The time at which it was said, or said again. */
+  at: string
+  /** The earlier time at which the same was said; null when it was said once. */
+  firstAt: string | null
+  /** Where it was said: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another origin. */
+  source: string
+  /** The name of the API key or of the session of the console; null when there is none. */
+  keyName: string | null
+}
+
 export type Contact = {
   /** The id of the contact. */
   id: number
@@ -150,6 +166,16 @@ export type Contact = {
     reason: "bounce" | "complaint"
     since: string
   }
+}
+
+export type ContactActivity = {
+  type: "conversation" | "email"
+  /** The time of the last message of the conversation, or at which the email was accepted. */
+  at: string
+  /** The conversation; null for an email. */
+  conversation: Conversation | null
+  /** The email; null for a conversation. */
+  email: EmailStats | null
 }
 
 /** A contact card, in the form of the provider. */

@@ -1,0 +1,74 @@
+import { useQuery } from '@tanstack/react-query'
+import type { ConsentEntry, Contact } from '../../client/src/generated/schemas.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { contactText } from '../texts/contacts.ts'
+import { moment, utc } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import { consentQuery } from './contact-queries.ts'
+import css from './section.module.css'
+
+const words = contactText.consentSection
+const CHANNELS = ['whatsapp', 'email'] as const
+
+/** What counts on each channel, and everything that was said. */
+export function ConsentSection({ contact }: { contact: Contact }) {
+  const { data, error, refetch } = useQuery(consentQuery(contact.id))
+  return (
+    <section className={css.section} aria-label={words.title}>
+      <h3 className={css.title}>{words.title}</h3>
+      <dl className={css.facts}>
+        {CHANNELS.map((channel) => (
+          <div key={channel} className={css.fact}>
+            <dt>{contactText.channels[channel]}</dt>
+            <dd>
+              <Consent value={contact.marketing_consent[channel]} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      {contact.email_suppression && <Badge tone="bad">{words.suppressed[contact.email_suppression.reason]}</Badge>}
+      <h4 className={css.group}>{words.history}</h4>
+      {data === undefined ? (
+        error ? (
+          <Failure error={error} retry={refetch} />
+        ) : (
+          <Skeleton rows={2} />
+        )
+      ) : data.length === 0 ? (
+        <p className={css.soft}>{words.none}</p>
+      ) : (
+        <ol className={css.list} aria-label={words.history}>
+          {data.map((entry) => (
+            <Entry key={entry.id} entry={entry} />
+          ))}
+        </ol>
+      )}
+    </section>
+  )
+}
+
+function Consent({ value }: { value: boolean | null }) {
+  if (value === null) return <span className={css.soft}>{text.contact.notKnown}</span>
+  return <Badge tone={value ? 'good' : 'bad'}>{value ? text.contact.yes : text.contact.no}</Badge>
+}
+
+function Entry({ entry: { channel, value, at, firstAt, source, keyName } }: { entry: ConsentEntry }) {
+  const details = [
+    words.sources.get(source) ?? words.source(source),
+    ...(keyName === null ? [] : [words.by(keyName)]),
+    ...(firstAt === null ? [] : [words.first(moment(firstAt))]),
+  ]
+  return (
+    <li className={css.item}>
+      <span className={css.line}>
+        <span>{words.value(contactText.channels[channel], value)}</span>
+        <time dateTime={at} title={utc(at)} className={css.when}>
+          {moment(at)}
+        </time>
+      </span>
+      <span className={css.words}>{details.join(', ')}</span>
+    </li>
+  )
+}

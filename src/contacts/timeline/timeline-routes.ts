@@ -1,0 +1,82 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Clock } from '../../clock.ts'
+import type { Pool } from '../../db/connect.ts'
+import { contactNotFound } from '../../errors.ts'
+import { limitQuery, parsePage } from '../../http/paging/paging.ts'
+import { pathId } from '../../http/shapes.ts'
+import { parseId } from '../../ids.ts'
+import { getContact } from '../contact.ts'
+import { readActivity } from './activity.ts'
+import { readConsentHistory } from './consent-history-store.ts'
+import { ActivityReply, ConsentHistoryReply, toActivityItem, toConsentEntry } from './timeline-shape.ts'
+
+export type TimelineDeps = { db: Pool; clock: Clock }
+
+const TAGS = ['Contacts']
+const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
+const LIMITS = { defaultSize: 25, maxSize: 100 }
+const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
+
+/** What happened with a contact: what was said about marketing, its conversations and its emails. */
+export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/public/v1/contacts/:id/consent',
+      {
+        config: READS,
+        schema: {
+          tags: TAGS,
+          operationId: 'listConsent',
+          summary: 'Read the history of the consent of a contact',
+          description:
+            'Returns what was said about marketing through the contact, or under its address, its number and the current identities of its customers, newest first.',
+          params: ById,
+          response: { 200: ConsentHistoryReply },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const { id } = await getContact(db, companyId, contactId(request.params.id))
+        return { data: (await readConsentHistory(db, companyId, id)).map(toConsentEntry) }
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/:id/activity',
+      {
+        config: { ...READS, errors: ['validation_error'] },
+        schema: {
+          tags: TAGS,
+          operationId: 'listActivity',
+          summary: 'Read the conversations and emails of a contact',
+          description:
+            'Returns the conversations of the contact, by their last activity, and the emails to its present address, newest first. Conversations need the permission `WhatsApp`, emails `Transactional`: what the caller may not read is left out.',
+          params: ById,
+          querystring: Type.Object({
+            limit: limitQuery(LIMITS).limit,
+            before: Type.Optional(Type.String({ description: 'The cursor of the page before.' })),
+          }),
+          response: { 200: ActivityReply },
+        },
+      },
+      async (request) => {
+        const { companyId, permissions } = request.caller
+        const contact = await getContact(db, companyId, contactId(request.params.id))
+        const { items, nextBefore } = await readActivity(db, companyId, contact, {
+          before: request.query.before,
+          limit: parsePage(request.query, LIMITS).pageSize,
+          hasConversations: permissions.includes('WhatsApp'),
+          hasEmails: permissions.includes('Transactional'),
+        })
+        return { data: items.map((item) => toActivityItem(item, clock.now())), nextBefore }
+      },
+    )
+  }
+}
+
+function contactId(text: string): number {
+  const id = parseId(text)
+  if (id === undefined) throw contactNotFound()
+  return id
+}
