@@ -128,7 +128,7 @@ test('a contact without anything says so, one that is missing or of another comp
   const { page, context } = await open(id, other.key.token)
   await page.getByText('Nothing was said about marketing yet.').waitFor()
   await page.getByText('No conversation and no email yet.').waitFor()
-  await page.getByText('No tags').waitFor()
+  await page.getByLabel('New tag').waitFor()
   await expectAccessible(page)
   await context.route('**/activity?*', (route) =>
     route.fulfill({ status: 400, json: { error: { code: 'bad', message: 'Broken' } } }),

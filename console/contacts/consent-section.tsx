@@ -5,7 +5,7 @@ import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { moment, utc } from '../texts/format.ts'
-import { text } from '../texts/text.ts'
+import { ConsentChoice } from './consent-choice.tsx'
 import { consentQuery } from './contact-queries.ts'
 import css from './section.module.css'
 
@@ -20,12 +20,7 @@ export function ConsentSection({ contact }: { contact: Contact }) {
       <h3 className={css.title}>{words.title}</h3>
       <dl className={css.facts}>
         {CHANNELS.map((channel) => (
-          <div key={channel} className={css.fact}>
-            <dt>{contactText.channels[channel]}</dt>
-            <dd>
-              <Consent value={contact.marketing_consent[channel]} />
-            </dd>
-          </div>
+          <ConsentChoice key={channel} contact={contact} channel={channel} />
         ))}
       </dl>
       {contact.email_suppression && <Badge tone="bad">{words.suppressed[contact.email_suppression.reason]}</Badge>}
@@ -47,11 +42,6 @@ export function ConsentSection({ contact }: { contact: Contact }) {
       )}
     </section>
   )
-}
-
-function Consent({ value }: { value: boolean | null }) {
-  if (value === null) return <span className={css.soft}>{text.contact.notKnown}</span>
-  return <Badge tone={value ? 'good' : 'bad'}>{value ? text.contact.yes : text.contact.no}</Badge>
 }
 
 function Entry({ entry: { channel, value, at, firstAt, source, keyName } }: { entry: ConsentEntry }) {

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { Contact } from '../../client/src/generated/schemas.ts'
 import { Avatar } from '../parts/avatar.tsx'
@@ -12,8 +11,10 @@ import { date, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { ActivitySection } from './activity-section.tsx'
 import { ConsentSection } from './consent-section.tsx'
+import { ContactMenu } from './contact-menu.tsx'
 import css from './contact-pane.module.css'
 import { contactQuery, nameOf } from './contact-queries.ts'
+import { titleOf, useLeave } from './contact-title.ts'
 import { FieldsSection } from './fields-section.tsx'
 
 /** One contact: its fields, its consent and what happened with it. */
@@ -38,15 +39,6 @@ export function ContactPane({ id }: { id: number }) {
   )
 }
 
-/** Shows the list again, as it was filtered. */
-export function useLeave() {
-  const navigate = useNavigate({ from: '/contacts/{-$id}' })
-  return () => navigate({ params: { id: undefined }, search: (kept) => kept })
-}
-
-export const titleOf = (contact: Contact): string =>
-  nameOf(contact) ?? contact.email ?? (contact.phone === null ? contactText.noName : text.phoneNumber(contact.phone))
-
 function Head({ contact }: { contact: Contact }) {
   const { id, status, source, created_at } = contact
   const leave = useLeave()
@@ -69,6 +61,7 @@ function Head({ contact }: { contact: Contact }) {
           </time>
         </p>
       </div>
+      <ContactMenu contact={contact} />
     </header>
   )
 }

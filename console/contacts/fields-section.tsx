@@ -1,15 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
-import type { Contact, CustomField } from '../../client/src/generated/schemas.ts'
-import { Badge } from '../parts/badge.tsx'
+import type { Contact, ContactWrite, CustomField } from '../../client/src/generated/schemas.ts'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
 import { fieldsQuery } from './contact-queries.ts'
-import { FieldValue, typeOf } from './field-value.tsx'
+import { EditableField } from './editable-field.tsx'
+import { typeOf } from './field-value.tsx'
 import css from './section.module.css'
+import { TagsField } from './tags-field.tsx'
 
 const { record } = contactText
-const NAMES = ['email', 'phone', 'first_name', 'last_name', 'status'] as const
+
+/** The members of a contact that are texts, with their names in a write. */
+const MEMBERS = [
+  { name: 'email', body: 'email' },
+  { name: 'phone', body: 'phone' },
+  { name: 'first_name', body: 'firstName' },
+  { name: 'last_name', body: 'lastName' },
+  { name: 'status', body: 'status' },
+] as const
 
 /** The fields of a contact: its own, those that are defined, by category, and those without a definition. */
 export function FieldsSection({ contact }: { contact: Contact }) {
@@ -24,68 +32,56 @@ export function FieldsSection({ contact }: { contact: Contact }) {
     <section className={css.section} aria-label={record.details}>
       <h3 className={css.title}>{record.details}</h3>
       <dl className={css.facts}>
-        {NAMES.map((name) => (
-          <Fact key={name} label={record.names[name]}>
-            <FieldValue
-              type="text"
-              value={name === 'phone' && contact.phone !== null ? text.phoneNumber(contact.phone) : contact[name]}
-            />
-          </Fact>
+        {MEMBERS.map(({ name, body }) => (
+          <EditableField
+            key={name}
+            contact={contact}
+            label={record.names[name]}
+            type="text"
+            value={contact[name]}
+            shown={name === 'phone' && contact.phone !== null ? text.phoneNumber(contact.phone) : contact[name]}
+            toWrite={(value): ContactWrite => ({ [body]: value })}
+          />
         ))}
-        <Fact label={record.tags}>
-          <Tags tags={contact.tags} />
-        </Fact>
+        <TagsField contact={contact} />
       </dl>
       {[...defined].map(([category, members]) => (
-        <Group key={category} title={category} fields={members} contact={contact} />
+        <Group key={category} title={category} contact={contact} fields={members} />
       ))}
       {others.length > 0 && (
-        <>
-          <h4 className={css.group}>{record.otherFields}</h4>
-          <dl className={css.facts}>
-            {others.map(([key, value]) => (
-              <Fact key={key} label={key}>
-                <FieldValue type={typeOf(value)} value={value} />
-              </Fact>
-            ))}
-          </dl>
-        </>
+        <Group
+          title={record.otherFields}
+          contact={contact}
+          fields={others.map(([key, value]) => ({ key, displayName: key, type: typeOf(value), allowedValues: null }))}
+        />
       )}
     </section>
   )
 }
 
-function Group({ title, fields, contact }: { title: string; fields: CustomField[]; contact: Contact }) {
+type GroupProps = {
+  title: string
+  contact: Contact
+  fields: readonly Pick<CustomField, 'key' | 'displayName' | 'type' | 'allowedValues'>[]
+}
+
+function Group({ title, contact, fields }: GroupProps) {
   return (
     <>
       <h4 className={css.group}>{title}</h4>
       <dl className={css.facts}>
-        {fields.map(({ key, displayName, type }) => (
-          <Fact key={key} label={displayName}>
-            <FieldValue type={type} value={contact.custom_fields[key]} />
-          </Fact>
+        {fields.map(({ key, displayName, type, allowedValues }) => (
+          <EditableField
+            key={key}
+            contact={contact}
+            label={displayName}
+            type={type}
+            value={contact.custom_fields[key]}
+            allowedValues={allowedValues}
+            toWrite={(value): ContactWrite => ({ customFields: { [key]: value } })}
+          />
         ))}
       </dl>
     </>
-  )
-}
-
-function Tags({ tags }: { tags: readonly string[] }) {
-  if (tags.length === 0) return <span className={css.soft}>{record.noTags}</span>
-  return (
-    <span className={css.tags}>
-      {tags.map((tag) => (
-        <Badge key={tag}>{tag}</Badge>
-      ))}
-    </span>
-  )
-}
-
-function Fact({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <div className={css.fact}>
-      <dt>{label}</dt>
-      <dd dir="auto">{children}</dd>
-    </div>
   )
 }
