@@ -44,6 +44,12 @@ const contactsRoute = createRoute({
   component: lazyRouteComponent(() => import('./contacts/contacts.tsx'), 'Contacts'),
 })
 
+const importsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/imports/{-$id}',
+  component: lazyRouteComponent(() => import('./imports/imports.tsx'), 'Imports'),
+})
+
 const receiversRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/receivers/{-$id}',
@@ -69,6 +75,7 @@ export const router = createRouter({
     signInRoute,
     inboxRoute,
     contactsRoute,
+    importsRoute,
     receiversRoute,
     phoneRoute,
     companiesRoute,

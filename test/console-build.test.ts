@@ -76,6 +76,7 @@ test('the first load, the first inbox and each further screen stay within their 
   expect(kilobytes(inbox)).toBeLessThan(200)
   const screens = [
     'contacts/contacts.tsx',
+    'imports/imports.tsx',
     'receivers/receivers.tsx',
     'phone/phone-screen.tsx',
     'operator/companies.tsx',

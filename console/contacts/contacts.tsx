@@ -1,4 +1,4 @@
-import { useParams, useSearch } from '@tanstack/react-router'
+import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useKeys } from '../keys.ts'
 import { focusRow } from '../parts/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
@@ -19,6 +19,12 @@ export function Contacts() {
         <ContactPane key={id} id={Number(id)} />
       ) : (
         <section className={css.contacts} aria-label={contactText.list}>
+          <header className={css.head}>
+            <h2>{contactText.title}</h2>
+            <Link to="/imports/{-$id}" params={{}} className={css.link ?? ''}>
+              {contactText.imports}
+            </Link>
+          </header>
           <ContactFilters search={search} />
           <ContactList search={search} />
         </section>

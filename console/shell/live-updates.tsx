@@ -43,6 +43,7 @@ export function useLiveUpdates(): LiveState {
       if (type === 'message' && areNotificationsOn()) void notifyOf(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
+      if (type === 'import') invalidateSoon(client, ['imports'])
       if (type === 'contact') {
         invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
         rereadContacts()

@@ -4,6 +4,7 @@ import { count, number } from './format.ts'
 export const contactText = {
   title: 'Contacts',
   list: 'Contacts',
+  imports: 'Imports',
   search: 'Search contacts',
   filters: 'Filters',
   status: 'Status',

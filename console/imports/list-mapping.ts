@@ -1,0 +1,98 @@
+import type { CustomField } from '../../client/src/generated/schemas.ts'
+import { importText } from '../texts/imports.ts'
+import type { ListFormat, ListRow } from './list-file.ts'
+
+export const CUSTOM = 'custom_fields.'
+
+/** The columns that the service knows, with other names by which files call them. */
+const KNOWN: Record<string, readonly string[]> = {
+  id: ['contactid'],
+  email: ['mail', 'emailaddress', 'address'],
+  phone: ['phonenumber', 'mobile', 'mobilephone', 'telephone', 'tel', 'whatsapp', 'number', 'cell'],
+  first_name: ['firstname', 'first', 'givenname', 'name', 'nome'],
+  last_name: ['lastname', 'last', 'surname', 'familyname', 'cognome'],
+  status: ['state'],
+  source: ['origin'],
+  source_type: ['sourcetype'],
+  tags: ['tag', 'labels', 'label', 'groups'],
+  'marketing_consent.email': ['marketingconsentemail', 'emailconsent', 'newsletter'],
+  'marketing_consent.whatsapp': ['marketingconsentwhatsapp', 'whatsappconsent'],
+}
+/** Members of lines that hold others. */
+const WHOLE: Record<string, readonly string[]> = {
+  custom_fields: ['customfields'],
+  marketing_consent: ['marketingconsent'],
+}
+
+const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+
+/** Where a column can go: null leaves it out. */
+export function choicesOf(format: ListFormat, column: string, fields: readonly CustomField[]) {
+  const names = [...Object.keys(KNOWN), ...(format === 'ndjson' ? Object.keys(WHOLE) : [])]
+  const own = `${CUSTOM}${column}`
+  const defined = fields.map(({ key, displayName }) => ({
+    value: `${CUSTOM}${key}`,
+    label: importText.field(displayName),
+  }))
+  const isDefined = defined.some(({ value }) => value === own)
+  return [
+    { value: '', label: importText.leaveOut },
+    ...names.map((name) => ({ value: name, label: importText.targets.get(name) ?? name })),
+    ...defined,
+    ...(isDefined || column === '' ? [] : [{ value: own, label: importText.newField(column) }]),
+  ]
+}
+
+/** The targets that the names of the columns suggest, each at most once. */
+export function guessTargets(
+  format: ListFormat,
+  columns: readonly string[],
+  fields: readonly CustomField[],
+): (string | null)[] {
+  const known = Object.entries({ ...KNOWN, ...(format === 'ndjson' && WHOLE) })
+  const taken = new Set<string>()
+  return columns.map((column) => {
+    const name = plain(column)
+    const own = known.find(([target, names]) => plain(target) === name || names.includes(name))?.[0]
+    const field = fields.find(({ key, displayName }) =>
+      [plain(key), plain(displayName), plain(CUSTOM + key)].includes(name),
+    )
+    const isNamed = column.startsWith(CUSTOM) && column.length > CUSTOM.length
+    const target = own ?? (field ? `${CUSTOM}${field.key}` : isNamed ? column : null)
+    if (target === null || taken.has(target)) return null
+    taken.add(target)
+    return target
+  })
+}
+
+/** Why a mapping cannot be imported; undefined: it can. */
+export function mappingFault(targets: readonly (string | null)[]): string | undefined {
+  const chosen = targets.filter((target) => target !== null)
+  if (!chosen.includes('email') && !chosen.includes('phone') && !chosen.includes('id'))
+    return importText.faults.noIdentity
+  const twice = chosen.find((target, place) => chosen.indexOf(target) !== place)
+  return twice === undefined ? undefined : importText.faults.twice(importText.targets.get(twice) ?? twice)
+}
+
+const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/
+const PHONE = /^\+?[1-9]\d{6,14}$/
+const FLAG = /^(true|false|1|0)$/i
+
+/** What the service would refuse a row for, as far as the page can tell; undefined: nothing. */
+export function rowFault({ cells, isBroken }: ListRow, targets: readonly (string | null)[]): string | undefined {
+  const { faults } = importText
+  if (isBroken) return faults.broken
+  const textOf = (target: string) => {
+    const value = cells[targets.indexOf(target)]
+    return value === undefined || value === null ? '' : String(value).trim()
+  }
+  const email = targets.includes('email') ? textOf('email') : ''
+  const phone = targets.includes('phone') ? textOf('phone').replace(/[\s().-]/g, '') : ''
+  const id = targets.includes('id') ? textOf('id') : ''
+  if (email === '' && phone === '' && id === '') return faults.noAddress
+  if (email !== '' && !EMAIL.test(email)) return faults.email
+  if (phone !== '' && !PHONE.test(phone)) return faults.phone
+  const flags = targets.filter((target) => target?.startsWith('marketing_consent.'))
+  const isWrong = flags.some((target) => target !== null && textOf(target) !== '' && !FLAG.test(textOf(target)))
+  return isWrong ? faults.consent : undefined
+}
