@@ -14,6 +14,7 @@ for address in "$@"; do
 done
 [ "$count" = 3 ] && [ -n "$own" ] || { echo 'usage: sh configure.sh 1|2|3 address1 address2 address3' >&2; exit 1; }
 
+# Patroni uses version 2 of etcd: with version 3, Patroni 3.0 lets a leader that was frozen take its lock back from the next one.
 cat > /etc/default/etcd <<SETTINGS
 ETCD_NAME=db$number
 ETCD_DATA_DIR=/var/lib/etcd/parley
@@ -23,13 +24,14 @@ ETCD_INITIAL_ADVERTISE_PEER_URLS=http://$own:2380
 ETCD_ADVERTISE_CLIENT_URLS=http://$own:2379
 ETCD_INITIAL_CLUSTER=${peers#,}
 ETCD_INITIAL_CLUSTER_TOKEN=parley
+ETCD_ENABLE_V2=true
 SETTINGS
 
 programs=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -n 1)
 version=$(basename "$(dirname "$programs")")
 cat > /etc/patroni_env.conf <<SETTINGS
 PATRONI_NAME=db$number
-PATRONI_ETCD3_HOSTS=${clients#,}
+PATRONI_ETCD_HOSTS=${clients#,}
 PATRONI_RESTAPI_LISTEN=$own:8008
 PATRONI_RESTAPI_CONNECT_ADDRESS=$own:8008
 PATRONI_POSTGRESQL_LISTEN=$own:5432
