@@ -2,7 +2,6 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { expectAccessible } from './console-page.ts'
 import { bubble, row, startConsoleWorld, textOf } from './console-world.ts'
-import { uniquePhone } from './service.ts'
 
 const { service, company, conversationWith, openSigned } = await startConsoleWorld()
 const { control } = service
@@ -103,12 +102,13 @@ test('an answer shows the line that it quotes', async () => {
   await answer(question.wamid, 'The blue one')
   await answer(order.wamid, 'I meant this order')
   await answer('wamid.before-parley', 'As I said')
+  const { page } = await openSigned(path)
+  for (const answered of ['The blue one', 'I meant this order', 'As I said']) await bubble(page, answered).waitFor()
   const sent = await api('POST', '/templates/whatsapp/send', {
     ...{ recipient: phone, type: 'text', text: 'Thank you', quoted: question.id },
   })
   expect(sent.status).toBe(200)
-  const { page } = await openSigned(path)
-  await bubble(page, 'As I said').waitFor()
+  await bubble(page, 'Thank you').waitFor()
   expect((await textsOf(page)).slice(2)).toEqual([
     expect.stringMatching(/^Quoting Which one\? The blue one/),
     expect.stringMatching(/^Quoting Order: Before Friday, please I meant this order/),
@@ -133,16 +133,4 @@ test('an unreadable or hostile content leaves the rest of the thread readable', 
   expect(await page.getByRole('link', { name: 'Open the map' }).count()).toBe(0)
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   await expectAccessible(page)
-})
-
-test('the announcement of a new message says what it is', async () => {
-  const phone = uniquePhone()
-  const { page } = await openSigned()
-  await page
-    .getByRole('status', { name: 'Live' })
-    .or(page.getByText('Live', { exact: true }))
-    .first()
-    .waitFor()
-  await control('POST', '/inbound', { phoneNumberId, from: phone, name: 'Announced', ...STICKER })
-  await page.getByText('New message from Announced: Sticker').waitFor()
 })
