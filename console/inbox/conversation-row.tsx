@@ -38,7 +38,7 @@ export function ConversationRow({ record }: { record: Conversation }) {
           )}
         </span>
         <span className={css.line}>
-          {lastMessage?.direction === 'outbound' && lastMessage.status !== null && (
+          {draft === '' && lastMessage?.direction === 'outbound' && lastMessage.status !== null && (
             <Ticks status={lastMessage.status} isBrief />
           )}
           <span className={css.text} dir="auto">
