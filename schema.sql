@@ -806,6 +806,34 @@ create table registrations (
 CREATE INDEX registrations_living ON public.registrations USING btree (company_id, id) WHERE (deleted_at IS NULL);
 CREATE INDEX registrations_of_record_events ON public.registrations USING btree (company_id) WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (events <> '{whatsapp.message.received}'::text[]));
 
+create table scheduled_messages (
+  company_id bigint not null,
+  id bigint not null generated always as identity,
+  sender_id bigint not null,
+  conversation_id bigint,
+  is_reply boolean not null,
+  recipient text not null,
+  identity text not null,
+  type text not null,
+  text text,
+  body jsonb,
+  sender_name text not null,
+  send_at timestamp with time zone not null,
+  status text not null default 'scheduled'::text,
+  message_id bigint,
+  error jsonb,
+  created_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint scheduled_messages_pkey PRIMARY KEY (company_id, id),
+  constraint scheduled_messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),
+  constraint scheduled_messages_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
+  constraint scheduled_messages_status_check CHECK ((status = ANY (ARRAY['scheduled'::text, 'sent'::text, 'failed'::text])))
+);
+CREATE INDEX scheduled_messages_by_conversation ON public.scheduled_messages USING btree (company_id, conversation_id, status, id);
+CREATE INDEX scheduled_messages_by_end ON public.scheduled_messages USING btree (ended_at) WHERE (ended_at IS NOT NULL);
+CREATE INDEX scheduled_messages_by_identity ON public.scheduled_messages USING btree (company_id, identity);
+CREATE INDEX scheduled_messages_by_status ON public.scheduled_messages USING btree (company_id, status, id);
+
 create table sender_limits (
   company_id bigint not null,
   sender_id bigint not null,

@@ -90,9 +90,33 @@ function methodOf(document: ApiDocument, method: string, path: string, operation
   ]
   const call = `{ ${request.filter((one) => one !== undefined).join(', ')} }, options`
   const result = answer === undefined ? 'Response' : indented(answer)
-  return `${documentation(operation)}  ${operation.operationId}(${sources.filter((one) => one !== undefined).join(', ')}): Promise<${result}> {
+  const parametersText = sources.filter((one) => one !== undefined).join(', ')
+  const other = answerWithMember(document, operation)
+  const overloads = other && overloadsOf(operation, parametersText, result, other)
+  const implemented = other === undefined ? result : `${result} | ${other.type}`
+  return `${overloads ?? documentation(operation)}  ${operation.operationId}(${parametersText}): Promise<${implemented}> {
     return this.${answer === undefined ? 'open' : 'call'}(${call})
   }
+`
+}
+
+type MemberAnswer = { member: string; type: string }
+
+/** The answer to bodies with a certain member, which the shape of another success names as `x-body-member`. */
+function answerWithMember(document: ApiDocument, operation: Operation): MemberAnswer | undefined {
+  for (const { $ref = '' } of successesOf(document, operation)) {
+    const name = $ref.slice($ref.lastIndexOf('/') + 1)
+    const member = document.components.schemas[name]?.['x-body-member']
+    if (member !== undefined) return { member, type: typeName(name) }
+  }
+  return undefined
+}
+
+function overloadsOf(operation: Operation, parameters: string, result: string, { member, type }: MemberAnswer): string {
+  const { operationId } = operation
+  const withMember = parameters.replace(/body: (\w+)/, `body: $1 & { ${member}: string }`)
+  return `${documentation(operation)}  ${operationId}(${withMember}): Promise<${type}>
+  ${operationId}(${parameters}): Promise<${result}>
 `
 }
 
@@ -130,14 +154,22 @@ function bodyOf({ requestBody }: Operation, schemas: Schemas): { member: 'json' 
   return { member: 'text', type: `TextBody<${types.join(' | ')}>` }
 }
 
-/** The type of the JSON that a success answers; undefined when it answers something else. */
-function answerOf({ components }: ApiDocument, { operationId, responses }: Operation): string | undefined {
-  const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
-  if (success === undefined) throw new Error(`The operation ${operationId} has no success`)
-  const { content = {} } =
-    '$ref' in success ? (components.responses[success.$ref.slice(success.$ref.lastIndexOf('/') + 1)] ?? {}) : success
-  const schema = content['application/json']?.schema
-  return schema && typeOf(forServers(schema, components.schemas), components.schemas)
+/** The type of the JSON that the first success answers; undefined when it answers something else. */
+function answerOf(document: ApiDocument, operation: Operation): string | undefined {
+  const { schemas } = document.components
+  const [schema] = successesOf(document, operation)
+  return schema && typeOf(forServers(schema, schemas), schemas)
+}
+
+/** The shapes of the JSON that the successes of an operation answer. */
+function successesOf({ components }: ApiDocument, { operationId, responses }: Operation): Schema[] {
+  const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
+  if (successes.length === 0) throw new Error(`The operation ${operationId} has no success`)
+  return successes.flatMap(([, success]) => {
+    const { content = {} } =
+      '$ref' in success ? (components.responses[success.$ref.slice(success.$ref.lastIndexOf('/') + 1)] ?? {}) : success
+    return content['application/json']?.schema ?? []
+  })
 }
 
 /** Of an answer with a shape of its own for keys that hold certain permissions alone, the shape that all other keys get. */

@@ -14,6 +14,7 @@ export type Schema = {
   oneOf?: Schema[]
   /** Of a shape that only keys with these permissions alone get. */
   'x-permissions'?: string[]
+  'x-body-member'?: string
 }
 export type Schemas = Record<string, Schema>
 

@@ -23,6 +23,7 @@ import { mediaRoutes } from './media/media-routes.ts'
 import { uploadRoutes } from './media/uploads/upload-routes.ts'
 import { receiptRoutes } from './messages/receipt-routes.ts'
 import { replyRoutes } from './messages/reply-routes.ts'
+import { scheduledRoutes } from './messages/scheduled/scheduled-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { findDemoToken } from './operator/first-run.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
@@ -69,7 +70,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
 
   const media = createMediaDeps(deps)
   const webhooks = createWebhookDeps(deps)
-  const send = createSendDeps(deps)
+  const send = { ...createSendDeps(deps), publish: deps.publish }
   const erasure = createErasureDeps(deps)
   await app.register(meRoutes(deps))
   await app.register(streamRoutes({ hub: createLiveHub(deps, media.signer.address) }))
@@ -79,7 +80,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
-  await app.register(receiptRoutes({ ...send, publish: deps.publish }))
+  await app.register(receiptRoutes(send))
+  await app.register(scheduledRoutes(send))
   await app.register(usageRoutes(deps))
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryRoutes(webhooks))

@@ -19,6 +19,7 @@ export const ERROR_STATUSES = {
   duplicate_resource: 409,
   idempotency_key_in_use: 409,
   session_exists: 409,
+  already_sent: 409,
   gone: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
@@ -160,6 +161,7 @@ export const conversationNotFound = () => missing('Conversation not found')
 export const registrationNotFound = () => missing('Webhook registration not found')
 export const deliveryNotFound = () => missing('Delivery not found')
 export const messageNotFound = () => missing('Message not found')
+export const scheduledMessageNotFound = () => missing('Scheduled message not found')
 export const deliveryLogNotFound = () => missing('Delivery log not found')
 export const transactionalNotFound = () => missing('Transactional not found')
 export const emailNotFound = () => missing('Email not found')
@@ -205,6 +207,8 @@ export const dailyLimitReached = (retryAfterSeconds: number) =>
 /** 503 after a request that the provider may have accepted; not to be repeated. */
 export const sendOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
+/** 409 to the cancellation of a scheduled message that is not scheduled any more. */
+export const alreadySent = () => coded('already_sent', 'The message was sent and cannot be cancelled')
 export const testOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
 export const duplicateResource = (message: string) => coded('duplicate_resource', message)

@@ -7,14 +7,14 @@ import { MAIL } from './email-world.ts'
 import { startMailServer } from './mail-server.ts'
 import { createMediaMessage } from './media-world.ts'
 import { startReceiver } from './receiver.ts'
-import { eventually, startTestService } from './service.ts'
+import { eventually, startTestService, uniquePhone } from './service.ts'
 
 const { createCompany, operator, db, deps } = await startTestService({
   mirrors: true,
   config: { webhookAllowPrivate: true },
 })
 
-const KINDS = ['contacts.import', 'email.send', 'media.copy', 'templates.refresh', 'webhook.deliver']
+const KINDS = ['contacts.import', 'email.send', 'media.copy', 'message.send', 'templates.refresh', 'webhook.deliver']
 
 /** Holds the lock of claimJobs meanwhile. */
 const whileNothingIsClaimed = (work: () => Promise<void>) =>
@@ -38,6 +38,10 @@ test('every background job of a removed company ends without effect: mail, deliv
   expect(registration.status).toBe(201)
   expect((await api('POST', '/emails', MAIL)).status).toBe(201)
   await eventually(async () => (await db`select from jobs where kind = 'email.send' and attempts = 1`).length === 1)
+
+  const scheduled = { recipient: uniquePhone(), type: 'template', template: { name: 'shipping_notice' } }
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  expect((await api('POST', '/templates/whatsapp/send', { ...scheduled, sendAt })).status).toBe(202)
 
   expect((await operator('DELETE', `/companies/${companyId}`)).status).toBe(200)
   isBusy = false
@@ -64,6 +68,7 @@ test('every background job of a removed company ends without effect: mail, deliv
   })
   expect(mailServer.mails).toEqual([])
   expect(receiver.received).toEqual([])
+  expect(await db`select from messages where company_id = ${companyId} and direction = 'outbound'`).toHaveLength(0)
   expect(await db`select from contacts where company_id = ${companyId} and email is not null`).toHaveLength(0)
   expect(await db`select attempts from media where company_id = ${companyId}`).toEqual([{ attempts: 0 }])
 })

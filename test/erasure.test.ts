@@ -98,6 +98,10 @@ async function createPerson(shop: Shop) {
     errors: [{ code: 131000, title: `It failed for ${phone}` }],
   })
 
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString()
+  const later = { type: 'text', recipient: phone, text: `Later ${word}`, sendAt }
+  expect((await api('POST', '/templates/whatsapp/send', later)).status).toBe(202)
+
   const mail = await api('POST', '/emails', {
     ...MAIL,
     to: email.replace('ada', 'Ada'),
@@ -377,6 +381,10 @@ describe('GET /contacts/{id}/archive', () => {
     const archive = await shop.api('GET', `/contacts/${person.id}/archive`)
     expect([archive.status, archive.headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
     const rows = lines(archive.text)
+    expect(rows).toContainEqual({
+      type: 'scheduled_message',
+      data: expect.objectContaining({ recipient: person.phone, text: `Later ${person.word}` }),
+    })
     const of = (type: string) => rows.filter((row) => row.type === type).map(({ data }) => data)
 
     expect(rows[0]).toMatchObject({

@@ -82,6 +82,20 @@ const send = async (): Promise<Attempt> => {
     },
   }
 }
+const sendLater = async (): Promise<Attempt> => {
+  const recipient = uniquePhone()
+  const sendAt = new Date(Date.now() + 86_400_000).toISOString()
+  return {
+    path: '/public/v1/templates/whatsapp/send',
+    body: { recipient, type: 'template', template: { name: 'shipping_notice' }, sendAt },
+    effects: () =>
+      countOf(db<{ n: number }[]>`
+        select count(*)::int as n
+        from scheduled_messages scheduled
+        join jobs on (jobs.company_id, jobs.subject_id) = (scheduled.company_id, scheduled.id) and jobs.kind = 'message.send'
+        where scheduled.company_id = ${companyId} and recipient = ${recipient}`),
+  }
+}
 const reply = async (): Promise<Attempt> => {
   const text = randomUUID()
   return {
@@ -146,6 +160,7 @@ const uploadsOf = () => db<{ n: number }[]>`
 
 const CASES: Record<string, Case> = {
   '/public/v1/templates/whatsapp/send': { make: send, table: 'messages' },
+  '/public/v1/templates/whatsapp/send with sendAt': { make: sendLater, table: 'scheduled_messages' },
   '/api/transactionals/whatsapp/send': { make: send, table: 'messages' },
   '/public/v1/whatsapp/conversations/{chatId}/messages': { make: reply, table: 'messages' },
   '/public/v1/console/sign-in-links': { make: signInLink, table: 'sign_in_links' },
@@ -299,7 +314,11 @@ test('every POST route of the API-key surface is covered', async () => {
   // The provider's events have no key. An agent who answers, and read and typing marks, leave nothing that could be doubled.
   const isKept = (path: string) =>
     !path.startsWith('/public/v1/webhooks/whatsapp') && !/\/(answering|read|typing)$/.test(path)
-  expect(posts.filter(isKept).sort()).toEqual(Object.keys(CASES).sort())
+  expect(posts.filter(isKept).sort()).toEqual(
+    Object.keys(CASES)
+      .filter((route) => !route.includes(' '))
+      .sort(),
+  )
 })
 
 const MAX_STEPS = 40

@@ -109,6 +109,12 @@ async function live({ api, companyId, phoneNumberId, phone, email, authorization
   const send = { type: 'text', recipient: phone, text: 'Answer' }
   const sent = await api('POST', '/templates/whatsapp/send', send, { 'idempotency-key': `day ${day}` })
   expect(sent.status).toBe(200)
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  const later = await api('POST', '/templates/whatsapp/send', { ...send, sendAt })
+  await db`update jobs set due_at = now() where kind = 'message.send' and claim_id is null`
+  const scheduled = () => api('GET', `/whatsapp/scheduled-messages/${later.body.data.id}`)
+  await eventually(async () => (await scheduled()).body.data.status === 'sent')
+  await eventually(async () => (await db`select from jobs where kind = 'message.send'`).length === 0)
   for (const status of ['delivered', 'read']) {
     const event = { id: sent.body.data.wamid, status, recipient_id: phone, timestamp: String(secondsNow()) }
     await provider.statuses(phoneNumberId, event)
@@ -168,6 +174,7 @@ describe('many days, with a compressed clock', () => {
       'idempotency_keys',
       'contact_imports',
       'daily_limit_entries',
+      'scheduled_messages',
     ]
     expect(emptied.map((name) => [name, last.get(name)])).toEqual(emptied.map((name) => [name, 0]))
   })

@@ -291,6 +291,27 @@ describe.each(PROVIDER_NAMES)('through %s', (provider) => {
     expect((await shown(number, chatId, location.messageId)).content).toEqual({ type: 'location', location: place })
   })
 
+  test('sends later, in a conversation that is open by then', async () => {
+    const { from, chatId } = await written(number)
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+    const { status, body: answer } = await number.api('POST', `/whatsapp/conversations/${chatId}/messages`, {
+      type: 'interactive',
+      interactive: buttons('Yes'),
+      sendAt,
+    })
+    expect([status, answer.data]).toMatchObject([202, { status: 'scheduled', chatId, type: 'interactive', sendAt }])
+    await service.db`
+      update jobs set due_at = now() where kind = 'message.send' and company_id = ${number.companyId}
+    `
+    const path = `/whatsapp/scheduled-messages/${answer.data.id}`
+    const { messageId } = await eventually(async () => {
+      const { data } = (await number.api('GET', path)).body
+      return data.status === 'sent' && data
+    })
+    await eventually(async () => (await shown(number, chatId, messageId)).status === 'sent')
+    expect((await takenBy(from)).body).toMatchObject({ type: 'interactive', interactive: buttons('Yes') })
+  })
+
   test('needs an open window', async () => {
     for (const content of [
       { type: 'location', location: place },

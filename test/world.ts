@@ -84,6 +84,7 @@ export const messageTo = (companyId: number, senderId: number, customer: string)
   quotedWamid: null,
   senderName: 'Shop key',
   idempotencyId: null,
+  scheduledId: null,
 })
 
 /** A connected number, of a company of its own, as the provider's id. */

@@ -1,6 +1,14 @@
 import { ParleyError, toError, unexpectedAnswer } from './error.ts'
 import { Operations } from './generated/operations.ts'
-import type { Contact, Conversation, DeliveryAttempt, ListedImport, Message, Sender } from './generated/schemas.ts'
+import type {
+  Contact,
+  Conversation,
+  DeliveryAttempt,
+  ListedImport,
+  Message,
+  ScheduledMessage,
+  Sender,
+} from './generated/schemas.ts'
 import { type ApiRequest, type RequestOptions, toFetch } from './request.ts'
 import { isRepeatable, LONGEST_TIMER_MS, sleep, waitMs } from './retry.ts'
 
@@ -68,6 +76,17 @@ export class Parley extends Operations {
     return backwards(
       async (before: { before?: string }) => (await this.listMessages({ ...params, ...before }, options)).data,
       ({ id }) => String(id),
+    )
+  }
+
+  /** All scheduled messages, the one that was scheduled last first. */
+  allScheduledMessages(
+    params: Params<'listScheduledMessages'> = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<ScheduledMessage, void> {
+    return backwards(
+      async (before: { before?: number }) => (await this.listScheduledMessages({ ...params, ...before }, options)).data,
+      ({ id }) => id,
     )
   }
 

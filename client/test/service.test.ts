@@ -44,6 +44,21 @@ describe('sending', () => {
     expect(texts).toEqual(['It is.', 'Is it ready?'])
   })
 
+  test('a message with sendAt is scheduled, listed and cancelled', async () => {
+    const { parley } = await createShop()
+    const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+    const recipient = uniquePhone()
+    const template = { name: 'shipping_notice' }
+    // The type of the answer follows from the body.
+    const { data: first } = await parley.sendWhatsAppMessage({ recipient, type: 'template', template, sendAt })
+    const { data: second } = await parley.sendWhatsAppMessage({ recipient, type: 'template', template, sendAt })
+    expect(first).toMatchObject({ status: 'scheduled', sendAt, messageId: null })
+    const listed = await collect(parley.allScheduledMessages({ limit: 1 }))
+    expect(listed.map(({ id }) => id)).toEqual([second.id, first.id])
+    await parley.cancelScheduledMessage({ id: first.id })
+    expect(await thrownBy(parley.getScheduledMessage({ id: first.id }))).toMatchObject({ status: 404 })
+  })
+
   test('a closed window is an error whose code narrows the details', async () => {
     const { parley } = await createShop()
     const error = await thrownBy(parley.sendWhatsAppMessage({ recipient: uniquePhone(), type: 'text', text: 'Hello' }))

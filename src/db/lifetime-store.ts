@@ -7,6 +7,7 @@ export const EXPIRING = [
   { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: 1 },
   { table: 'message_status_events', key: ['company_id', 'message_id', 'status'], column: 'created_at', hours: 30 * 24 },
   { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * 24 },
+  { table: 'scheduled_messages', key: ['company_id', 'id'], column: 'ended_at', hours: 30 * 24 },
   { table: 'jobs', key: ['id'], column: 'failed_at', hours: 30 * 24 },
   { table: 'account_events', key: ['company_id', 'id'], column: 'received_at', hours: 90 * 24 },
   { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * 24 },

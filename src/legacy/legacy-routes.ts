@@ -175,7 +175,11 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           },
         },
       },
-      (request) => handleSend(deps.send, request, request.body),
+      (request) => {
+        // To send it at once would be worse.
+        if (request.body.sendAt !== undefined) throw badRequest('sendAt needs POST /public/v1/templates/whatsapp/send')
+        return handleSend(deps.send, request, request.body)
+      },
     )
 
     app.get(

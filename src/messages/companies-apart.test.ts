@@ -48,6 +48,7 @@ const send = (companyId: number, changes: Partial<Send> = {}): Send => ({
   quotedWamid: null,
   senderName: 'Acme',
   idempotencyId: null,
+  scheduledId: null,
   ...changes,
 })
 
@@ -114,6 +115,43 @@ test('a send holds the Idempotency-Key of its company', async () => {
   expect(await refusalsOf(...[companyId, twinId].map((id) => send(id, { idempotencyId: 1 })))).toEqual(['key', null])
 })
 
+async function insertScheduled(companyId: number): Promise<void> {
+  await db`
+    insert into scheduled_messages (
+      company_id, id, sender_id, is_reply, recipient, identity, type, body, sender_name, send_at
+    )
+    overriding system value
+    values (${companyId}, 1, 1, false, ${CUSTOMER}, ${CUSTOMER}, 'text', '{}', 'Acme', ${AT})
+  `
+}
+
+const statusOf = async (companyId: number) => {
+  const [row] = await db<{ status: string }[]>`select status from scheduled_messages where company_id = ${companyId}`
+  return row?.status
+}
+
+test('a scheduled message is sent and waits again in its company, and only once', async () => {
+  const { companyId, twinId } = await createConversations()
+  await insertScheduled(twinId)
+  const scheduled = (id: number) => send(id, { scheduledId: 1 })
+  expect(await refusalsOf(scheduled(companyId))).toEqual(['key'])
+  await insertScheduled(companyId)
+  await whileLocked(
+    (held) => held`select from scheduled_messages where company_id = ${twinId} for update`,
+    async () => expect(await refusalsOf(scheduled(companyId))).toEqual([null]),
+  )
+  expect(await refusalsOf(scheduled(companyId))).toEqual(['key'])
+  expect([await statusOf(companyId), await statusOf(twinId)]).toEqual(['sent', 'scheduled'])
+  expect(await refusalsOf(scheduled(twinId))).toEqual([null])
+  await db`update scheduled_messages set message_id = 5 where company_id in (${companyId}, ${twinId})`
+  const nothing = { wamid: null, providerMessageId: null, recipient: null, error: null, reaction: null }
+  const ended = { ...nothing, isLimited: false, hasProviderMedia: false, idempotencyId: null, answer: null }
+  await db.begin((tx) =>
+    completeSends(tx, [{ companyId, messageId: 5, status: 'failed', ...ended, scheduledId: 1 }], AT),
+  )
+  expect([await statusOf(companyId), await statusOf(twinId)]).toEqual(['scheduled', 'sent'])
+})
+
 test('a send waits for no Idempotency-Key and no limit of another company', async () => {
   const { companyId, twinId } = await createConversations()
   await insertKey(companyId)
@@ -173,7 +211,7 @@ test('a completed send changes the message, the unread messages and the daily li
     error: null,
     isLimited: true,
   }
-  const more = { ...ended, reaction: null, hasProviderMedia: false, idempotencyId: 1, answer: null }
+  const more = { ...ended, reaction: null, hasProviderMedia: false, idempotencyId: 1, scheduledId: null, answer: null }
   await keepsRows(db, twinId, () =>
     db.begin(async (tx) => {
       await completeSends(tx, [{ ...more, status: 'sent' }], AT)
@@ -221,7 +259,7 @@ test('an accepted reaction is shown in its company, once', async () => {
   for (const id of [companyId, twinId]) await insertMessage(id, 'pending')
   const reacted = {
     ...{ companyId, messageId: 1, status: 'sent' as const, wamid: 'w', providerMessageId: null, recipient: null },
-    ...{ error: null, isLimited: false, hasProviderMedia: false, idempotencyId: null, answer: null },
+    ...{ error: null, isLimited: false, hasProviderMedia: false, idempotencyId: null, scheduledId: null, answer: null },
     reaction: { targetId: 7, targetWamid: 'w7', emoji: '👍' },
   }
   await keepsRows(db, twinId, async () => {

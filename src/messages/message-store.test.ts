@@ -45,6 +45,7 @@ const completed = (companyId: number, messageId: number): CompletedSend => ({
   reaction: null,
   hasProviderMedia: false,
   idempotencyId: null,
+  scheduledId: null,
   answer: null,
 })
 

@@ -1,17 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { getConversation } from '../conversations/conversation.ts'
 import { ChatId } from '../conversations/conversation-reply.ts'
-import type { Db } from '../db/connect.ts'
 import { sendFailed } from '../errors.ts'
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import { toSend } from './reply.ts'
+import type { ScheduleDeps } from './scheduled/scheduled-message.ts'
+import { answerScheduled } from './scheduled/scheduled-routes.ts'
+import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
 import type { SendDeps } from './send.ts'
 import { sendFaults } from './send-request.ts'
 import { answerSend, recoverSend, SEND_ERRORS, SendReplyShape } from './send-routes.ts'
 import { ContentBody } from './send-shape.ts'
 
 /** Sends within a conversation: recipient and sender are those of the conversation. */
-export function replyRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
+export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/public/v1/whatsapp/conversations/:chatId/messages',
@@ -30,16 +32,18 @@ export function replyRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncType
           operationId: 'sendMessage',
           summary: 'Send a message in a conversation',
           description:
-            'Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400.',
+            'Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. With `sendAt` it goes to the address that the customer has then.',
           params: ChatId,
           body: ContentBody,
-          response: { 200: SendReplyShape },
+          response: { 200: SendReplyShape, 202: ScheduledReplyShape },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { caller, params, body } = request
         const conversation = await withTimeout(getConversation(deps.db, caller.companyId, params.chatId))
-        return answerSend(deps, request, toSend(conversation, body))
+        const send = toSend(conversation, body)
+        if (body.sendAt === undefined) return answerSend(deps, request, send)
+        return answerScheduled(deps, request, reply, { request: send, body, sendAt: new Date(body.sendAt) })
       },
     )
   }

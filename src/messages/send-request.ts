@@ -118,8 +118,10 @@ function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media'
  */
 export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
   const { media, interactive, contacts, reaction } = body
+  const isNoTime = body.sendAt !== undefined && Number.isNaN(new Date(body.sendAt).getTime())
   const isPlain = media?.link !== undefined && !isHttps(media.link)
   const faults: FieldFault[] = [
+    ...(isNoTime ? [{ path: 'sendAt', message: 'must be a date and time' }] : []),
     ...(isPlain ? [{ path: 'media.link', message: 'must be an https address' }] : []),
     ...(interactive === undefined ? [] : interactiveFaults(interactive)),
     ...(contacts === undefined ? [] : contactCardFaults(contacts)),
@@ -141,7 +143,9 @@ function combinationFaults(body: Partial<ContentBody>, input: object): SendFault
     if (other !== requested && isPresent(input, other)) refuse(other, `does not go with type ${body.type}`)
   }
   if (body.type !== 'text' && isPresent(input, 'previewUrl')) refuse('previewUrl', `does not go with type ${body.type}`)
-  if (body.type === 'reaction' && isPresent(input, 'quoted')) refuse('quoted', 'does not go with type reaction')
+  for (const member of body.type === 'reaction' ? ['quoted', 'sendAt'] : []) {
+    if (isPresent(input, member)) refuse(member, 'does not go with type reaction')
+  }
   if (requested === 'template' && body.template !== undefined)
     refuseUnlessOne(input, 'template', ['id', 'name'], refuse)
   if (requested === 'media' && body.media !== undefined) {

@@ -7,6 +7,9 @@ import type { StoredAnswer } from '../http/idempotency/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './batch/throttle.ts'
 import { findSentMessage } from './message-store.ts'
+import type { ScheduleDeps } from './scheduled/scheduled-message.ts'
+import { answerScheduled } from './scheduled/scheduled-routes.ts'
+import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
 import { type SendDeps, sendMessage } from './send.ts'
 import { type SendReply, toReply } from './send-answers.ts'
 import { refuseSend } from './send-faults.ts'
@@ -54,7 +57,7 @@ export const SEND_ERRORS = [
 ] as const
 
 /** POST templates/whatsapp/send (spec: WhatsApp). */
-export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
+export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/public/v1/templates/whatsapp/send',
@@ -77,10 +80,15 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           body: SendBody,
           response: {
             200: SendReplyShape,
+            202: ScheduledReplyShape,
           },
         },
       },
-      async (request) => handleSend(deps, request, request.body),
+      async (request, reply) => {
+        const { body } = request
+        if (body.sendAt === undefined) return handleSend(deps, request, body)
+        return answerScheduled(deps, request, reply, { request: parseSend(body), body, sendAt: new Date(body.sendAt) })
+      },
     )
   }
 }
@@ -93,7 +101,11 @@ export const handleSend = (deps: SendDeps, request: FastifyRequest, body: Static
 export async function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
   const { companyId, keyName } = request.caller
   const { idempotency } = request
-  const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
+  const reply = await sendMessage(
+    deps,
+    { companyId, keyName, idempotencyId: idempotency?.id ?? null, scheduledId: null },
+    send,
+  )
   if (idempotency) idempotency.isCompleted = true
   return reply
 }
@@ -109,7 +121,10 @@ have been sent, and only its status will show it. With an \`Idempotency-Key\` a 
 
 Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by
 default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose slot is at most ${LONGEST_WAIT_SECONDS} seconds
-away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.`
+away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.
+
+With \`sendAt\` the answer is 202: the message is kept and sent at that time, also when processes stop or restart. Until then it
+can be cancelled with \`cancelScheduledMessage\`.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<StoredAnswer> {

@@ -1,11 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import { sendFaults } from './send-request.ts'
 import { MEDIA_KINDS, OWN_MEMBERS, SendBody, SendRequestShape } from './send-shape.ts'
 
-const isShown = new Ajv2020({ strict: false }).compile(JSON.parse(JSON.stringify(SendRequestShape)))
+const isShown = addFormats.default(new Ajv2020({ strict: false })).compile(JSON.parse(JSON.stringify(SendRequestShape)))
 const optional = <T>(value: T) => fc.option(fc.constant(value), { nil: undefined })
 
 const BUTTON = { type: 'reply', reply: { id: 'yes', title: 'Yes' } }
@@ -40,6 +41,7 @@ const bodies = fc
     common: fc.record({
       recipient: fc.constantFrom('393331234567', 'x'),
       quoted: fc.constantFrom(undefined, undefined, 7, 0, '7'),
+      sendAt: fc.constantFrom(undefined, undefined, '2026-03-05T08:00:00Z', 'tomorrow', 7),
       previewUrl: fc.constantFrom(undefined, undefined, true, 'yes'),
       sender: optional('106540352242922'),
     }),

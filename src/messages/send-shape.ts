@@ -112,6 +112,13 @@ const common = {
   ),
   companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'The value is ignored.' })),
 }
+const sendAt = Type.Optional(
+  Type.String({
+    format: 'date-time',
+    description:
+      'The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then.',
+  }),
+)
 const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
 
 /** The body for one `type`, as the reference shows it: closed, so that fields of another type do not fit. */
@@ -122,7 +129,7 @@ const bodyOf = (
   example: object,
 ) =>
   Type.Object(
-    { ...common, type: Type.Literal(type), ...content, ...(type !== 'reaction' && { quoted }) },
+    { ...common, type: Type.Literal(type), ...content, ...(type !== 'reaction' && { quoted, sendAt }) },
     { title, additionalProperties: false, example: { recipient: '393331234567', type, ...example } },
   )
 const oneOf = (...shapes: TSchema[]) => Type.Unsafe<unknown>({ oneOf: shapes })
@@ -197,6 +204,7 @@ const content = {
   contacts: Type.Optional(ContactCardsShape),
   reaction: Type.Optional(ReactionShape),
   quoted,
+  sendAt,
 }
 
 export const SendBody = Type.Object(

@@ -11,44 +11,38 @@ import {
   serviceUnavailable,
   sessionWindowClosed,
 } from '../errors.ts'
-import type { ProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { Breaker } from '../providers/breaker.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
-import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
-import { chooseVersion, type Template } from '../templates/template.ts'
-import type { TemplateCache } from '../templates/template-cache.ts'
 import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
 import type { CompletedSend, Recipient } from './batch/complete-store.ts'
 import { type Send, WINDOW_MS } from './batch/decide-sends.ts'
 import type { PreparedSend } from './batch/prepare-sends.ts'
-import { composePlain, composeTemplate, type Outbound } from './outbound.ts'
-import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './quoted-message.ts'
+import {
+  type ComposeDeps,
+  composeMessage,
+  quotedWamidOf,
+  type SendCaller,
+  type SendRules,
+  toPrepare,
+} from './compose-message.ts'
+import type { Outbound } from './outbound.ts'
 import { keptAnswer, type SendReply, toRefusal, toReply } from './send-answers.ts'
 import type { SendRequest } from './send-request.ts'
-import { provideFile } from './sent-file.ts'
 
-export type SendDeps = {
-  clock: Clock
-  senders: { listFor(companyId: number): Promise<readonly Sender[]> }
-  templates: TemplateCache
-  providers: Providers
-  breaker: Breaker
-  findQuoted: FindQuoted
-  provideUpload: ProvideUpload
-  /** Shared runs over the stores of the same names. */
-  prepareSend: (send: Send) => Promise<PreparedSend>
-  completeSend: (send: CompletedSend) => Promise<void>
-  /** Called once for each send that reached the provider. */
-  onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
-  /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
-  onIncomplete: (error: unknown) => void
-  sourceType: string
-  marketingWindow: 'strict' | 'provider'
-  sessionWindow: 'strict' | 'provider'
-}
-
-export type SendCaller = { companyId: number; keyName: string; idempotencyId: number | null }
+export type SendDeps = ComposeDeps &
+  SendRules & {
+    clock: Clock
+    providers: Providers
+    breaker: Breaker
+    /** Shared runs over the stores of the same names. */
+    prepareSend: (send: Send) => Promise<PreparedSend>
+    completeSend: (send: CompletedSend) => Promise<void>
+    /** Called once for each send that reached the provider. */
+    onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
+    /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
+    onIncomplete: (error: unknown) => void
+  }
 
 /**
  * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
@@ -57,12 +51,10 @@ export type SendCaller = { companyId: number; keyName: string; idempotencyId: nu
  */
 export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
   const { companyId } = caller
-  const sender = resolveSender(await deps.senders.listFor(companyId), request.sender)
-  const identity = customerIdentity(request.recipient)
-  const quoted = await findQuotedMessage(deps.findQuoted, companyId, sender.id, identity, request)
-  const composed = { ...(await compose(deps, companyId, sender, request, quoted)), quoted }
+  const composed = await composeMessage(deps, companyId, request)
+  const { sender } = composed
   const attempt = await deps.breaker.run({ companyId, id: sender.id }, async () => {
-    const message = accepted(await deps.prepareSend(toPrepare(deps, caller, sender, request, composed)), deps.clock)
+    const message = accepted(await deps.prepareSend(toPrepare(deps, caller, request, composed)), deps.clock)
     if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
     const toSend = {
       recipient: request.recipient,
@@ -79,63 +71,6 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
     { ...attempt.message, sender, recipient: request.recipient, outbound: composed.outbound },
     attempt.outcome,
   )
-}
-
-/** `quoted`: the message that it answers or reacts to. */
-type Composed = { outbound: Outbound; template: Template | undefined; quoted: QuotedMessage | undefined }
-
-async function compose(
-  deps: SendDeps,
-  companyId: number,
-  sender: Sender,
-  { content }: SendRequest,
-  quoted: QuotedMessage | undefined,
-): Promise<Omit<Composed, 'quoted'>> {
-  const provide = () => provideFile(deps.provideUpload, companyId, sender, content)
-  if (content.type !== 'template')
-    return { outbound: composePlain(content, quoted, await provide()), template: undefined }
-  const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
-  const template = chooseVersion(versions, content.languageCode)
-  return { outbound: composeTemplate(template, content.components, await provide()), template }
-}
-
-/** A reaction names its message itself. */
-const quotedWamidOf = ({ outbound, quoted }: Composed): string | null =>
-  outbound.content.type === 'reaction' ? null : (quoted?.wamid ?? null)
-
-function toPrepare(deps: SendDeps, caller: SendCaller, sender: Sender, request: SendRequest, composed: Composed): Send {
-  const { outbound, template } = composed
-  const isMarketing = template?.category === 'MARKETING'
-  return {
-    companyId: caller.companyId,
-    senderId: sender.id,
-    identity: customerIdentity(request.recipient),
-    phone: USER_ID.test(request.recipient) ? null : request.recipient,
-    account: sender.wabaAccountId,
-    conversationId: request.conversationId,
-    contactSource: request.contactSource,
-    sourceType: deps.sourceType,
-    needsWindow: needsWindow(deps, template),
-    needsConsent: isMarketing,
-    dailyLimit: sender.dailyLimit,
-    limitScope: limitScopeOf(sender),
-    slotSeconds: slotSecondsOf(sender),
-    type: outbound.type,
-    template: template === undefined ? null : { name: template.name, category: template.category.toLowerCase() },
-    text: outbound.text,
-    media: outbound.media,
-    content: outbound.structured,
-    quotedWamid: quotedWamidOf(composed),
-    senderName: caller.keyName,
-    idempotencyId: caller.idempotencyId,
-  }
-}
-
-/** Text and media always, marketing templates by default; utility and authentication never. */
-function needsWindow(deps: SendDeps, template: Template | undefined): boolean {
-  if (deps.sessionWindow === 'provider') return false
-  if (template === undefined) return true
-  return template.category === 'MARKETING' && deps.marketingWindow === 'strict'
 }
 
 function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, { refusal: null }> {
@@ -222,6 +157,7 @@ function toCompletedSend(
     hasProviderMedia: isAccepted && typeof message.outbound.media?.providerMediaId === 'string',
     reaction: isAccepted ? reactionOf(message.outbound) : null,
     idempotencyId: caller.idempotencyId,
+    scheduledId: caller.scheduledId,
     answer: keptAnswer(answer),
   }
 }

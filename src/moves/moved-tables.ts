@@ -36,6 +36,7 @@ export const MOVED_TABLES = [
   'message_reactions',
   'message_status_events',
   'message_usage',
+  'scheduled_messages',
   'waiting_statuses',
   'idempotency_keys',
   'registrations',

@@ -130,6 +130,23 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
   `
 }
 
+/** The next scheduled messages to a person after an id, as JSON text. */
+export function readScheduledRows(
+  db: Db,
+  companyId: number,
+  identities: readonly string[],
+  after: number,
+  limit: number,
+) {
+  return db<ArchiveRow[]>`
+    select id, (to_jsonb(scheduled) - 'company_id')::text as row
+    from scheduled_messages scheduled
+    where company_id = ${companyId} and identity = any (${[...identities]}::text[]) and id > ${after}
+    order by id
+    limit ${limit}
+  `
+}
+
 /** The deliveries of messages to receivers, and their answers. */
 export async function readDeliveryRows(
   db: Db,

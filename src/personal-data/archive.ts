@@ -19,6 +19,7 @@ import {
   readEmailRows,
   readMessageRows,
   readRefusalRows,
+  readScheduledRows,
 } from './archive-store.ts'
 import { textsOf, toSubject, writersOf } from './subject.ts'
 
@@ -60,6 +61,7 @@ async function* writeArchive(archive: Archive, contact: string): Lines {
   yield toLine('contact', contact)
   yield* consents(archive)
   yield* conversations(archive)
+  yield* scheduled(archive)
   yield* emails(archive)
   yield* refusals(archive)
   yield* items(archive)
@@ -114,6 +116,15 @@ async function* messageLines({ db, companyId, mediaAddress }: Archive, keys: rea
 function withMediaUrl(row: string, url: string): string {
   const message: { media: object | null } = JSON.parse(row)
   return JSON.stringify({ ...message, media: message.media && { ...message.media, url } })
+}
+
+async function* scheduled({ db, companyId, person }: Archive): Lines {
+  const { identities } = toSubject(person)
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: { id: number; row: string }[] = await readScheduledRows(db, companyId, identities, after, ROWS)
+    for (const { row } of rows) yield toLine('scheduled_message', row)
+    after = rows.at(-1)?.id
+  }
 }
 
 async function* emails({ db, companyId, person }: Archive): Lines {

@@ -19,6 +19,7 @@ import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
 import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
+import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
 import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
@@ -60,7 +61,18 @@ export async function runPass(
   signal: AbortSignal,
 ): Promise<boolean> {
   const pass: Pass = { ...deps, companyId, contactId, subject }
-  for (const erase of [conversations, contactEvents, emails, consents, changes, refusals, items, bodies, answers]) {
+  for (const erase of [
+    scheduled,
+    conversations,
+    contactEvents,
+    emails,
+    consents,
+    changes,
+    refusals,
+    items,
+    bodies,
+    answers,
+  ]) {
     for await (const _ of erase(pass)) if (signal.aborted) return false
   }
   await eraseDailyLimitEntries(deps.db, companyId, contactId)
@@ -69,6 +81,11 @@ export async function runPass(
 
 /** Each step yields after each of its statements. */
 type Step = AsyncGenerator<void>
+
+/** First of all: none of them goes while the rest is erased. */
+async function* scheduled({ db, companyId, subject }: Pass): Step {
+  for (let count = WRITE; count === WRITE; yield) count = await eraseScheduled(db, companyId, subject.identities, WRITE)
+}
 
 async function* conversations(pass: Pass): Step {
   const { db, companyId, contactId, subject } = pass

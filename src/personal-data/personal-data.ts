@@ -62,6 +62,7 @@ export const PERSONAL_DATA = {
   rate_limits: 'none',
   registrations: 'none',
   daily_limit_entries: 'erased',
+  scheduled_messages: 'erased',
   sender_limits: 'none',
   sender_routes: 'none',
   senders: 'none',

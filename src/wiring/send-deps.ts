@@ -43,7 +43,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
   /** The caller got the answer that nothing was sent, and nothing is. */
-  const giveUp = async ({ companyId, dailyLimit, idempotencyId }: Send, prepared: PreparedSend) => {
+  const giveUp = async ({ companyId, dailyLimit, idempotencyId, scheduledId }: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
     const nothing = {
@@ -58,6 +58,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
       companyId,
       isLimited: dailyLimit !== null,
       idempotencyId,
+      scheduledId,
       messageId,
       status: 'failed',
       error: NOT_SENT,

@@ -17,6 +17,7 @@ import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
 import { copyKind, MEDIA_COPY, recordMedia } from '../media/copy-job.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
+import { sendScheduledKind } from '../messages/scheduled/scheduled-job.ts'
 import { eraseKind } from '../personal-data/erase-job.ts'
 import { expireData } from '../personal-data/expire-data.ts'
 import { refreshKind } from '../templates/template-refresh.ts'
@@ -30,6 +31,7 @@ import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { eventReader } from './event-reader.ts'
 import { createMediaDeps } from './media-deps.ts'
+import { createSendDeps } from './send-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
@@ -145,6 +147,7 @@ const jobKinds = (deps: Deps): JobKind[] => [
   emailSendKind(createEmailDeps(deps)),
   copyKind(createMediaDeps(deps)),
   refreshKind(deps),
+  sendScheduledKind({ ...createSendDeps(deps), db: deps.workerDb, publish: deps.publish }),
 ]
 
 /** Requeues events that became unroutable while their number was being connected. */

@@ -41,6 +41,8 @@ import type {
   Registration,
   RegistrationChange,
   RegistrationWithHealth,
+  ScheduledMessage,
+  ScheduledReply,
   SendReply,
   SendRequest,
   Sender,
@@ -76,8 +78,10 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/public/v1/events', params }, options)
   }
 
-  /** Send a WhatsApp message. Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by `type`.  UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
-  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
+  /** Send a WhatsApp message. Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by `type`.  UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written.  With `sendAt` the answer is 202: the message is kept and sent at that time, also when processes stop or restart. Until then it can be cancelled with `cancelScheduledMessage`. */
+  sendWhatsAppMessage(body: SendRequest & { sendAt: string }, options?: RequestOptions): Promise<ScheduledReply>
+  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply>
+  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply | ScheduledReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
   }
 
@@ -174,11 +178,19 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params }, options)
   }
 
-  /** Send a message in a conversation. Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. */
+  /** Send a message in a conversation. Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. With `sendAt` it goes to the address that the customer has then. */
   sendMessage(params: {
     /** The id of the conversation. */
     chatId: number
-  }, body: MessageContent, options?: RequestOptions): Promise<SendReply> {
+  }, body: MessageContent & { sendAt: string }, options?: RequestOptions): Promise<ScheduledReply>
+  sendMessage(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, body: MessageContent, options?: RequestOptions): Promise<SendReply>
+  sendMessage(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, body: MessageContent, options?: RequestOptions): Promise<SendReply | ScheduledReply> {
     return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params, json: body }, options)
   }
 
@@ -216,6 +228,40 @@ export abstract class Operations {
     chatId: number
   }, options?: RequestOptions): Promise<Success> {
     return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/typing', params }, options)
+  }
+
+  /** List scheduled messages. The one that was scheduled last comes first. `before` is the id of the last one of the page before. Messages that were sent or failed are listed for 30 days. */
+  listScheduledMessages(params?: {
+    /** The conversation. */
+    chatId?: number
+    /** Some of `scheduled`, `sent`, `failed`, with commas. */
+    status?: string
+    /** Returns only records with smaller ids. A value that is no id is answered 422. */
+    before?: number
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 30. */
+    limit?: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<ScheduledMessage>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/scheduled-messages', params }, options)
+  }
+
+  /** Get a scheduled message. Returns the record that the list has. */
+  getScheduledMessage(params: {
+    /** The id of the scheduled message. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: ScheduledMessage
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/scheduled-messages/{id}', params }, options)
+  }
+
+  /** Cancel a scheduled message. Deletes a message that waits, or one that failed. After 200 it is never sent; one that was sent is answered 409 `already_sent`. */
+  cancelScheduledMessage(params: {
+    /** The id of the scheduled message. */
+    id: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/whatsapp/scheduled-messages/{id}', params }, options)
   }
 
   /** Count sent and billable messages. Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted. */

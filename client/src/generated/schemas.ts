@@ -685,7 +685,7 @@ export type EnvelopeReply = {
 export type CodedError = BadRequest | TemplateNotFound | Gone | ValidationError | InvalidPhoneNumber | TemplateNotApproved | ParameterMismatch | SessionWindowClosed | RateLimitExceeded | ErrorWithoutDetails
 
 export type ErrorWithoutDetails = {
-  code: "invalid_group_by" | "unauthorized" | "forbidden" | "not_found" | "WHATSAPP_SENDER_NOT_FOUND" | "no_whatsapp_account" | "request_timeout" | "duplicate_resource" | "idempotency_key_in_use" | "session_exists" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "recipient_not_on_whatsapp" | "idempotency_key_reused" | "internal_error" | "service_unavailable" | "send_outcome_unknown"
+  code: "invalid_group_by" | "unauthorized" | "forbidden" | "not_found" | "WHATSAPP_SENDER_NOT_FOUND" | "no_whatsapp_account" | "request_timeout" | "duplicate_resource" | "idempotency_key_in_use" | "session_exists" | "already_sent" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "recipient_not_on_whatsapp" | "idempotency_key_reused" | "internal_error" | "service_unavailable" | "send_outcome_unknown"
   message: string
 }
 
@@ -1036,6 +1036,8 @@ export type MessageContent = {
   reaction?: Reaction
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type MessageDetails = {
@@ -1462,6 +1464,38 @@ export type ReplyButtons = {
   }
 }
 
+export type ScheduledMessage = {
+  /** The id of the scheduled message. */
+  id: number
+  /** `sent`: it is the message `messageId`, whose status says what became of it. `failed`: it was not sent, and `error` says why. */
+  status: "scheduled" | "sent" | "failed"
+  /** The time at which it is sent. */
+  sendAt: string
+  /** The conversation; null while sender and recipient have none. */
+  chatId: number | null
+  /** The message that it became; null before. */
+  messageId: number | null
+  /** The recipient of the request; a reply goes to the address of its time. */
+  recipient: string
+  type: "text" | "template" | "interactive" | "location" | "contacts" | "reaction" | "image" | "video" | "audio" | "document" | "sticker"
+  /** The text as the conversation would show it; null when it was sent. */
+  text: string | null
+  /** The name of the API key or session. */
+  senderName: string
+  error: {
+    /** The error code that a send would have answered, if it has one. */
+    code: string | null
+    message: string
+  } | null
+  createdAt: string
+}
+
+/** The message is scheduled. */
+export type ScheduledReply = {
+  success: true
+  data: ScheduledMessage
+}
+
 export type SendAudio = {
   /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
   recipient: string
@@ -1475,6 +1509,8 @@ export type SendAudio = {
   media: (MediaByLink & { providerMediaId?: never; mediaId?: never }) | (MediaById & { link?: never; mediaId?: never }) | (MediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendContacts = {
@@ -1491,6 +1527,8 @@ export type SendContacts = {
   contacts: Array<ContactCard>
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendDocument = {
@@ -1506,6 +1544,8 @@ export type SendDocument = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendImage = {
@@ -1521,6 +1561,8 @@ export type SendImage = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendInteractive = {
@@ -1536,6 +1578,8 @@ export type SendInteractive = {
   interactive: Interactive
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendLocation = {
@@ -1551,6 +1595,8 @@ export type SendLocation = {
   location: Location
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendReaction = {
@@ -1572,7 +1618,7 @@ export type SendReply = {
   data: SentMessage
 }
 
-export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; quoted?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
+export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; quoted?: never; sendAt?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
 
 export type SendSticker = {
   /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
@@ -1587,6 +1633,8 @@ export type SendSticker = {
   media: (StickerByLink & { providerMediaId?: never; mediaId?: never }) | (StickerById & { link?: never; mediaId?: never }) | (StickerByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendTemplate = {
@@ -1602,6 +1650,8 @@ export type SendTemplate = {
   template: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendText = {
@@ -1620,6 +1670,8 @@ export type SendText = {
   previewUrl?: boolean
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 export type SendVideo = {
@@ -1635,6 +1687,8 @@ export type SendVideo = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  sendAt?: string
 }
 
 /** A connected WhatsApp number. */

@@ -1,5 +1,6 @@
 import {
   type AppError,
+  alreadySent,
   badRequest,
   contactNotFound,
   customFieldExists,
@@ -57,6 +58,7 @@ const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
   duplicate_resource: duplicateResource('Another contact has this email'),
   idempotency_key_in_use: idempotencyKeyInUse(),
   session_exists: sessionExists({ name: 'Mara', company: null }, { name: 'Mara', company: null }),
+  already_sent: alreadySent(),
   gone: gone(
     'This address was removed on 2026-06-01: use /public/v1/templates/email/send',
     '/public/v1/templates/email/send',

@@ -3,6 +3,7 @@ import { readUpTo } from '../../conversations/unread-store.ts'
 import type { RecipientReport } from '../../customers/recipient.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { giveBackPlaces } from './daily-limit-store.ts'
+import { returnScheduled } from './scheduled-send-store.ts'
 
 /** The recipient of a send: the identity that it named, and those that the provider answered. */
 export type Recipient = RecipientReport & { readonly companyId: number; readonly requestedIdentity: string }
@@ -25,7 +26,9 @@ export type CompletedSend = {
   isLimited: boolean
   /** The reservation of the request's Idempotency-Key. */
   idempotencyId: number | null
-  /** The answer that the key keeps. Null: nothing was sent, and the key is released. */
+  /** The scheduled message that it sent. */
+  scheduledId: number | null
+  /** The answer that the key keeps. Null: nothing was sent, the key is released, and a scheduled message waits again. */
   answer: { status: number; body: string } | null
 }
 
@@ -42,6 +45,7 @@ export async function completeSends(tx: Db, sends: readonly CompletedSend[], at:
   )
   const answered = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer !== null)
   const released = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer === null)
+  const waiting = sends.filter(({ scheduledId, answer }) => scheduledId !== null && answer === null)
   await Promise.all([
     writeOutcomes(tx, sends, at),
     reached.length > 0 && readUpTo(tx, reached),
@@ -49,6 +53,7 @@ export async function completeSends(tx: Db, sends: readonly CompletedSend[], at:
     reactions.length > 0 && recordSentReactions(tx, reactions, at),
     answered.length > 0 && keepAnswers(tx, answered),
     released.length > 0 && releaseKeys(tx, released),
+    waiting.length > 0 && returnScheduled(tx, waiting),
   ])
 }
 

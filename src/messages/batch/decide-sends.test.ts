@@ -29,6 +29,7 @@ const send = (changes: Partial<Send> = {}): Send => ({
   quotedWamid: null,
   senderName: 'Key',
   idempotencyId: null,
+  scheduledId: null,
   ...changes,
 })
 

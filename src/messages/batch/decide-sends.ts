@@ -34,11 +34,13 @@ export type Send = {
   senderName: string
   /** The reservation of the request's Idempotency-Key. */
   idempotencyId: number | null
+  /** The scheduled message that it sends; null: a request sends. */
+  scheduledId: number | null
 }
 
 /** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, person, sender or limit. */
 export type SendFacts = {
-  /** False: its Idempotency-Key was released, or claimed by a repeated request. */
+  /** False: its Idempotency-Key was released, or claimed by a repeated request; or its scheduled message waits no more. */
   holdsKey: boolean
   /** False: another transaction holds the lock of its customer. */
   isLocked: boolean

@@ -9,6 +9,7 @@ import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import { takePlaces } from './daily-limit-store.ts'
 import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
 import { type AcceptedSend, personOf, planSends, type SendPlan } from './plan-sends.ts'
+import { lockScheduled, noteScheduled } from './scheduled-send-store.ts'
 import { identityKeysOf, lockKeys, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
 import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
 import { LIMITS } from './throttle.ts'
@@ -50,9 +51,10 @@ export async function prepareSends(
 /** All statements are sent at once; the server reads in a statement of its own, after it has the locks. */
 async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   const marketing = sends.filter(({ needsConsent }) => needsConsent)
-  const [, keys, locked, , consents, rows] = await Promise.all([
+  const [, keys, waiting, locked, , consents, rows] = await Promise.all([
     pinPlans(tx, LOCK_TIMEOUT_MS),
     lockKeys(tx, sends),
+    lockScheduled(tx, sends),
     tryLockCustomers(tx, identityKeysOf(sends)),
     lockLimits(tx, sends, at),
     marketing.length > 0 ? latestConsents(tx, 'whatsapp', identityKeysOf(marketing)) : [],
@@ -63,23 +65,32 @@ async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   const facts = sends.map((send, index): SendFacts => {
     const row = rows[index]
     if (row === undefined) throw new Error('A send has no facts')
-    return toFacts(send, row, keys, customerOf.get(keyOf(send)), consentOf.get(send) ?? null)
+    return toFacts(send, row, isHeld(send, keys, waiting), customerOf.get(keyOf(send)), consentOf.get(send) ?? null)
   })
   return { rows, facts }
 }
+
+/** Whether the request still holds its Idempotency-Key, and the scheduled message still waits. */
+const isHeld = (
+  { companyId, idempotencyId, scheduledId }: Send,
+  keys: ReadonlySet<string>,
+  waiting: ReadonlySet<string>,
+): boolean =>
+  (idempotencyId === null || keys.has(`${companyId} ${idempotencyId}`)) &&
+  (scheduledId === null || waiting.has(`${companyId} ${scheduledId}`))
 
 const keyOf = ({ companyId, identity }: { companyId: number; identity: string }) => `${companyId} ${identity}`
 
 function toFacts(
   send: Send,
   row: SendRow,
-  keys: ReadonlySet<string>,
+  holdsKey: boolean,
   locked: LockedIdentity | undefined,
   consent: boolean | null,
 ): SendFacts {
   const person = personOf(send, row)
   return {
-    holdsKey: send.idempotencyId === null || keys.has(`${send.companyId} ${send.idempotencyId}`),
+    holdsKey,
     // An identity that leads to another customer by now was moved in between.
     isLocked: locked !== undefined && locked.customerId === row.customerId,
     isElsewhere: send.conversationId !== null && send.conversationId !== row.conversationId,
@@ -125,6 +136,7 @@ async function writePlan(
     plan.messages.length > 0 && insertPendingMessages(tx, plan.messages, at),
     carried.length > 0 && carryUploads(tx, carried),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),
+    noteScheduled(tx, plan.messages),
     plan.places.length > 0 && takePlaces(tx, plan.places, at),
     !hasFollowUp && commit(),
   ])

@@ -1,0 +1,76 @@
+import type { Db } from '../../db/connect.ts'
+import { AppError } from '../../errors.ts'
+import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
+import type { SingleKind } from '../../jobs/job-kind.ts'
+import type { Publish } from '../../live-change.ts'
+import { type SendDeps, sendMessage } from '../send.ts'
+import { publishConversation, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
+import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError } from './scheduled-store.ts'
+
+export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
+
+/** Messages in flight: of one company over all processes, and of all companies in this process. */
+const LANE_CAP = 20
+const CONCURRENCY = 60
+/** How long after its time a message is tried again while it surely reached nobody. */
+const RETRY_FOR_MS = 60 * 60_000
+/** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal says so. */
+const FIRST_WAIT_MS = 15_000
+
+/**
+ * The job that sends one scheduled message. The message is created and noted in one transaction before the provider is called, which
+ * one run can do: a process that dies afterwards leaves a message with an unknown outcome, as every send does, and no second one.
+ */
+export const sendScheduledKind = (deps: ScheduledJobDeps): SingleKind => ({
+  kind: SEND_SCHEDULED,
+  laneCap: LANE_CAP,
+  concurrency: CONCURRENCY,
+  // Only faults of our own count here; the message must not be forgotten for them.
+  maxAttempts: 1_000_000,
+  handle: (job) => sendDue(deps, job),
+})
+
+async function sendDue(deps: ScheduledJobDeps, { companyId = 0, subjectId: id, attempts }: Job): Promise<Outcome> {
+  const message = await findDue(deps.db, companyId, id)
+  // It was cancelled or erased.
+  if (message === undefined) return done
+  const refusal = message.status === 'scheduled' ? await send(deps, companyId, id, message) : undefined
+  // A final refusal is of the provider: the message in the conversation says why it failed.
+  if (refusal !== undefined && !refusal.final) {
+    const waitMs = retryWaitMs(refusal, attempts, message.lateMs)
+    if (waitMs !== undefined) return retryAfter(waitMs, { error: refusal.message })
+    await failScheduled(deps.db, companyId, id, toError(refusal))
+  }
+  await endSent(deps.db, companyId, id)
+  publishConversation(deps, companyId, message)
+  return done
+}
+
+/** Sends a message; returns why it was refused. */
+async function send(
+  deps: ScheduledJobDeps,
+  companyId: number,
+  id: number,
+  message: DueMessage,
+): Promise<AppError | undefined> {
+  const caller = { companyId, keyName: message.senderName, idempotencyId: null, scheduledId: id }
+  try {
+    await sendMessage(deps, caller, await toDueSend(deps.db, companyId, message))
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+/** How long to wait for a refusal to pass; undefined: it does not, or not within the hour after the message's time. */
+export function retryWaitMs({ status, headers }: AppError, attempts: number, lateMs: number): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const waitMs = Math.max(FIRST_WAIT_MS * 2 ** attempts, Number(headers['retry-after'] ?? 0) * 1000)
+  return lateMs + waitMs > RETRY_FOR_MS ? undefined : waitMs
+}
+
+function toError({ body }: AppError): ScheduledError {
+  if ('message' in body) return { code: null, message: body.message }
+  return typeof body.error === 'string' ? { code: null, message: body.error } : body.error
+}

@@ -1,0 +1,108 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
+import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
+import { pathId, Success } from '../../http/shapes.ts'
+import {
+  cancelScheduled,
+  getScheduled,
+  type ScheduleDeps,
+  type Scheduling,
+  scheduleMessage,
+} from './scheduled-message.ts'
+import { ScheduledRecord, ScheduledStatuses, toScheduledRecord } from './scheduled-shape.ts'
+import { listScheduled } from './scheduled-store.ts'
+
+const LIMITS = { defaultSize: 30, maxSize: 100 }
+const config = { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
+const ById = Type.Object({ id: pathId('ScheduledMessageId', 'The id of the scheduled message.') })
+
+/** Answers a send that asks for a time: 202 with the scheduled message. */
+export async function answerScheduled(
+  deps: ScheduleDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  scheduling: Omit<Scheduling, 'keyName'>,
+) {
+  const { companyId, keyName } = request.caller
+  const toAnswer = (message: Parameters<typeof toScheduledRecord>[0]) => ({
+    success: true as const,
+    data: toScheduledRecord(message),
+  })
+  const message = await scheduleMessage(deps, companyId, { ...scheduling, keyName }, (tx, scheduled) =>
+    completeKey(tx, request, reply, 202, toAnswer(scheduled)),
+  )
+  return reply.code(202).send(toAnswer(message))
+}
+
+/** Messages that wait for their time, and what became of them. */
+export function scheduledRoutes(deps: ScheduleDeps): FastifyPluginAsyncTypebox {
+  const { db } = deps
+  return async (app) => {
+    app.get(
+      '/public/v1/whatsapp/scheduled-messages',
+      {
+        config: { ...config, errors: ['validation_error'] },
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'listScheduledMessages',
+          summary: 'List scheduled messages',
+          description:
+            'The one that was scheduled last comes first. `before` is the id of the last one of the page before. Messages that were sent or failed are listed for 30 days.',
+          querystring: Type.Object({
+            chatId: Type.Optional(Type.Integer({ minimum: 1, description: 'The conversation.' })),
+            status: Type.Optional(ScheduledStatuses),
+            ...beforeQuery(LIMITS),
+          }),
+          response: {
+            200: Type.Object({ data: Type.Array(ScheduledRecord) }, { description: 'One page of scheduled messages.' }),
+          },
+        },
+      },
+      async ({ caller, query }) => {
+        const { chatId: conversationId, status } = query
+        const filter = { conversationId, statuses: status?.split(','), ...parseBefore(query, LIMITS) }
+        return { data: (await listScheduled(db, caller.companyId, filter)).map(toScheduledRecord) }
+      },
+    )
+
+    app.get(
+      '/public/v1/whatsapp/scheduled-messages/:id',
+      {
+        config,
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'getScheduledMessage',
+          summary: 'Get a scheduled message',
+          description: 'Returns the record that the list has.',
+          params: ById,
+          response: { 200: Type.Object({ data: ScheduledRecord }, { description: 'The scheduled message.' }) },
+        },
+      },
+      async ({ caller, params }) => ({
+        data: toScheduledRecord(await getScheduled(db, caller.companyId, params.id)),
+      }),
+    )
+
+    app.delete(
+      '/public/v1/whatsapp/scheduled-messages/:id',
+      {
+        config: { ...config, errors: ['already_sent'] },
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'cancelScheduledMessage',
+          summary: 'Cancel a scheduled message',
+          description:
+            'Deletes a message that waits, or one that failed. After 200 it is never sent; one that was sent is answered 409 `already_sent`.',
+          params: ById,
+          response: { 200: Success },
+        },
+      },
+      async ({ caller, params }) => {
+        await cancelScheduled(deps, caller.companyId, params.id)
+        return { success: true as const }
+      },
+    )
+  }
+}

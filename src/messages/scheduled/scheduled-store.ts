@@ -1,0 +1,185 @@
+import type { Db, Json } from '../../db/connect.ts'
+import type { ContentBody, SendBody } from '../send-shape.ts'
+
+export type ScheduledStatus = 'scheduled' | 'sent' | 'failed'
+/** Why a message was not sent; the code is null for the texts that have none. */
+export type ScheduledError = { code: string | null; message: string }
+
+export type ScheduledMessage = {
+  id: number
+  status: ScheduledStatus
+  sendAt: Date
+  conversationId: number | null
+  messageId: number | null
+  recipient: string
+  type: string
+  text: string | null
+  senderName: string
+  error: ScheduledError | null
+  createdAt: Date
+}
+
+const columns = (db: Db) => db`
+  id, status, send_at, conversation_id, message_id, recipient, type, text, sender_name, error, created_at
+`
+
+export type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' | 'senderName' | 'sendAt'> & {
+  senderId: number
+  identity: string
+  /** Of a reply; null: the conversation of sender and recipient, if there is one. */
+  conversationId: number | null
+  isReply: boolean
+  body: Json
+}
+
+/** What decides whether a message may be scheduled, by the database's clock. `limit`: messages of a company that may wait. */
+export async function readScheduleFacts(
+  db: Db,
+  companyId: number,
+  sendAt: Date,
+  { days, limit }: { days: number; limit: number },
+): Promise<{ isAhead: boolean; isNear: boolean; isFull: boolean }> {
+  const [facts] = await db<[{ isAhead: boolean; isNear: boolean; isFull: boolean }]>`
+    select
+      ${sendAt}::timestamptz > now() as is_ahead,
+      ${sendAt}::timestamptz <= now() + make_interval(days => ${days}) as is_near,
+      exists (
+        select
+        from scheduled_messages
+        where company_id = ${companyId} and status = 'scheduled'
+        order by id
+        offset ${limit - 1}
+      ) as is_full
+  `
+  return facts
+}
+
+export async function insertScheduled(db: Db, companyId: number, message: NewScheduled): Promise<ScheduledMessage> {
+  const { senderId, identity, recipient, type, text, senderName, sendAt } = message
+  const [inserted] = await db<[ScheduledMessage]>`
+    insert into scheduled_messages (
+      company_id, sender_id, conversation_id, is_reply, recipient, identity, type, text, body, sender_name, send_at
+    )
+    values (
+      ${companyId}, ${senderId},
+      coalesce(
+        ${message.conversationId}::bigint,
+        (
+          select conversation.id
+          from find_customer(${companyId}, ${identity}) as customer
+          join conversations conversation
+            on (conversation.company_id, conversation.sender_id, conversation.customer_id)
+              = (${companyId}::bigint, ${senderId}::bigint, customer.customer_id)
+        )
+      ),
+      ${message.isReply}, ${recipient}, ${identity}, ${type}, ${text}, ${db.json(message.body)}, ${senderName}, ${sendAt}
+    )
+    returning ${columns(db)}
+  `
+  return inserted
+}
+
+export async function findScheduled(db: Db, companyId: number, id: number): Promise<ScheduledMessage | undefined> {
+  const [found] = await db<ScheduledMessage[]>`
+    select ${columns(db)} from scheduled_messages where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
+  `
+  return found
+}
+
+const STATUSES: readonly string[] = ['scheduled', 'sent', 'failed'] satisfies ScheduledStatus[]
+
+export type ScheduledFilter = {
+  conversationId: number | undefined
+  statuses: readonly string[] | undefined
+  before: number | undefined
+  limit: number
+}
+
+/** Scheduled messages, the newest first. Of each status a page is read by an index, however many others there are. */
+export const listScheduled = (
+  db: Db,
+  companyId: number,
+  { conversationId, statuses = STATUSES, before = Number.MAX_SAFE_INTEGER, limit }: ScheduledFilter,
+): Promise<ScheduledMessage[]> => db<ScheduledMessage[]>`
+  select ${columns(db)}
+  from unnest(${[...new Set(statuses)]}::text[]) as requested (requested_status)
+  cross join lateral (
+    select *
+    from scheduled_messages
+    where company_id = ${companyId} and status = requested_status and id < ${before}
+      ${conversationId === undefined ? db`` : db`and conversation_id = ${conversationId}`}
+    order by id desc
+    limit ${limit}
+  ) as scheduled
+  order by id desc
+  limit ${limit}
+`
+
+/** Deletes a message that waits or has failed; its conversation, or undefined when there is no such message. */
+export async function deleteScheduled(
+  db: Db,
+  companyId: number,
+  id: number,
+): Promise<{ conversationId: number | null } | undefined> {
+  const [deleted] = await db<{ conversationId: number | null }[]>`
+    delete from scheduled_messages
+    where (company_id, id) = (${companyId}::bigint, ${id}::bigint) and status <> 'sent'
+    returning conversation_id
+  `
+  return deleted
+}
+
+export type DueMessage = Pick<ScheduledMessage, 'status' | 'conversationId' | 'senderName'> & {
+  senderId: number
+  /** Milliseconds since the time at which it was to be sent. */
+  lateMs: number
+} & ({ isReply: true; body: ContentBody } | { isReply: false; body: SendBody })
+
+/** A message whose time has come; its body is null when it waits no more. */
+export async function findDue(db: Db, companyId: number, id: number): Promise<DueMessage | undefined> {
+  const [found] = await db<DueMessage[]>`
+    select
+      status, conversation_id, sender_name, sender_id, is_reply, body,
+      (extract(epoch from now() - send_at) * 1000)::float8 as late_ms
+    from scheduled_messages
+    where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
+  `
+  return found
+}
+
+/** Ends a message that was not sent, with the reason; nothing changes when it waits no more. */
+export async function failScheduled(db: Db, companyId: number, id: number, error: ScheduledError): Promise<void> {
+  await db`
+    update scheduled_messages
+    set status = 'failed', error = ${db.json(error)}, body = null, ended_at = now()
+    where (company_id, id) = (${companyId}::bigint, ${id}::bigint) and status = 'scheduled'
+  `
+}
+
+/** Removes the content of a message that was sent: its message has it. */
+export async function endSent(db: Db, companyId: number, id: number): Promise<void> {
+  await db`
+    update scheduled_messages
+    set body = null, text = null
+    where (company_id, id) = (${companyId}::bigint, ${id}::bigint) and status = 'sent'
+  `
+}
+
+/** Deletes the scheduled messages to a person, at most `limit`; returns how many. */
+export async function eraseScheduled(
+  db: Db,
+  companyId: number,
+  identities: readonly string[],
+  limit: number,
+): Promise<number> {
+  const erased = await db`
+    delete from scheduled_messages
+    where (company_id, id) in (
+      select company_id, id
+      from scheduled_messages
+      where company_id = ${companyId} and identity = any (${[...identities]}::text[])
+      limit ${limit}
+    )
+  `
+  return erased.count
+}
