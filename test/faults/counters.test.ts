@@ -26,14 +26,19 @@ function faultless(): Evidence {
       ['r1', 'r2'].map((registrationId) => ({ registrationId, wamid, body: bodyOf(customer, text) })),
     ),
     sends: [keyed('s1', '391'), { ...keyed('s2', '392'), outcome: 'unknown' }],
-    phones: [{ text: 's1', recipient: '391' }],
+    scheduled: [keyed('t1', '391'), keyed('t2', '392')],
+    unknownScheduled: new Set(['t2']),
+    phones: [
+      { text: 's1', recipient: '391' },
+      { text: 't1', recipient: '391' },
+    ],
     mails: [keyed('m1', 'a@x'), keyed('m2', 'b@x')],
     mailboxes: [{ text: 'm1', recipient: 'a@x' }],
     unknownMails: new Set(['m2']),
     lostWrites: 0,
     crashes: [],
     gapsMs: [5_000],
-    bounds: { dead: 1, unknownSends: 1, failedMails: 1, gapMs: 6_000 },
+    bounds: { dead: 1, unknownSends: 1, unknownScheduled: 1, failedMails: 1, gapMs: 6_000 },
   }
 }
 
@@ -56,15 +61,18 @@ const plants: Record<Counter, (evidence: Evidence) => unknown> = {
   'dead deliveries beyond the bound': ({ delivered }) => {
     for (const one of delivered.slice(0, 2)) one.body = null
   },
-  'sends lost': ({ phones }) => phones.pop(),
+  'sends lost': ({ phones }) => phones.shift(),
   'sends doubled': ({ phones }) => phones.push(phones[0]!),
   'sends to the wrong person': ({ phones }) => Object.assign(phones[0]!, { recipient: '392' }),
+  'scheduled messages lost': ({ phones }) => phones.pop(),
+  'scheduled messages doubled': ({ phones }) => phones.push(phones[1]!),
   'mails lost': ({ unknownMails }) => unknownMails.clear(),
   'mails doubled': ({ mailboxes }) => mailboxes.push(mailboxes[0]!),
   'mails to the wrong person': ({ mailboxes }) => Object.assign(mailboxes[0]!, { recipient: 'b@x' }),
   'keys with two effects': ({ sends }) => sends[0]!.ids.push('s9'),
   'keyed requests without an outcome': ({ sends }) => Object.assign(sends[1]!, { outcome: 'unanswered' }),
   'unknown sends beyond the bound': ({ sends }) => Object.assign(sends[0]!, { outcome: 'unknown' }),
+  'unknown scheduled messages beyond the bound': ({ unknownScheduled }) => unknownScheduled.add('t1'),
   'failed mails beyond the bound': ({ unknownMails }) => unknownMails.add('m1'),
   'promotions with a gap beyond the bound': ({ gapsMs }) => gapsMs.push(6_001),
   'writes accepted by a fenced leader': (evidence) => {

@@ -17,12 +17,15 @@ export const COUNTERS = [
   'sends lost',
   'sends doubled',
   'sends to the wrong person',
+  'scheduled messages lost',
+  'scheduled messages doubled',
   'mails lost',
   'mails doubled',
   'mails to the wrong person',
   'keys with two effects',
   'keyed requests without an outcome',
   'unknown sends beyond the bound',
+  'unknown scheduled messages beyond the bound',
   'failed mails beyond the bound',
   'promotions with a gap beyond the bound',
   'writes accepted by a fenced leader',
@@ -37,8 +40,22 @@ export type Counts = Record<Counter, number>
 
 /** The faults of a run, by kind; all zero when the promises of docs/reliability.md held. */
 export function count(evidence: Evidence): Counts {
-  const { acknowledged, posted, stored, delivered, sends, phones, mails, mailboxes, bounds } = evidence
+  const {
+    acknowledged,
+    posted,
+    stored,
+    delivered,
+    sends,
+    scheduled,
+    unknownScheduled,
+    phones,
+    mails,
+    mailboxes,
+    bounds,
+  } = evidence
   const byWamid = new Map(acknowledged.map((one) => [one.wamid, one]))
+  const later = new Set(scheduled.map(({ text }) => text))
+  const keyed = [...sends, ...scheduled, ...mails]
   return {
     'messages lost': countLost(acknowledged, stored),
     'messages doubled': stored.length - new Set(stored.map(({ wamid }) => wamid)).size,
@@ -54,17 +71,20 @@ export function count(evidence: Evidence): Counts {
     'deliveries repeated too often': countRepeated(delivered),
     'dead deliveries beyond the bound': beyond(delivered.filter(({ body }) => body === null).length, bounds.dead),
     'sends lost': countMissing(sends, phones, new Set()),
-    'sends doubled': countDoubled(phones),
-    'sends to the wrong person': countStrayed(sends, phones),
+    'sends doubled': countDoubled(phones.filter(({ text }) => !later.has(text))),
+    'sends to the wrong person': countStrayed([...sends, ...scheduled], phones),
+    'scheduled messages lost': countMissing(scheduled, phones, unknownScheduled),
+    'scheduled messages doubled': countDoubled(phones.filter(({ text }) => later.has(text))),
     'mails lost': countMissing(mails, mailboxes, evidence.unknownMails),
     'mails doubled': countDoubled(mailboxes),
     'mails to the wrong person': countStrayed(mails, mailboxes),
-    'keys with two effects': [...sends, ...mails].filter(({ ids }) => new Set(ids).size > 1).length,
-    'keyed requests without an outcome': [...sends, ...mails].filter(({ outcome }) => outcome === 'unanswered').length,
+    'keys with two effects': keyed.filter(({ ids }) => new Set(ids).size > 1).length,
+    'keyed requests without an outcome': keyed.filter(({ outcome }) => outcome === 'unanswered').length,
     'unknown sends beyond the bound': beyond(
       sends.filter(({ outcome }) => outcome === 'unknown').length,
       bounds.unknownSends,
     ),
+    'unknown scheduled messages beyond the bound': beyond(unknownScheduled.size, bounds.unknownScheduled),
     'failed mails beyond the bound': beyond(evidence.unknownMails.size, bounds.failedMails),
     'promotions with a gap beyond the bound': evidence.gapsMs.filter((gapMs) => gapMs > bounds.gapMs).length,
     'writes accepted by a fenced leader': evidence.lostWrites,

@@ -29,6 +29,10 @@ export type Evidence = {
   registrations: Map<string, string[]>
   delivered: Delivered[]
   sends: Keyed[]
+  /** Sends with `sendAt`. */
+  scheduled: Keyed[]
+  /** Texts of scheduled messages that the service reports as sent with an unknown outcome. */
+  unknownScheduled: Set<string>
   phones: Arrived[]
   mails: Keyed[]
   mailboxes: Arrived[]
@@ -48,6 +52,8 @@ export type Bounds = {
   dead: number
   /** Sends whose outcome is unknown. */
   unknownSends: number
+  /** Scheduled messages whose outcome is unknown. */
+  unknownScheduled: number
   /** Mails that failed with an unknown outcome. */
   failedMails: number
   /** The longest gap after a promotion, in milliseconds. */

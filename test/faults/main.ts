@@ -59,10 +59,10 @@ async function count<Used extends Database>(
   process.exit(total(counts) > 0 ? 1 : 0)
 }
 
-function tableOf({ inbound, sends, mails }: LoadPlan, faults: { name: string }[], counted: Counts): string {
+function tableOf({ inbound, sends, scheduled, mails }: LoadPlan, faults: { name: string }[], counted: Counts): string {
   const names = Map.groupBy(faults, ({ name }) => name)
   const made = [...names].map(([name, { length }]) => `${name} ${length}`).join(', ')
-  const load = `${inbound} messages, ${sends} keyed sends, ${mails} keyed mails`
+  const load = `${inbound} messages, ${sends} keyed sends, ${scheduled} scheduled, ${mails} keyed mails`
   const width = Math.max(...COUNTERS.map((name) => name.length))
   return [made, load, ...COUNTERS.map((name) => `${name.padEnd(width)}  ${counted[name]}`)].join('\n')
 }

@@ -9,6 +9,7 @@ import type { Processes } from './processes.ts'
 const QUIET_DEADLINE_MS = 300_000
 const EVERY_MS = 500
 const LIMIT = 1_000_000
+const HASTENED = 20
 
 /**
  * Waits until nothing is left to do: events, deliveries, mails. Work that is left at the deadline is counted as lost.
@@ -21,7 +22,8 @@ export async function untilQuiet(database: Database): Promise<void> {
         select
           (select count(*) from inbound_events)
           + (select count(*) from deliveries where status = 'pending')
-          + (select count(*) from emails where status = 'pending') as left
+          + (select count(*) from emails where status = 'pending')
+          + (select count(*) from scheduled_messages where status = 'scheduled') as left
       `,
     )
     if (row.left === 0) return
@@ -29,9 +31,30 @@ export async function untilQuiet(database: Database): Promise<void> {
   }
 }
 
+/** Lets the time of scheduled messages come, some at each turn, until the run is over. */
+export async function hastenScheduled(database: Database, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await database.ask(
+      (db) => db`
+        update jobs
+        set due_at = now()
+        where id in (
+          select id from jobs
+          where kind = 'message.send' and claim_id is null and due_at > now() + interval '1 hour'
+          order by id
+          limit ${HASTENED}
+          for update skip locked
+        )
+      `,
+    )
+    await sleep(EVERY_MS)
+  }
+}
+
 type Seen = Pick<Evidence, 'posted' | 'gapsMs' | 'bounds'> & {
   acknowledged: Acknowledged[]
   sends: Keyed[]
+  scheduled: Keyed[]
   mails: Keyed[]
   delivered: Delivered[]
   companies: Company[]
@@ -67,13 +90,24 @@ export async function gather(seen: Seen): Promise<Evidence> {
   const unknown = await database.ask(
     (db) => db<{ subject: string }[]>`select subject from emails where status = 'failed'`,
   )
-  const { acknowledged, posted, sends, mails, gapsMs, bounds } = seen
+  // A process that was killed while it asked the provider leaves its message pending for a minute, then unknown.
+  const unknownScheduled = await database.ask(
+    (db) => db<{ text: string }[]>`
+      select message.text
+      from scheduled_messages scheduled
+      join messages message on (message.company_id, message.id) = (scheduled.company_id, scheduled.message_id)
+      where message.status in ('pending', 'unknown')
+    `,
+  )
+  const { acknowledged, posted, sends, scheduled, mails, gapsMs, bounds } = seen
   return {
     acknowledged,
     posted,
     gapsMs,
     bounds,
     sends,
+    scheduled,
+    unknownScheduled: new Set(unknownScheduled.map(({ text }) => text)),
     mails,
     stored: [...stored],
     registrations: new Map(companies.map(({ phoneNumberId, registrationIds }) => [phoneNumberId, registrationIds])),

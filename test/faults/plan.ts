@@ -6,6 +6,8 @@ export type LoadPlan = {
   /** Messages of customers; repeated and poisoned bodies come on top. */
   inbound: number
   sends: number
+  /** Sends that ask for a time of the next seconds. */
+  scheduled: number
   mails: number
   /** The longest time without an answered read that a promotion may cost. */
   longestGapMs: number
@@ -34,6 +36,7 @@ export const FULL: Omit<Plan, 'seed'> = {
   fullDisks: 3,
   inbound: 50_000,
   sends: 5_000,
+  scheduled: 2_000,
   mails: 2_000,
   longestGapMs: 6_000,
   answersEarly: false,
@@ -50,6 +53,7 @@ export const QUICK: Omit<Plan, 'seed'> = {
   fullDisks: 1,
   inbound: 400,
   sends: 60,
+  scheduled: 60,
   mails: 30,
   // a short run says how long; the machine of a test may be slow
   longestGapMs: Number.POSITIVE_INFINITY,
@@ -67,6 +71,7 @@ export const CONTROL: Omit<Plan, 'seed'> = {
   fullDisks: 0,
   inbound: 300,
   sends: 0,
+  scheduled: 0,
   mails: 0,
   longestGapMs: Number.POSITIVE_INFINITY,
   answersEarly: true,

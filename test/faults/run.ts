@@ -7,7 +7,7 @@ import type { Acknowledged, Bounds } from './evidence.ts'
 import type { Fault, Say, Site } from './fault.ts'
 import { customers, postInbound } from './inbound-load.ts'
 import { sendKeyed } from './keyed-load.ts'
-import { gather, untilQuiet } from './observe.ts'
+import { gather, hastenScheduled, untilQuiet } from './observe.ts'
 import type { LoadPlan } from './plan.ts'
 import type { Processes } from './processes.ts'
 import { createProgress, type Progress } from './progress.ts'
@@ -15,6 +15,8 @@ import { createRandom, type Random } from './random.ts'
 import { onStage } from './stage.ts'
 
 const LONGEST_PAUSE_MS = 1_500
+/** Longer than a run: the run itself lets the time of scheduled messages come. */
+const AHEAD_MS = 24 * 3_600_000
 
 /** One run: load and faults at the same time, then silence, then what both sides saw is counted. */
 export function run<Used extends Database>(
@@ -24,20 +26,24 @@ export function run<Used extends Database>(
   say: Say,
 ): Promise<Counts> {
   const random = createRandom(plan.seed)
-  const { processesOfRole, sends, mails } = plan
-  const size = { startDatabase, processesOfRole, keptMessages: 2 * (sends + mails) + 1_000 }
+  const { processesOfRole, sends, scheduled, mails } = plan
+  const size = { startDatabase, processesOfRole, keptMessages: 2 * (sends + scheduled + mails) + 1_000 }
   return onStage(size, random, async (stage, undo) => {
     say('the service runs: load and faults begin')
     const progress = createProgress(faults.length)
     const gapsMs: number[] = []
     const making = makeFaults(faults, { stage, random, say, gapsMs }, progress)
+    const over = new AbortController()
+    const hastening = hastenScheduled(stage.database, over.signal)
     const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
     say(
-      `${evidence.acknowledged.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`,
+      `${evidence.acknowledged.length} messages, ${evidence.sends.length} sends, ${evidence.scheduled.length} scheduled, ${evidence.mails.length} mails: waiting`,
     )
     await untilQuiet(stage.database)
-    for (const { text, outcome, answers } of [...evidence.sends, ...evidence.mails]) {
+    over.abort()
+    await hastening
+    for (const { text, outcome, answers } of [...evidence.sends, ...evidence.scheduled, ...evidence.mails]) {
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
     }
     const bounds = boundsOf(plan, faults.length, stage.receivers.delivered.length)
@@ -63,16 +69,25 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
   const common = { addresses, companies, random, progress }
   const target = early ? [early.url] : addresses
   const inbound = postInbound({ ...common, addresses: target, total: plan.inbound, posted }, acknowledged)
+  const sending = { ...common, path: '/public/v1/templates/whatsapp/send', recipients: customers() }
   const sends = sendKeyed(
     {
-      ...common,
+      ...sending,
       total: plan.sends,
-      path: '/public/v1/templates/whatsapp/send',
-      recipients: customers(),
       bodyOf: (recipient, text) => ({ type: 'text', recipient, text }),
       idOf: (body) => body?.data?.messageId ?? body?.messageId ?? body?.data?.id,
     },
     'send',
+  )
+  const sendAt = new Date(Date.now() + AHEAD_MS).toISOString()
+  const scheduled = sendKeyed(
+    {
+      ...sending,
+      total: plan.scheduled,
+      bodyOf: (recipient, text) => ({ type: 'text', recipient, text, sendAt }),
+      idOf: (body) => body?.data?.id,
+    },
+    'scheduled',
   )
   const mails = sendKeyed(
     {
@@ -86,12 +101,14 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
     'mail',
   )
   await inbound
-  return { acknowledged, posted, sends: await sends, mails: await mails }
+  return { acknowledged, posted, sends: await sends, scheduled: await scheduled, mails: await mails }
 }
 
 /** Sends that each fault may leave unknown: those in flight. Mails: those that a worker had submitted. */
 const UNKNOWN_SENDS = 6
 const FAILED_MAILS = 20
+/** In flight: of each of two companies, over all processes. */
+const UNKNOWN_SCHEDULED = 40
 /** Five refusals in a row are that rare; one is explained in any run. */
 const DEAD_SHARE = 0.000_1
 
@@ -99,6 +116,7 @@ function boundsOf(plan: LoadPlan, faults: number, delivered: number): Bounds {
   return {
     dead: 1 + Math.floor(delivered * DEAD_SHARE),
     unknownSends: faults * UNKNOWN_SENDS,
+    unknownScheduled: faults * UNKNOWN_SCHEDULED,
     failedMails: faults * FAILED_MAILS,
     gapMs: plan.longestGapMs,
   }

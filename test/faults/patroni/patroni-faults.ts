@@ -27,14 +27,14 @@ export const PATRONI: Omit<PatroniPlan, 'seed'> = {
   ...COMMON,
   losses: 10,
   awayMs: 60_000,
-  ...{ inbound: 5_000, sends: 500, mails: 200, longestGapMs: LONGEST_GAP_MS },
+  ...{ inbound: 5_000, sends: 500, scheduled: 200, mails: 200, longestGapMs: LONGEST_GAP_MS },
 }
 /** Each fault once. */
 export const PATRONI_QUICK: Omit<PatroniPlan, 'seed'> = {
   ...COMMON,
   losses: 4,
   awayMs: 30_000,
-  ...{ inbound: 400, sends: 60, mails: 30, longestGapMs: LONGEST_GAP_MS },
+  ...{ inbound: 400, sends: 60, scheduled: 30, mails: 30, longestGapMs: LONGEST_GAP_MS },
 }
 
 export const patroniFaults = (plan: Omit<PatroniPlan, 'seed'>): Fault<PatroniDatabase>[] => [
