@@ -17,6 +17,7 @@ import { conversationQuery } from './conversation-queries.ts'
 import { nameOf } from './conversation-row.tsx'
 import { ConversationSkeleton } from './conversation-skeleton.tsx'
 import { MessageList } from './message-list.tsx'
+import { Scheduled } from './scheduled.tsx'
 import { useChange } from './use-change.ts'
 
 /** One conversation: its state, its messages, the answer, and the contact. */
@@ -33,6 +34,7 @@ export function ConversationPane({ chatId }: { chatId: number }) {
       <article className={css.conversation} aria-label={nameOf(record)}>
         <Head record={record} areDetailsOpen={areDetailsOpen} onDetails={() => openDetails(!areDetailsOpen)} />
         <MessageList record={record} />
+        <Scheduled record={record} />
         <Composer record={record} />
       </article>
       <ContactPane record={record} onClose={() => openDetails(false)} />

@@ -12,6 +12,7 @@ import {
   unreadQuery,
 } from './conversation-queries.ts'
 import { type MessagePages, messagesQuery, withMessage } from './message-queries.ts'
+import { scheduledQuery } from './scheduled-queries.ts'
 
 /** `isNews`: it has another last message than before. Times have whole seconds: news goes before what has the same time. */
 type Change = { record: Conversation; isNews: boolean }
@@ -55,6 +56,8 @@ function setWaiting(next: ReadonlyMap<number, Change>): void {
 export function applyConversation(client: QueryClient, record: Conversation): void {
   const isNews = !isSameMessage(shownIn(client, record.chatId), record)
   client.setQueryData(conversationQuery(record.chatId).queryKey, record)
+  const scheduled = scheduledQuery(record.chatId).queryKey
+  if (client.getQueryState(scheduled) !== undefined) invalidateSoon(client, scheduled)
   countUnread(client, record)
   changeRows(client, record.chatId, () => record)
   const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }

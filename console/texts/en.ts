@@ -204,6 +204,13 @@ export const en = {
     download: 'Download',
     from: (host: string) => `File at ${host}`,
   },
+  scheduled: {
+    list: 'Scheduled messages',
+    at: (moment: string) => `Is sent on ${moment}`,
+    failed: (moment: string) => `Not sent on ${moment}:`,
+    cancel: 'Cancel',
+    remove: 'Remove',
+  },
   ticks: {
     received: 'Received',
     pending: 'Sending',
