@@ -51,7 +51,7 @@ test('the preview shows the picture of the header', async () => {
   await preview.getByText('Image').waitFor()
   const address = dialog.getByLabel('Image above the text: its address (https)')
   await address.fill(url)
-  await preview.getByRole('img', { name: 'Image' }).waitFor()
+  await preview.getByRole('button', { name: 'Open Image' }).waitFor()
   await address.fill('https://shop.example/order.png')
   await preview.getByText('File at shop.example').waitFor()
   await expectAccessible(page)
