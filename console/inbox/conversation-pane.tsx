@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { Conversation, ConversationChange } from '../../client/src/generated/schemas.ts'
 import { useKeys } from '../keys.ts'
+import { useInView } from '../notifications/view.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -54,6 +55,7 @@ function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
   const { name: me } = useSession()
   const leave = useLeave()
   const { change, error } = useChange(record)
+  useInView(record.chatId)
   useRead(record, change)
   const toggle = (status: 'closed' | 'snoozed') => change({ status: record.status === status ? 'open' : status })
   useKeys({

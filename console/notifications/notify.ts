@@ -3,7 +3,7 @@ import type { Conversation, Message } from '../../client/src/generated/schemas.t
 import { conversationQuery } from '../inbox/conversation-queries.ts'
 import { nameOf } from '../inbox/conversation-row.tsx'
 import { SCOPE } from '../scope.ts'
-import { viewLock } from './setting.ts'
+import { viewLock } from './view.ts'
 
 const EVERY_MS = 60_000
 const NOTIFIED = `parley.notified.${SCOPE}`

@@ -1,13 +1,12 @@
-import { useParams } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { SCOPE } from '../scope.ts'
-import { viewLock } from './setting.ts'
 
-/** While this tab is visible and shows a conversation, it holds a lock that tells the other tabs so. */
-export function useConversationInView(): void {
-  const { chatId } = useParams({ strict: false })
+/** The name of the lock that a visible tab holds while it shows a conversation. */
+export const viewLock = (scope: string, chatId: number): string => `parley.view.${scope}.${chatId}`
+
+/** While this tab is visible, a conversation that it shows holds a lock that tells the other tabs so. */
+export function useInView(chatId: number): void {
   useEffect(() => {
-    if (chatId === undefined) return
     let release: (() => void) | undefined
     const follow = () => {
       const isVisible = document.visibilityState === 'visible'
@@ -18,7 +17,7 @@ export function useConversationInView(): void {
         const held = new Promise<void>((resolve) => {
           release = resolve
         })
-        void navigator.locks.request(viewLock(SCOPE, Number(chatId)), { mode: 'shared' }, () => held)
+        void navigator.locks.request(viewLock(SCOPE, chatId), { mode: 'shared' }, () => held)
       }
     }
     follow()

@@ -7,7 +7,6 @@ import { applyConversation, applyMessage, placeWaiting } from '../inbox/live-inb
 import { summaryOfMessage } from '../inbox/summary.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { areNotificationsOn } from '../notifications/setting.ts'
-import { useConversationInView } from '../notifications/view.ts'
 import { announce } from '../parts/announcer.tsx'
 import { invalidateSoon } from '../queries.ts'
 import { createReread } from '../reread.ts'
@@ -24,7 +23,6 @@ export function useLiveUpdates(): LiveState {
   const { name: me } = useSession()
   const navigate = useNavigate()
   const [state, setState] = useState<LiveState>('connecting')
-  useConversationInView()
   useEffect(() => {
     const reread = createReread(() => {
       placeWaiting(client)

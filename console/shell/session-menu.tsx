@@ -2,7 +2,8 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/draft.ts'
 import { chooseEnterKey, isTouch, useEnterKey } from '../inbox/enter-key.ts'
-import { areNotificationsOn, canNotify, setNotifications } from '../notifications/setting.ts'
+import { areNotificationsOn } from '../notifications/setting.ts'
+import { setNotifications } from '../notifications/switch.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuSwitch } from '../parts/menu.tsx'
@@ -76,7 +77,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
           </>
         )}
         <MenuLine />
-        {canNotify() && screensOf(session).some(({ name }) => name === 'inbox') && <Notifications />}
+        {'Notification' in globalThis && screensOf(session).some(({ name }) => name === 'inbox') && <Notifications />}
         <MenuItem icon="keyboard" onClick={onKeys} keys="?">
           {text.menu.keys}
         </MenuItem>
