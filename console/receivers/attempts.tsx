@@ -1,7 +1,7 @@
 import type { DeliveryDetails } from '../../client/src/generated/schemas.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { duration, full, timeWithSeconds, utc } from '../texts/format.ts'
-import { text } from '../texts/text.ts'
+import { deliveryText, receiverText } from '../texts/receivers.ts'
 import css from './attempts.module.css'
 
 type Attempt = DeliveryDetails['attempts'][number]
@@ -12,7 +12,7 @@ type Props = { attempts: Attempt[]; chosenId: number | undefined; onChoose: (id:
 export function Attempts({ attempts, chosenId, onChoose }: Props) {
   if (attempts.length === 0) return null
   return (
-    <ol className={css.attempts} aria-label={text.deliveries.attemptsLabel}>
+    <ol className={css.attempts} aria-label={deliveryText.attemptsLabel}>
       {attempts.map((attempt) => (
         <li key={attempt.id}>
           <button
@@ -26,7 +26,7 @@ export function Attempts({ attempts, chosenId, onChoose }: Props) {
               {timeWithSeconds(attempt.sentAt)}
             </time>
             <span>
-              <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
+              <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? receiverText.noAnswer}</Badge>
             </span>
             <span className={css.soft}>{duration(attempt.durationMs)}</span>
             <span className={css.reason}>{reasonOf(attempt)}</span>

@@ -10,6 +10,7 @@ import { Select } from '../parts/select.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { ReceiverSearch } from '../search.ts'
+import { deliveryText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import css from './deliveries.module.css'
 import { DeliveryRow, ROW_PX } from './delivery-row.tsx'
@@ -19,12 +20,12 @@ import { RedeliverDialog } from './redeliver-dialog.tsx'
 const DEFAULT_HOURS = 24
 
 const STATUSES = [
-  { value: 'all', label: text.deliveries.all },
-  { value: 'pending', label: text.deliveries.pending },
-  { value: 'delivered', label: text.deliveries.delivered },
-  { value: 'dead', label: text.deliveries.dead },
+  { value: 'all', label: deliveryText.all },
+  { value: 'pending', label: deliveryText.pending },
+  { value: 'delivered', label: deliveryText.delivered },
+  { value: 'dead', label: deliveryText.dead },
 ] as const
-const PERIODS = Object.entries(text.deliveries.sinceHours).map(([value, label]) => ({ value, label }))
+const PERIODS = Object.entries(deliveryText.sinceHours).map(([value, label]) => ({ value, label }))
 
 /** The deliveries of a period, by status. */
 export function Deliveries({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
@@ -41,24 +42,24 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
   const canRedeliver = (status === undefined || status === 'dead') && searched === undefined
   const clear = () => navigate({ search: ({ status: _, search: __, delivery: ___, ...kept }) => kept, replace: true })
   return (
-    <section className={css.deliveries} aria-label={text.deliveries.list}>
+    <section className={css.deliveries} aria-label={deliveryText.list}>
       <div className={css.bar}>
         <div className={css.search}>
           <PausedSearch
             hasKey
-            label={text.deliveries.search}
+            label={deliveryText.search}
             value={searched ?? ''}
             onChange={(query) => set(query === '' ? {} : { search: query }, 'search')}
           />
         </div>
         <Tabs
-          label={text.deliveries.list}
+          label={deliveryText.list}
           value={status ?? 'all'}
           choices={STATUSES}
           onChange={(chosen) => set(chosen === 'all' ? {} : { status: chosen }, 'status')}
         />
         <Select
-          label={text.deliveries.since}
+          label={deliveryText.since}
           value={String(hours)}
           choices={PERIODS}
           onChange={(chosen) => set(Number(chosen) === DEFAULT_HOURS ? {} : { hours: Number(chosen) }, 'hours')}
@@ -68,7 +69,7 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
       {canRedeliver && (
         <div className={css.foot}>
           <Button icon="refresh" onClick={() => redeliver(true)}>
-            {text.deliveries.redeliverThese}
+            {deliveryText.redeliverThese}
           </Button>
         </div>
       )}
@@ -103,9 +104,9 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
     return (
       <div className={css.rows}>
         {filter.status === undefined && filter.search === undefined ? (
-          <Empty icon="receivers" title={text.deliveries.none} text={text.deliveries.noneText} />
+          <Empty icon="receivers" title={deliveryText.none} text={deliveryText.noneText} />
         ) : (
-          <Empty icon="search" title={text.deliveries.noMatch} text={text.deliveries.noMatchText}>
+          <Empty icon="search" title={deliveryText.noMatch} text={deliveryText.noMatchText}>
             <Button onClick={onClear}>{text.clearFilters}</Button>
           </Empty>
         )}
@@ -115,7 +116,7 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
   return (
     <div className={css.rows}>
       <List
-        label={text.deliveries.list}
+        label={deliveryText.list}
         count={rows.length}
         rowPx={ROW_PX}
         keyOf={(index) => rows[index]?.id ?? index}

@@ -14,6 +14,7 @@ import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { ReceiverSearch } from '../search.ts'
 import { momentWithSeconds } from '../texts/format.ts'
+import { deliveryText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import { Attempts } from './attempts.tsx'
 import { curlLine } from './curl-line.ts'
@@ -22,9 +23,9 @@ import { TONES } from './delivery-row.tsx'
 import { deliveryQuery, signedNow } from './receiver-queries.ts'
 
 const VIEWS = [
-  { value: 'payload', label: text.deliveries.payload },
-  { value: 'headers', label: text.deliveries.headers },
-  { value: 'answer', label: text.deliveries.answer },
+  { value: 'payload', label: deliveryText.payload },
+  { value: 'headers', label: deliveryText.headers },
+  { value: 'answer', label: deliveryText.answer },
 ] as const
 
 /** One delivery: its attempts, and what was sent and answered. */
@@ -35,18 +36,18 @@ export function DeliveryPane({ receiver, search }: { receiver: Registration; sea
   const query = { ...deliveryQuery(receiver.id, deliveryId, attempt), enabled: deliveryId !== 0 }
   const { data: details, error, refetch } = useQuery(query)
   if (deliveryId === 0) {
-    return <Choose icon="receivers" title={text.deliveries.choose} text={text.deliveries.chooseText} />
+    return <Choose icon="receivers" title={deliveryText.choose} text={deliveryText.chooseText} />
   }
   if (details === undefined) {
     if (error === null) return <Skeleton rows={5} />
-    const missing = { title: text.deliveries.notFound, text: text.deliveries.notFoundText, onBack: leave }
+    const missing = { title: deliveryText.notFound, text: deliveryText.notFoundText, onBack: leave }
     return <Failure error={error} retry={refetch} missing={missing} />
   }
   const chosen = details.attempts.find(({ id }) => id === attempt) ?? details.attempts[0]
   const choose = (id: number) =>
     navigate({ search: (kept) => ({ ...kept, attempt: id, view: kept.view ?? 'answer' }), replace: true })
   return (
-    <article className={css.delivery} aria-label={text.deliveries.title(details.delivery.id)}>
+    <article className={css.delivery} aria-label={deliveryText.title(details.delivery.id)}>
       <Head key={deliveryId} receiverId={receiver.id} details={details} />
       <Attempts attempts={details.attempts} chosenId={chosen?.id} onChoose={choose} />
       <Content
@@ -77,12 +78,12 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
       <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
       <div className={css.title}>
         <h2 ref={heading} tabIndex={-1} className={css.name}>
-          {text.deliveries.title(id)}
+          {deliveryText.title(id)}
         </h2>
         <p className={css.about}>
-          <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
+          <Badge tone={TONES[status]}>{deliveryText.statusOf[status]}</Badge>
           <bdi className={css.id}>
-            {nextAttemptAt === null ? eventId : text.deliveries.next(momentWithSeconds(nextAttemptAt))}
+            {nextAttemptAt === null ? eventId : deliveryText.next(momentWithSeconds(nextAttemptAt))}
           </bdi>
         </p>
         {error && (
@@ -92,19 +93,19 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         )}
         {isSuccess && (
           <p role="status" className={css.done}>
-            {text.deliveries.redelivered}
+            {deliveryText.redelivered}
           </p>
         )}
       </div>
-      <CopyButton value={location.href} label={text.deliveries.copyLink} />
+      <CopyButton value={location.href} label={deliveryText.copyLink} />
       <Button
         icon="refresh"
-        aria-label={text.deliveries.redeliver}
+        aria-label={deliveryText.redeliver}
         isBusy={isPending}
         disabled={details.attempts.length === 0}
         onClick={() => mutate()}
       >
-        <span className={css.redeliver}>{text.deliveries.redeliver}</span>
+        <span className={css.redeliver}>{deliveryText.redeliver}</span>
       </Button>
     </header>
   )
@@ -145,7 +146,7 @@ function Content({ receiver, details, answer, view }: ContentProps) {
         />
         <span className={css.copies}>
           {view === 'payload' && source !== null && (
-            <CopyButton value={curl} label={text.deliveries.copyCurl} isLabelled />
+            <CopyButton value={curl} label={deliveryText.copyCurl} isLabelled />
           )}
           {source !== null && <CopyButton value={source} label={text.copy} />}
         </span>
@@ -158,10 +159,10 @@ function Content({ receiver, details, answer, view }: ContentProps) {
 }
 
 function sourceOf({ payload, requestHeaders }: DeliveryDetails, answer: string | null, view: View) {
-  if (view === 'payload') return { source: payload, none: text.deliveries.removed }
+  if (view === 'payload') return { source: payload, none: deliveryText.removed }
   if (view === 'headers') {
     const hasHeaders = Object.keys(requestHeaders).length > 0
-    return { source: hasHeaders ? JSON.stringify(requestHeaders) : null, none: text.deliveries.noHeaders }
+    return { source: hasHeaders ? JSON.stringify(requestHeaders) : null, none: deliveryText.noHeaders }
   }
-  return { source: answer || null, none: text.deliveries.noAnswer }
+  return { source: answer || null, none: deliveryText.noAnswer }
 }

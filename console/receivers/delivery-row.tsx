@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { Delivery, ListedDelivery } from '../../client/src/generated/schemas.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { momentWithSeconds, utc } from '../texts/format.ts'
+import { deliveryText, receiverText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import css from './delivery-row.module.css'
 
@@ -34,9 +35,9 @@ export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
         {wordsOf(delivery)}
       </span>
       <span className={css.outcome}>
-        <span className={css.attempts}>{attempts > 1 && text.deliveries.attempts(attempts)}</span>
+        <span className={css.attempts}>{attempts > 1 && deliveryText.attempts(attempts)}</span>
         <Badge tone={TONES[status]}>
-          {text.deliveries.statusOf[status]}
+          {deliveryText.statusOf[status]}
           {lastStatusCode !== null && ` ${lastStatusCode}`}
         </Badge>
       </span>
@@ -47,7 +48,7 @@ export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
 function aboutOf({ event, message }: ListedDelivery): string {
   if (message === null) return eventName(event)
   const { name, phone } = message.contact
-  return name ?? (phone === null ? text.deliveries.unknownCustomer : text.phoneNumber(phone))
+  return name ?? (phone === null ? deliveryText.unknownCustomer : text.phoneNumber(phone))
 }
 
 /** A message without a text is named by its kind, another event by its id. A status says that it is one. */
@@ -58,4 +59,4 @@ function wordsOf({ event, eventId, message }: ListedDelivery): string {
 }
 
 const eventName = (event: string): string =>
-  new Map<string, string>(Object.entries(text.receivers.eventNames)).get(event) ?? event
+  new Map<string, string>(Object.entries(receiverText.eventNames)).get(event) ?? event

@@ -5,7 +5,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { useSession } from '../shell/session-context.ts'
-import { text } from '../texts/text.ts'
+import { receiverText } from '../texts/receivers.ts'
 import css from './new-receiver.module.css'
 import { ReceiverForm } from './receiver-form.tsx'
 import { TestResult, useTest } from './test-result.tsx'
@@ -28,31 +28,31 @@ function Added({ receiver, secret, onDone }: AddedProps) {
   const test = useTest(receiver.id)
   return (
     <Dialog
-      title={text.receivers.addedTitle(receiver.name)}
+      title={receiverText.addedTitle(receiver.name)}
       isOpen
       onClose={onDone}
       size="large"
       actions={
         <>
           <Button icon="test" isBusy={test.isRunning} onClick={test.run}>
-            {text.receivers.sendTest}
+            {receiverText.sendTest}
           </Button>
           <Button look="primary" onClick={onDone}>
-            {text.receivers.done}
+            {receiverText.done}
           </Button>
         </>
       }
     >
       <div className={css.added}>
         {secret === null ? (
-          <p className={css.warning}>{text.receivers.unsignedWarning}</p>
+          <p className={css.warning}>{receiverText.unsignedWarning}</p>
         ) : (
           <>
             <section className={css.part}>
-              <p>{text.receivers.secretOnce}</p>
+              <p>{receiverText.secretOnce}</p>
               <p className={css.secret}>
                 <code dir="ltr">{secret}</code>
-                <CopyButton value={secret} label={text.receivers.copySecret} />
+                <CopyButton value={secret} label={receiverText.copySecret} />
               </p>
             </section>
             <Code />
@@ -64,7 +64,7 @@ function Added({ receiver, secret, onDone }: AddedProps) {
   )
 }
 
-const LANGUAGES = Object.entries(text.receivers.languages).map(([value, label]) => ({
+const LANGUAGES = Object.entries(receiverText.languages).map(([value, label]) => ({
   value: value as Language,
   label,
 }))
@@ -75,11 +75,11 @@ function Code() {
   const code = verificationCode(language, `X-${serviceName}-Signature`)
   return (
     <section className={css.part}>
-      <h3>{text.receivers.codeTitle}</h3>
-      <p className={css.hint}>{text.receivers.codeHint}</p>
+      <h3>{receiverText.codeTitle}</h3>
+      <p className={css.hint}>{receiverText.codeHint}</p>
       <div className={css.bar}>
-        <Tabs label={text.receivers.codeLabel} value={language} choices={LANGUAGES} onChange={choose} />
-        <CopyButton value={code} label={text.receivers.copyCode} />
+        <Tabs label={receiverText.codeLabel} value={language} choices={LANGUAGES} onChange={choose} />
+        <CopyButton value={code} label={receiverText.copyCode} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, so the keyboard must reach it */}
       <pre className={css.code} dir="ltr" tabIndex={0}>

@@ -8,6 +8,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/field.tsx'
 import { fieldFault, isOfOthers } from '../parts/field-fault.ts'
+import { receiverText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import css from './receiver-form.module.css'
 import { receiversQuery } from './receiver-queries.ts'
@@ -39,37 +40,31 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
   const { field, isSigned, sign, events, toggle, submit, isPending, fault } = useReceiverForm(receiver, onDone)
   return (
     <Dialog
-      title={receiver ? text.receivers.editTitle : text.receivers.newTitle}
+      title={receiver ? receiverText.editTitle : receiverText.newTitle}
       isOpen
       onClose={onClose}
       actions={
         <>
           <Button onClick={onClose}>{text.cancel}</Button>
           <Button type="submit" form={form} look="primary" isBusy={isPending}>
-            {receiver ? text.save : text.receivers.create}
+            {receiver ? text.save : receiverText.create}
           </Button>
         </>
       }
     >
       <form id={form} onSubmit={submit} className={css.form} noValidate>
         <TextField
-          label={text.receivers.name}
-          hint={text.receivers.nameHint}
+          label={receiverText.name}
+          hint={receiverText.nameHint}
           maxLength={200}
           autoFocus
           {...field('name')}
         />
-        <TextField
-          label={text.receivers.url}
-          hint={text.receivers.urlHint}
-          inputMode="url"
-          dir="ltr"
-          {...field('url')}
-        />
+        <TextField label={receiverText.url} hint={receiverText.urlHint} inputMode="url" dir="ltr" {...field('url')} />
         {receiver ? (
           <TextField
-            label={text.receivers.secret}
-            hint={receiver.hasSecret ? text.receivers.secretKept : text.receivers.secretHint}
+            label={receiverText.secret}
+            hint={receiver.hasSecret ? receiverText.secretKept : receiverText.secretHint}
             type="password"
             autoComplete="new-password"
             {...field('secret')}
@@ -78,12 +73,12 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
           <Signing isSigned={isSigned} onSign={sign} secret={field('secret')} />
         )}
         <fieldset className={css.events}>
-          <legend>{text.receivers.events}</legend>
+          <legend>{receiverText.events}</legend>
           {EVENTS.map((event) => (
             <label key={event}>
               <input type="checkbox" checked={events.includes(event)} onChange={() => toggle(event)} />
               <span>
-                {text.receivers.eventNames[event]} <code dir="ltr">{event}</code>
+                {receiverText.eventNames[event]} <code dir="ltr">{event}</code>
               </span>
             </label>
           ))}
@@ -110,23 +105,23 @@ function Signing({ isSigned, onSign, secret }: SigningProps) {
     <div className={css.signing}>
       <label className={css.sign}>
         <input type="checkbox" checked={isSigned} onChange={({ target }) => onSign(target.checked)} />
-        {text.receivers.sign}
+        {receiverText.sign}
       </label>
       {isSigned ? (
         <div className={css.secret}>
           <TextField
-            label={text.receivers.secret}
-            hint={text.receivers.generatedHint}
+            label={receiverText.secret}
+            hint={receiverText.generatedHint}
             autoComplete="off"
             spellCheck={false}
             dir="ltr"
             {...secret}
           />
-          <CopyButton value={secret.value} label={text.receivers.copySecret} />
+          <CopyButton value={secret.value} label={receiverText.copySecret} />
         </div>
       ) : (
         <p className={css.warning} role="status">
-          {text.receivers.unsignedWarning}
+          {receiverText.unsignedWarning}
         </p>
       )}
     </div>
@@ -156,7 +151,7 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
   const expected = {
     name: text.faults.name,
     url: isPlainHttp ? text.faults.httpsAddress : text.faults.address,
-    secret: text.receivers.secretHint,
+    secret: receiverText.secretHint,
   }
   const field = (name: 'name' | 'url' | 'secret') => ({
     value: values[name],
@@ -171,7 +166,7 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
     event.preventDefault()
     if (!isPending) mutate()
   }
-  const ofEvents = fieldFault(error, 'events', text.receivers.eventsNone)
+  const ofEvents = fieldFault(error, 'events', receiverText.eventsNone)
   const fault = error && isOfOthers(error, FIELDS) ? faultText(error) : ofEvents
   return { field, isSigned, sign, events, toggle, submit, isPending, fault }
 }

@@ -11,6 +11,7 @@ import { Failure } from '../parts/failure.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
+import { receiverText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import { Deliveries } from './deliveries.tsx'
 import { DeliveryPane } from './delivery-pane.tsx'
@@ -27,7 +28,7 @@ export function ReceiverPane({ id }: { id: number }) {
   const leave = useLeave()
   if (receiver === undefined) {
     if (error === null) return <Skeleton rows={5} />
-    return <Failure error={error} retry={refetch} missing={{ title: text.receivers.notFound, onBack: leave }} />
+    return <Failure error={error} retry={refetch} missing={{ title: receiverText.notFound, onBack: leave }} />
   }
   return (
     <div className={css.pane}>
@@ -63,11 +64,9 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
       <div className={css.title}>
         <h2 className={css.name}>
           <bdi>{name}</bdi>
-          <Badge tone={status === 'active' ? 'good' : 'plain'}>{text.receivers[status]}</Badge>
+          <Badge tone={status === 'active' ? 'good' : 'plain'}>{receiverText[status]}</Badge>
           <span className={hasSecret ? css.signed : undefined}>
-            <Badge tone={hasSecret ? 'plain' : 'warn'}>
-              {hasSecret ? text.receivers.signed : text.receivers.unsigned}
-            </Badge>
+            <Badge tone={hasSecret ? 'plain' : 'warn'}>{hasSecret ? receiverText.signed : receiverText.unsigned}</Badge>
           </span>
         </h2>
         <p className={css.url} dir="ltr">
@@ -76,21 +75,21 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
         {error && <p role="alert">{faultText(error)}</p>}
       </div>
       <Button icon="test" isBusy={isTesting} onClick={onTest}>
-        {text.receivers.test}
+        {receiverText.test}
       </Button>
       <Menu align="end" trigger={<IconButton icon="more" label={text.more} />}>
         <MenuItem icon="edit" onClick={() => open('edit')}>
-          {text.receivers.edit}
+          {receiverText.edit}
         </MenuItem>
         <MenuItem
           icon={status === 'active' ? 'pause' : 'test'}
           onClick={() => setStatus(status === 'active' ? 'inactive' : 'active')}
         >
-          {status === 'active' ? text.receivers.pause : text.receivers.resume}
+          {status === 'active' ? receiverText.pause : receiverText.resume}
         </MenuItem>
         <MenuLine />
         <MenuItem icon="remove" isDanger onClick={() => open('remove')}>
-          {text.receivers.remove}
+          {receiverText.remove}
         </MenuItem>
       </Menu>
       {dialog === 'edit' && <ReceiverForm receiver={receiver} onClose={close} onDone={close} />}
@@ -119,15 +118,15 @@ function RemoveDialog({ receiver: { id, name }, onClose }: { receiver: Registrat
   })
   return (
     <Dialog
-      title={text.receivers.removeTitle}
-      intro={text.receivers.removeText(name)}
+      title={receiverText.removeTitle}
+      intro={receiverText.removeText(name)}
       isOpen
       onClose={onClose}
       actions={
         <>
           <Button onClick={onClose}>{text.cancel}</Button>
           <Button look="danger" isBusy={isPending} onClick={() => mutate()}>
-            {text.receivers.remove}
+            {receiverText.remove}
           </Button>
         </>
       }

@@ -1,11 +1,11 @@
 import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
 import type { Tone } from '../parts/badge.tsx'
 import { ago } from '../texts/format.ts'
-import { text } from '../texts/text.ts'
+import { receiverText } from '../texts/receivers.ts'
 
 /** How a receiver does, the worst first: a pause, dead letters of a day, failures since the last success. */
 export function stateOf({ status, pausedAt, health }: RegistrationWithHealth): { tone: Tone; words: string } {
-  const { state } = text.receivers
+  const { state } = receiverText
   const { deadLettered24h, consecutiveFailures, lastFailureAt, lastSuccessAt } = health
   if (pausedAt !== null) return { tone: 'bad', words: state.pausedByService(ago(pausedAt)) }
   if (status === 'inactive') return { tone: 'plain', words: state.paused }

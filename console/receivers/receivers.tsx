@@ -9,7 +9,7 @@ import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { StateLine } from '../parts/state-line.tsx'
 import { Screen } from '../shell/screen.tsx'
-import { text } from '../texts/text.ts'
+import { receiverText } from '../texts/receivers.ts'
 import { NewReceiver } from './new-receiver.tsx'
 import { ReceiverPane } from './receiver-pane.tsx'
 import { receiversQuery } from './receiver-queries.ts'
@@ -23,12 +23,12 @@ const STATE_EVERY_MS = 10_000
 export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
   return (
-    <Screen title={text.receivers.title} permission="WhatsApp" neededRole="developer">
+    <Screen title={receiverText.title} permission="WhatsApp" neededRole="developer">
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>
           {id === undefined ? (
-            <Choose icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />
+            <Choose icon="receivers" title={receiverText.choose} text={receiverText.intro} />
           ) : (
             <ReceiverPane key={id} id={Number(id)} />
           )}
@@ -43,11 +43,11 @@ function List() {
   const [isAdding, add] = useState(false)
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
   return (
-    <section className={css.side} aria-label={text.receivers.title}>
+    <section className={css.side} aria-label={receiverText.title}>
       <header className={css.head}>
-        <h2>{text.receivers.title}</h2>
+        <h2>{receiverText.title}</h2>
         <Button icon="plus" onClick={() => add(true)}>
-          {text.receivers.add}
+          {receiverText.add}
         </Button>
       </header>
       {data === undefined ? (
@@ -57,9 +57,9 @@ function List() {
           <Skeleton rows={4} />
         )
       ) : data.length === 0 ? (
-        <Empty icon="receivers" title={text.receivers.none} text={text.receivers.noneText}>
+        <Empty icon="receivers" title={receiverText.none} text={receiverText.noneText}>
           <Button look="primary" icon="plus" onClick={() => add(true)}>
-            {text.receivers.add}
+            {receiverText.add}
           </Button>
         </Empty>
       ) : (

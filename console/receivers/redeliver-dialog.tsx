@@ -5,6 +5,7 @@ import { announce } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
+import { deliveryText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import { sinceOf } from './receiver-queries.ts'
 
@@ -29,7 +30,7 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
   } = useMutation({
     mutationFn: () => api.redeliverRange({ id: receiverId }, body, { idempotencyKey: key }),
     onSuccess: ({ count }) => {
-      announce(text.deliveries.redeliverDone(count))
+      announce(deliveryText.redeliverDone(count))
       void client.invalidateQueries({ queryKey: ['deliveries', receiverId] })
     },
   })
@@ -37,15 +38,15 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
   const found = counted.data?.count
   const intro =
     done !== undefined
-      ? text.deliveries.redeliverDone(done.count)
+      ? deliveryText.redeliverDone(done.count)
       : found === undefined
-        ? text.deliveries.counting
+        ? deliveryText.counting
         : found === 0
-          ? text.deliveries.redeliverNone
-          : text.deliveries.redeliverCount(found)
+          ? deliveryText.redeliverNone
+          : deliveryText.redeliverCount(found)
   return (
     <Dialog
-      title={text.deliveries.redeliverTitle}
+      title={deliveryText.redeliverTitle}
       isOpen
       onClose={onClose}
       intro={fault ? undefined : intro}
@@ -54,7 +55,7 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
           <Button onClick={onClose}>{done === undefined ? text.cancel : text.close}</Button>
           {done === undefined && (
             <Button look="primary" icon="refresh" disabled={!found} isBusy={isPending} onClick={() => mutate()}>
-              {text.deliveries.redeliverNow(found ?? 0)}
+              {deliveryText.redeliverNow(found ?? 0)}
             </Button>
           )}
         </>
@@ -66,6 +67,6 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
 }
 
 function periodOf(hours: number, isOnlyDead: boolean): string {
-  const period = new Map(Object.entries(text.deliveries.sinceHours)).get(String(hours)) ?? ''
-  return text.deliveries.redeliverFrom(period, isOnlyDead ? text.deliveries.dead : text.deliveries.all)
+  const period = new Map(Object.entries(deliveryText.sinceHours)).get(String(hours)) ?? ''
+  return deliveryText.redeliverFrom(period, isOnlyDead ? deliveryText.dead : deliveryText.all)
 }

@@ -5,6 +5,7 @@ import { Badge } from '../parts/badge.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { duration } from '../texts/format.ts'
+import { receiverText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import css from './test-result.module.css'
 
@@ -30,19 +31,19 @@ export function TestResult({ test: { result, error, forget } }: { test: Test }) 
   const { statusCode = null, errorMessage = null, response = null, durationMs = 0 } = result ?? {}
   const isGood = errorMessage === null && statusCode !== null && statusCode < 300
   return (
-    <section className={css.result} aria-label={text.receivers.testTitle} role="status">
+    <section className={css.result} aria-label={receiverText.testTitle} role="status">
       <div className={css.line}>
-        <Badge tone={isGood ? 'good' : 'bad'}>{statusCode ?? text.receivers.noAnswer}</Badge>
+        <Badge tone={isGood ? 'good' : 'bad'}>{statusCode ?? receiverText.noAnswer}</Badge>
         <span className={css.text}>
           {result === undefined
             ? faultText(error)
             : statusCode === null
               ? errorMessage
-              : text.receivers.testAnswer(duration(durationMs))}
+              : receiverText.testAnswer(duration(durationMs))}
         </span>
         <IconButton icon="close" label={text.close} onClick={forget} />
       </div>
-      {result && statusCode !== null && <pre className={css.answer}>{response || text.receivers.emptyAnswer}</pre>}
+      {result && statusCode !== null && <pre className={css.answer}>{response || receiverText.emptyAnswer}</pre>}
     </section>
   )
 }
