@@ -16,10 +16,18 @@ type Props = {
 export function PausedSearch({ label, value, onChange, hasKey = false }: Props) {
   const [query, setQuery] = useState(value)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => setQuery(value), [value])
+  /** What was reported last: when it comes back as the value, what was typed since stays. */
+  const reported = useRef(value)
+  useEffect(() => {
+    if (value !== reported.current) setQuery(value)
+    reported.current = value
+  }, [value])
   useEffect(() => {
     if (query.trim() === value) return
-    const timer = setTimeout(() => onChange(query.trim()), PAUSE_MS)
+    const timer = setTimeout(() => {
+      reported.current = query.trim()
+      onChange(query.trim())
+    }, PAUSE_MS)
     return () => clearTimeout(timer)
   }, [query, value, onChange])
   useKeys(hasKey ? { '/': () => field.current?.focus() } : {})
