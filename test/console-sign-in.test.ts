@@ -64,9 +64,9 @@ test('a link that was used up meanwhile says so, and the session stays', async (
 })
 
 test.each([
-  ['agent', ['Inbox'], [], '/console/receivers'],
+  ['agent', ['Inbox', 'Contacts'], [], '/console/receivers'],
   ['developer', ['Receivers'], ['API keys'], '/console/inbox'],
-  ['admin', ['Inbox', 'Receivers'], ['API keys', 'Sessions'], undefined],
+  ['admin', ['Inbox', 'Contacts', 'Receivers'], ['API keys', 'Sessions'], undefined],
 ])('a session of the role %s shows its screens alone', async (role, names, items, refused) => {
   const link = await createLink(company.companyId, { name: 'Mara', role })
   const { page } = await openSigned('/console/', codeOf(link))
