@@ -58,6 +58,7 @@ test('each answer shows who sent it, also right below the answer of another agen
 test('buttons, an address and contact cards are shown below their text', async () => {
   const phone = uniquePhone()
   await write(phone, 'Hello', 'Structured')
+  const chatId = await conversationOf(phone)
   const send = (message: object) => api('POST', '/templates/whatsapp/send', { recipient: phone, ...message })
   const buttons = ['Yes', 'Not yet'].map((title) => ({ type: 'reply', reply: { id: title, title } }))
   const interactive = { type: 'button', body: { text: 'Ship it?' }, footer: { text: 'The shop' }, action: { buttons } }
@@ -69,7 +70,7 @@ test('buttons, an address and contact cards are shown below their text', async (
     await send({ type: 'contacts', contacts: cards }),
   ]
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200])
-  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone)}`)
+  const { page } = await openSigned(`/console/inbox/${chatId}`)
   await page.getByText('Mara Rossi').waitFor()
   const shown = await page.locator('[data-message]').allInnerTexts()
   expect(shown.slice(1)).toEqual([
