@@ -56,6 +56,8 @@ function watchReads(page: Page): Map<string, number> {
 
 test('a page reads each answer once, however late its stream begins', async () => {
   const { page, context } = await openSigned('/console/receivers')
+  // That page may still have something to read.
+  await page.goto('about:blank')
   const reads = watchReads(page)
   const beginning = Promise.withResolvers<void>()
   await context.route('**/events', async (route) => {

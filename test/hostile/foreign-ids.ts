@@ -11,6 +11,7 @@ const MISSING: Record<ThingName, string> = {
   conversation: '987654321012',
   registration: '987654321012',
   message: '987654321012',
+  scheduledMessage: '987654321012',
   // Later than every place of a list: ids of the log begin with their day.
   log: '900000000000001',
   delivery: '900000000000001',

@@ -16,6 +16,7 @@ const BY_FOLDER: Record<string, ThingName> = {
   registrations: 'registration',
   imports: 'import',
   messages: 'message',
+  'scheduled-messages': 'scheduledMessage',
   emails: 'email',
   transactionals: 'transactional',
 }

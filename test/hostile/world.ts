@@ -20,6 +20,7 @@ export type ThingName =
   | 'conversation'
   | 'registration'
   | 'message'
+  | 'scheduledMessage'
   | 'log'
   | 'delivery'
   | 'import'
@@ -210,6 +211,11 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
     const [first] = (await api('GET', `/whatsapp/conversations/${conversation}/messages`)).data
     return first?.id
   })
+  const scheduled = await api('POST', `/whatsapp/conversations/${conversation}/messages`, {
+    type: 'text',
+    text: companyName,
+    sendAt: new Date(Date.now() + 24 * 3_600_000).toISOString(),
+  })
   const log = await waitFor('a delivery log', async () => {
     const [first] = await api('GET', `/webhooks/registrations/${registration.living}/logs`)
     return first?.id
@@ -227,6 +233,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
       conversation: { living: conversation },
       registration,
       message: { living: message },
+      scheduledMessage: { living: String(scheduled.id) },
       log: { living: log },
       delivery: { living: String(deliveries.data[0].id) },
       import: { living: String(list.data.id) },
