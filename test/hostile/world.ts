@@ -233,7 +233,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
       conversation: { living: conversation },
       registration,
       message: { living: message },
-      scheduledMessage: { living: String(scheduled.id) },
+      scheduledMessage: { living: String(scheduled.data.id) },
       log: { living: log },
       delivery: { living: String(deliveries.data[0].id) },
       import: { living: String(list.data.id) },
