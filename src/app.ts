@@ -30,6 +30,7 @@ import { operatorRoutes } from './operator/operator-routes.ts'
 import { archiveRoutes } from './personal-data/archive-routes.ts'
 import { eraseContact } from './personal-data/erase-contact.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
+import { manageRoutes } from './templates/manage/manage-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryLogRoutes } from './webhooks/deliveries/delivery-log-routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/delivery-routes.ts'
@@ -44,7 +45,7 @@ import { createLiveHub } from './wiring/live-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { createReportDeps, type ListeningServer, openBounceServer } from './wiring/report-deps.ts'
-import { createSendDeps } from './wiring/send-deps.ts'
+import { createSendDeps, senderFinder } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 
 /** The routes of a process that serves no API: health and metrics. */
@@ -78,6 +79,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(uploadRoutes(deps))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
+  await app.register(manageRoutes({ ...deps, findSender: senderFinder(deps) }))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
   await app.register(receiptRoutes(send))

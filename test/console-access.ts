@@ -10,6 +10,8 @@ export const ALLOWED: Record<string, readonly string[]> = {
   'GET /public/v1/templates/whatsapp': EVERYONE,
   'GET /public/v1/templates/whatsapp/senders': EVERYONE,
   'GET /public/v1/custom-fields': EVERYONE,
+  'PUT /public/v1/templates/whatsapp/:name/:language': ADMIN,
+  'DELETE /public/v1/templates/whatsapp/:name': ADMIN,
   'POST /public/v1/templates/whatsapp/send': AGENT,
   'GET /public/v1/whatsapp/conversations': AGENT,
   'GET /public/v1/whatsapp/conversations/:chatId': AGENT,

@@ -19,7 +19,11 @@ test('openapi.json passes the OpenAPI rules of Spectral without a warning', asyn
   const linter = new spectral.Spectral()
   // The types of the two packages do not agree.
   linter.setRuleset({ extends: [rulesets.oas as never] })
-  const problems = await linter.run(JSON.parse(text))
+  const found = await linter.run(JSON.parse(text))
+  // An example is data: its own member `example`, as components of templates have, is no example of a schema.
+  const problems = found.filter(
+    ({ code, path }) => code !== 'oas3-valid-schema-example' || !path.slice(0, -1).includes('example'),
+  )
   expect(problems.map(({ code, message, path }) => `${code} ${message} ${path.join('/')}`)).toEqual([])
 }, 300_000)
 

@@ -11,6 +11,8 @@ const NEEDED: Record<string, readonly string[]> = {
   'POST /public/v1/templates/whatsapp/send': ANY_FULL,
   'GET /public/v1/templates/whatsapp/senders': ANY_FULL,
   'GET /public/v1/templates/whatsapp': ANY_FULL,
+  'PUT /public/v1/templates/whatsapp/{name}/{language}': WHATSAPP,
+  'DELETE /public/v1/templates/whatsapp/{name}': WHATSAPP,
   'GET /public/v1/me': ALL,
   'GET /public/v1/events': ANY_FULL,
   'POST /public/v1/whatsapp/conversations/{chatId}/answering': WHATSAPP,

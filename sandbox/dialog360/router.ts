@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
 import { namespaceOf } from '../graph/account.ts'
+import { deleteTemplate, submitTemplate } from '../graph/create-template.ts'
 import { downloadMedia, readMedia, uploadMedia } from '../graph/media.ts'
-import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
+import { bodyOf, type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
 import { answerSend } from '../graph/send.ts'
 import { readConfiguration } from '../webhook/number-webhook.ts'
 import type { PhoneNumber } from '../world/account.ts'
@@ -50,6 +51,8 @@ function answerNumber(
       return uploadMedia(deps, number.id, request)
     case 'GET v1/configs/templates':
       return listTemplates(deps.world, number, query)
+    case 'POST v1/configs/templates':
+      return createTemplate(deps, number, request)
     case 'POST v1/configs/webhook':
       return setWebhook(number, request.body)
     case 'GET health_status':
@@ -57,8 +60,20 @@ function answerNumber(
     case `GET ${MEDIA_PATH}`:
       return downloadMedia(deps, query)
     default:
-      return answerMedia(deps, call)
+      return call.startsWith('DELETE v1/configs/templates/')
+        ? deleteTemplate(deps, accountOf(number), decodeURIComponent(call.slice(call.lastIndexOf('/') + 1)))
+        : answerMedia(deps, call)
   }
+}
+
+const accountOf = ({ wabaAccountId }: PhoneNumber) => ({ id: wabaAccountId, name: '' })
+
+/** Answers the record; a refusal of Meta is passed on. */
+function createTemplate(deps: GraphDeps, number: PhoneNumber, request: Received): Answer {
+  const answer = submitTemplate(deps, accountOf(number), bodyOf(request))
+  const { id } = JSON.parse(String(answer.body)) as { id?: string }
+  const template = id === undefined ? undefined : deps.world.templates.get(id)
+  return template === undefined ? answer : jsonAnswer(recordOf(template.record, number.wabaAccountId), 201)
 }
 
 function setWebhook(number: PhoneNumber, body: Buffer): Answer {

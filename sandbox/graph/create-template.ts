@@ -1,7 +1,7 @@
 import { type Answer, jsonAnswer } from '../answer.ts'
 import type { Account } from '../world/account.ts'
 import type { IdMaker } from '../world/id-maker.ts'
-import { createTemplate, type TemplateComponent } from '../world/template.ts'
+import { createTemplate, type Template, type TemplateComponent } from '../world/template.ts'
 import type { World } from '../world/world.ts'
 import { refuse } from './graph-error.ts'
 
@@ -44,3 +44,28 @@ const isFormat = (value: unknown): value is 'POSITIONAL' | 'NAMED' => value === 
 
 const isComponents = (value: unknown): value is TemplateComponent[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof Object(one).type === 'string')
+
+/** `POST /{template}`: other components or another category; the template is pending again. */
+export function editTemplate(
+  { world, ids }: { world: World; ids: IdMaker },
+  { wabaAccountId, record }: Template,
+  { components = record.components, category = record.category }: Record<string, unknown>,
+): Answer {
+  const invalid = (details: string) => refuse({ code: 100, details }, ids.trace())
+  if (typeof category !== 'string' || !CATEGORIES.includes(category)) return invalid('category is invalid')
+  if (!isComponents(components)) return invalid('components must hold objects with a type')
+  if (record.status === 'PENDING') return invalid('Only approved, rejected or paused templates can be edited')
+  if (record.status === 'APPROVED' && category !== record.category) {
+    return invalid('The category of an approved template cannot be changed')
+  }
+  world.templates.add(createTemplate(wabaAccountId, { ...record, status: 'PENDING', components, category }))
+  return jsonAnswer({ success: true })
+}
+
+/** `DELETE /{account}/message_templates?name=`: the template in all languages. */
+export function deleteTemplate({ world, ids }: { world: World; ids: IdMaker }, account: Account, name: string): Answer {
+  const found = world.templates.list(account.id).filter(({ record }) => record.name === name)
+  if (found.length === 0) return refuse({ code: 100, details: `Message template ${name} was not found` }, ids.trace())
+  for (const template of found) world.templates.remove(template)
+  return jsonAnswer({ success: true })
+}

@@ -1,7 +1,7 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
 import type { Account, PhoneNumber } from '../world/account.ts'
 import { listNumbers, listTemplates, readAccount, readNumber } from './account.ts'
-import { submitTemplate } from './create-template.ts'
+import { deleteTemplate, editTemplate, submitTemplate } from './create-template.ts'
 import { objectMissing, refuse, tokenInvalid, tokenMissing } from './graph-error.ts'
 import { downloadMedia, MEDIA_PATH, type MediaDeps, readMedia, uploadMedia } from './media.ts'
 import { changeBlocked, changeProfile, listBlocked, readProfile } from './number-settings.ts'
@@ -51,6 +51,9 @@ function answerObject(
     return answerAccount(deps, account, `${request.method} ${edge}`, { query, base: request.base, path }, request)
   const number = world.numbers.get(id)
   if (number !== undefined) return answerNumber(deps, number, `${request.method} ${edge}`, query, request)
+  const template = world.templates.get(id)
+  if (template !== undefined && request.method === 'POST' && edge === '')
+    return editTemplate(deps, template, bodyOf(request))
   const media = world.media.find(id)
   if (media !== undefined && request.method === 'GET' && edge === '') return readMedia(deps, media, query, request.base)
   return objectMissing(request.method, id, ids.trace())
@@ -61,7 +64,7 @@ const SANDBOX_APP = {
 }
 
 /** A JSON body or a form; an unreadable one is empty. */
-const bodyOf = ({ contentType = '', body }: Received) => readBody(contentType, body.toString()) ?? {}
+export const bodyOf = ({ contentType = '', body }: Received) => readBody(contentType, body.toString()) ?? {}
 
 function answerAccount(deps: GraphDeps, account: Account, call: string, page: PageQuery, request: Received): Answer {
   const { world, ids } = deps
@@ -74,6 +77,8 @@ function answerAccount(deps: GraphDeps, account: Account, call: string, page: Pa
       return listNumbers(world, account, page, ids.trace())
     case 'POST message_templates':
       return submitTemplate(deps, account, bodyOf(request))
+    case 'DELETE message_templates':
+      return deleteTemplate(deps, account, page.query.get('name') ?? '')
     case 'POST subscribed_apps':
       account.isSubscribed = true
       return jsonAnswer({ success: true })

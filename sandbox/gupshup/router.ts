@@ -1,4 +1,5 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
+import { deleteTemplate, editTemplate, submitTemplate } from '../graph/create-template.ts'
 import { refuse, titleOf } from '../graph/graph-error.ts'
 import { readForm, refusalOf } from '../graph/media.ts'
 import { readBody } from '../graph/read-body.ts'
@@ -10,7 +11,8 @@ import { readSubscription } from '../webhook/number-webhook.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import { sha256Of } from '../world/sample-media.ts'
 import type { World } from '../world/world.ts'
-import { templateOf } from './template-list.ts'
+import { readNewTemplate } from './new-template.ts'
+import { ownIdOf, templateOf } from './template-list.ts'
 
 const BASE = '/gupshup/partner/app/'
 const PATH = /^\/gupshup\/partner\/app\/([^/?]+)\/([^?]*)/
@@ -53,13 +55,44 @@ function answerApp(
         status: 'success',
         templates: deps.world.templates.list(number.wabaAccountId).map((template) => templateOf(template, appId)),
       })
+    case 'POST templates':
+      return createTemplate(deps, number, appId, request)
     case 'POST subscription':
       return subscribe(number, request.body)
     case 'GET waba/info':
       return jsonAnswer({ status: 'success', wabaInfo: infoOf(number) })
     default:
-      return answerMedia(deps.world, call)
+      return answerTemplate(deps, number, call, request) ?? answerMedia(deps.world, call)
   }
+}
+
+const accountOf = ({ wabaAccountId }: PhoneNumber) => ({ id: wabaAccountId, name: '' })
+
+/** Changes a template by Gupshup's id, or deletes one by its name. */
+function answerTemplate(deps: GraphDeps, number: PhoneNumber, call: string, { body }: Received): Answer | undefined {
+  const [, edited] = /^PUT templates\/([^/]+)$/.exec(call) ?? []
+  const [, deleted] = /^DELETE template\/([^/]+)$/.exec(call) ?? []
+  if (deleted !== undefined) return passOn(deleteTemplate(deps, accountOf(number), decodeURIComponent(deleted)))
+  if (edited === undefined) return undefined
+  const template = deps.world.templates.list(number.wabaAccountId).find(({ record }) => ownIdOf(record.id) === edited)
+  if (template === undefined) return ownError('Template not found', 400)
+  return passOn(editTemplate(deps, template, readNewTemplate(body)))
+}
+
+function createTemplate(deps: GraphDeps, number: PhoneNumber, appId: string, { body }: Received): Answer {
+  const answer = submitTemplate(deps, accountOf(number), readNewTemplate(body))
+  const { id } = JSON.parse(String(answer.body)) as { id?: string }
+  const template = id === undefined ? undefined : deps.world.templates.get(id)
+  return template === undefined
+    ? passOn(answer)
+    : jsonAnswer({ status: 'success', template: templateOf(template, appId) })
+}
+
+/** Meta's answer in Gupshup's words. */
+function passOn({ status, body }: Answer): Answer {
+  if (status < 300) return jsonAnswer({ status: 'success' })
+  const { error } = JSON.parse(String(body)) as { error: { message: string; error_data?: { details: string } } }
+  return ownError(`${error.message}: ${error.error_data?.details ?? ''}`, 400)
 }
 
 /** An event of the business for a customer: the only one is a read receipt. */

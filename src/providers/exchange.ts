@@ -13,7 +13,7 @@ export type Exchange =
   | { kind: 'no-answer'; detail: string }
 
 export type Call = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   url: string
   headers: Record<string, string>
   body?: string | Buffer | Readable

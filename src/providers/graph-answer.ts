@@ -106,3 +106,12 @@ export const idOf = (value: unknown): string | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
 
 const first = (list: unknown): Record<string, unknown> | undefined => objectsIn(list)[0]
+
+/** Whether a change was made: any answer without an error says so. */
+export function readDone(answer: Exchange, reading: Reading = {}): Fetched<null> {
+  if (answer.kind === 'answered' && answer.status < 300 && readJsonObject(answer.body) === undefined) {
+    return { kind: 'fetched', value: null }
+  }
+  const read = readAnswer(answer, reading)
+  return read.kind === 'failed' ? read : { kind: 'fetched', value: null }
+}

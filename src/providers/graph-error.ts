@@ -4,11 +4,12 @@ import type { ProviderError } from './provider.ts'
 /** `{error: {code, message, error_data: {details}}}`; the code may come as text. */
 export function readGraphError(body: Record<string, unknown>): ProviderError | undefined {
   if (!isObject(body.error)) return undefined
-  const { code, message, error_data: data } = body.error
+  const { code, message, error_data: data, error_user_msg: userMessage } = body.error
   return {
     code: Number.isSafeInteger(Number(code)) && code !== null && code !== '' ? Number(code) : null,
     title: text(message) ?? 'The provider refused without a reason',
-    details: isObject(data) ? text(data.details) : null,
+    // Refusals of templates explain themselves to users.
+    details: (isObject(data) ? text(data.details) : null) ?? text(userMessage),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { exchange } from './exchange.ts'
+import { type Exchange, exchange } from './exchange.ts'
 import { type Reading, readAnswer, readReceiptAnswer, readSendAnswer } from './graph-answer.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
 import type { Fetched, MediaFile, ReceiptOutcome, SenderAccess, SendOutcome } from './provider.ts'
@@ -15,6 +15,13 @@ export type ApiConventions = {
 /** The requests that every provider takes, as Meta's or nearly so. */
 export type ProviderApi = {
   get: (access: SenderAccess, path: string) => Promise<Fetched<Record<string, unknown>>>
+  /** Asks for a change: JSON, or a form in text. */
+  change: (
+    access: SenderAccess,
+    method: 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: object | URLSearchParams,
+  ) => Promise<Exchange>
   send: (access: SenderAccess, path: string, body: string) => Promise<SendOutcome>
   sendReceipt: (access: SenderAccess, path: string, receipt: object) => Promise<ReceiptOutcome>
   upload: (
@@ -42,6 +49,17 @@ export function createProviderApi(
     get: async (access, path) => {
       const [url, headers] = [addressOf(access, path), credentialOf(access)]
       return readAnswer(await exchange(dispatcher, { method: 'GET', url, headers, timeoutMs }), reading)
+    },
+    change: (access, method, path, body) => {
+      const isForm = body instanceof URLSearchParams
+      const contentType = isForm ? 'application/x-www-form-urlencoded' : 'application/json'
+      return exchange(dispatcher, {
+        method,
+        url: addressOf(access, path),
+        headers: { ...credentialOf(access), ...(body && { 'content-type': contentType }) },
+        ...(body && { body: isForm ? body.toString() : JSON.stringify(body) }),
+        timeoutMs,
+      })
     },
     send: async (access, path, body) => readSendAnswer(await post(access, path, body), reading),
     sendReceipt: async (access, path, receipt) =>

@@ -90,6 +90,18 @@ export type ProviderTemplate = {
   modifiedBy: Record<string, unknown> | null
 }
 
+/** A template as a company wants it, in the form of Meta. */
+export type NewTemplate = {
+  name: string
+  language: string
+  category: string
+  parameterFormat: 'POSITIONAL' | 'NAMED'
+  components: readonly TemplateComponent[]
+}
+
+/** What the provider made of a new template. */
+export type TemplateReceipt = { externalId: string | null; status: string; category: string }
+
 /** Passed on as the provider gave it; these are the members that we read. */
 export type TemplateComponent = {
   readonly type: string
@@ -168,6 +180,19 @@ export type Provider = {
   markRead(access: SenderAccess, wamid: string, isTyping: boolean): Promise<ReceiptOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
+  /** Hands a template in for review; `unsupported`: not of this category. */
+  createTemplate(
+    access: SenderAccess,
+    template: NewTemplate,
+  ): Promise<Fetched<TemplateReceipt> | { kind: 'unsupported' }>
+  /** Changes a template in its language, which is reviewed again. */
+  editTemplate(
+    access: SenderAccess,
+    externalId: string | null,
+    template: NewTemplate,
+  ): Promise<Fetched<null> | { kind: 'unsupported' }>
+  /** Deletes a template in all languages. */
+  deleteTemplate(access: SenderAccess, name: string): Promise<Fetched<null>>
   /** The numbers that the credential may use, as far as the provider lists them. */
   listNumbers(access: SenderAccess): Promise<Fetched<ProviderNumber[]>>
   /** Stores a file at the provider for sends of this number; answers the media id. */

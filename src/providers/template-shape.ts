@@ -1,7 +1,7 @@
 import { isObject } from './events/json-member.ts'
 import { idOf } from './graph-answer.ts'
 import { text } from './graph-error.ts'
-import type { ProviderTemplate, TemplateComponent } from './provider.ts'
+import type { NewTemplate, ProviderTemplate, TemplateComponent } from './provider.ts'
 
 /**
  * Reads a template as Meta and its partners write it; undefined if a required member is missing. Members that a
@@ -28,3 +28,12 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
 }
 
 const isComponent = (value: unknown): value is TemplateComponent => isObject(value) && typeof value.type === 'string'
+
+/** A new template as Meta and its partners take it. */
+export const toGraphTemplate = ({ name, language, category, parameterFormat, components }: NewTemplate): object => ({
+  name,
+  language,
+  category,
+  ...(parameterFormat === 'NAMED' && { parameter_format: parameterFormat }),
+  components,
+})

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
 import { ROLES } from '../http/admission/role.ts'
-import { TemplateRecord, toTemplateRecord } from './template-record.ts'
+import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from './template-record.ts'
 import { hasSender, listTemplates } from './template-store.ts'
 
 /** GET templates/whatsapp (spec: WhatsApp). */
@@ -19,7 +19,12 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
           summary: 'List the WhatsApp templates',
           description:
             'Returns all templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`.',
-          response: { 200: Type.Object({ data: Type.Array(TemplateRecord) }, { description: 'All templates.' }) },
+          response: {
+            200: Type.Object(
+              { data: Type.Array(TemplateRecord) },
+              { description: 'All templates.', example: { data: [TEMPLATE_EXAMPLE] } },
+            ),
+          },
         },
       },
       async (request) => {

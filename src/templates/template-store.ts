@@ -18,7 +18,8 @@ export type TemplateRow = Template & {
   modifiedAt: Date
 }
 
-const rowColumns = (db: Db) => db`
+/** The columns of a `TemplateRow`. */
+export const rowColumns = (db: Db) => db`
   template.family_id, family.name, template.language, template.status, template.category,
   template.parameter_format, template.components, template.external_id, family.waba_account_id,
   template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
@@ -180,10 +181,12 @@ export async function replaceTemplates(
   return hasMissedEvent(db, account, listedAt)
 }
 
-type Account = { companyId: number; wabaAccountId: string }
+/** A business account at the provider. */
+export type TemplateAccount = { companyId: number; wabaAccountId: string }
 type List = ReturnType<Db['json']>
 
-async function addFamilies(db: Db, { companyId, wabaAccountId }: Account, list: List): Promise<void> {
+/** Adds the families that a list names; those that exist keep their ids. */
+export async function addFamilies(db: Db, { companyId, wabaAccountId }: TemplateAccount, list: List): Promise<void> {
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
     select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name
@@ -194,7 +197,7 @@ async function addFamilies(db: Db, { companyId, wabaAccountId }: Account, list: 
 
 async function deleteAbsentVersions(
   db: Db,
-  { companyId, wabaAccountId }: Account,
+  { companyId, wabaAccountId }: TemplateAccount,
   list: List,
   listedAt: string,
 ): Promise<void> {
@@ -213,9 +216,10 @@ async function deleteAbsentVersions(
   `
 }
 
-async function upsertVersions(
+/** Writes the versions of a list, except those that an event changed after `listedAt`. */
+export async function upsertVersions(
   db: Db,
-  { companyId, wabaAccountId }: Account,
+  { companyId, wabaAccountId }: TemplateAccount,
   list: List,
   listedAt: string,
 ): Promise<void> {
@@ -260,7 +264,12 @@ async function upsertVersions(
   `
 }
 
-async function hasMissedEvent(db: Db, { companyId, wabaAccountId }: Account, listedAt: string): Promise<boolean> {
+/** Whether an event since `listedAt` named a template of the account that was unknown. */
+export async function hasMissedEvent(
+  db: Db,
+  { companyId, wabaAccountId }: TemplateAccount,
+  listedAt: string,
+): Promise<boolean> {
   const missed = await db`
     select
     from missed_template_events

@@ -9,6 +9,7 @@ import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
 import { createSendBatches, type SendConsequences } from '../messages/batch/send-batches.ts'
 import { findMessageOf } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
+import { resolveSender, type Sender } from '../senders/sender.ts'
 import type { Deps } from './deps.ts'
 
 const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
@@ -91,3 +92,9 @@ const publishSent = (publish: Publish, companyId: number, sent: { conversationId
     { topic: 'message', companyId, id: sent.messageId },
     { topic: 'conversation', companyId, id: sent.conversationId },
   ])
+
+/** Finds the connected number that a request names, else the preferred one. */
+export const senderFinder =
+  ({ senders }: Pick<Deps, 'senders'>) =>
+  async (companyId: number, name: string | undefined): Promise<Sender> =>
+    resolveSender(await senders.listFor(companyId), name)

@@ -29,6 +29,7 @@ const MISSING: Record<ThingName, string> = {
 const WITHOUT_COMPANY = [
   /^\/public\/v1\/webhooks\/whatsapp\/\{secret\}$/, // the webhook's secret
   /^\/media\/\{token\}$/, // a signed address
+  /^\/public\/v1\/templates\/whatsapp\/\{name\}/, // a name, looked up in the account of the caller's number
   /^\/admin\/v1\/(failed|unroutable)-(events|jobs)\//, // the operator's, of all companies
 ]
 

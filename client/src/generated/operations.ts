@@ -52,6 +52,7 @@ import type {
   SignInLinkRequest,
   Success,
   Template,
+  TemplateContents,
   TestDelivery,
   UploadedMedia,
   UpsertedContacts,
@@ -115,6 +116,28 @@ export abstract class Operations {
     data: Array<Template>
   }> {
     return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp' }, options)
+  }
+
+  /** Create or change a WhatsApp template. Creates the template in this language, or changes the one that exists; it is `PENDING` until the provider has reviewed it (`whatsapp.template.status` reports the outcome). The rules of the provider are checked before, and a refusal of the provider is answered 422 with its reason. A repeated request changes nothing. A transport that cannot do this is named in the 422. */
+  saveWhatsAppTemplate(params: {
+    /** The name: lower-case letters, digits and underscores. */
+    name: string
+    /** The language, such as `en` or `pt_BR`. */
+    language: string
+  }, body: TemplateContents, options?: RequestOptions): Promise<{
+    data: Template
+  }> {
+    return this.call({ method: 'PUT', path: '/public/v1/templates/whatsapp/{name}/{language}', params, json: body }, options)
+  }
+
+  /** Delete a WhatsApp template. Deletes the template in all languages, here and at the provider. The provider does not accept the name of an approved template again for 30 days. */
+  deleteWhatsAppTemplate(params: {
+    /** A connected number of the business account. Without it that of the preferred number. */
+    sender?: string
+    /** The name: lower-case letters, digits and underscores. */
+    name: string
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/templates/whatsapp/{name}', params }, options)
   }
 
   /** List conversations. The conversation with the latest activity comes first. With a filter, pages go as far as the 10,000th record, and cursors to the end. */

@@ -1227,6 +1227,31 @@ export type NewRegistration = {
   headers?: StaticHeaders
 }
 
+export type NewTemplateButton = {
+  type: "QUICK_REPLY" | "URL" | "PHONE_NUMBER" | "COPY_CODE" | "OTP" | "FLOW"
+  /** The text of the button. */
+  text?: string
+  /** The address of a URL button; {{1}} at its end is filled in by each send. */
+  url?: string
+  /** The number of a PHONE_NUMBER button. */
+  phone_number?: string
+  /** Samples of the placeholders or of the file, in the form of the provider. */
+  example?: unknown
+  [name: string]: unknown
+}
+
+export type NewTemplateComponent = {
+  type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
+  /** Required for a HEADER. */
+  format?: "TEXT" | "IMAGE" | "VIDEO" | "DOCUMENT" | "LOCATION"
+  /** The text, with placeholders such as {{1}} or {{first_name}}. */
+  text?: string
+  /** Samples of the placeholders or of the file, in the form of the provider. */
+  example?: unknown
+  buttons?: Array<NewTemplateButton>
+  [name: string]: unknown
+}
+
 export type NewTemplateEmail = {
   /** The id of the email template, `tmpl_…`. */
   uid: string
@@ -1880,6 +1905,15 @@ export type TemplateByName = {
 export type TemplateComponent = {
   type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
   parameters?: Array<TemplateParameter>
+}
+
+export type TemplateContents = {
+  category: "UTILITY" | "MARKETING" | "AUTHENTICATION"
+  /** How the placeholders are named; default `POSITIONAL`. */
+  parameterFormat?: "POSITIONAL" | "NAMED"
+  components: Array<NewTemplateComponent>
+  /** A connected number of the business account. Without it that of the preferred number. */
+  sender?: string
 }
 
 export type TemplateNotApproved = {

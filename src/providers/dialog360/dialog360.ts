@@ -1,17 +1,19 @@
 import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
 import { fetchMedia } from '../fetch-media.ts'
-import { failed, idOf, objectsIn, readValue } from '../graph-answer.ts'
+import { failed, idOf, objectsIn, readAnswer, readDone, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
+import { toGraphTemplate } from '../template-shape.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
 /** The host in the media addresses that Meta gives; 360dialog serves the same paths itself. */
 const META_MEDIA_HOST = 'lookaside.fbsbx.com'
 const NUMBER_FIELDS = 'health_status,display_phone_number,verified_name,is_on_biz_app'
+const TEMPLATES_PATH = 'v1/configs/templates'
 const PAGE_LIMIT = 1000
 const MAX_PAGES = 100
 /** More than five failed questions for media in an hour block them for an hour. */
@@ -27,6 +29,16 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
     send: (access, body) => api.send(access, 'messages', body),
     markRead: (access, wamid, isTyping) => api.sendReceipt(access, 'messages', toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => listTemplates((path) => api.get(access, path)),
+    createTemplate: async (access, template) => {
+      const answer = await api.change(access, 'POST', TEMPLATES_PATH, toGraphTemplate(template))
+      return readValue(readAnswer(answer, { readOwnError }), (body) => {
+        const created = readTemplateRecord({ ...template, status: 'PENDING', ...body })
+        return created && { externalId: created.externalId, status: created.status, category: created.category }
+      })
+    },
+    editTemplate: async () => ({ kind: 'unsupported' }),
+    deleteTemplate: async (access, name) =>
+      readDone(await api.change(access, 'DELETE', `${TEMPLATES_PATH}/${encodeURIComponent(name)}`), { readOwnError }),
     listNumbers: async (access) =>
       readValue(await api.get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),
     uploadMedia: async (access, file) =>
@@ -73,7 +85,7 @@ async function listTemplates(
 ): Promise<Fetched<ProviderTemplate[]>> {
   const items: Record<string, unknown>[] = []
   for (let page = 0; page < MAX_PAGES; page++) {
-    const answer = await get(`v1/configs/templates?limit=${PAGE_LIMIT}&offset=${items.length}`)
+    const answer = await get(`${TEMPLATES_PATH}?limit=${PAGE_LIMIT}&offset=${items.length}`)
     if (answer.kind === 'failed') return answer
     const found = objectsIn(answer.value.waba_templates)
     items.push(...found)

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
 import { openMedia } from '../fetch-media.ts'
-import { idOf, objectsIn, readValue } from '../graph-answer.ts'
+import { idOf, objectsIn, readAnswer, readDone, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type {
@@ -13,6 +13,7 @@ import type {
   SenderAccess,
 } from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
+import { findOwnId, readGupshupReceipt, toGupshupTemplate } from './gupshup-new-template.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
 
 const PUBLIC_ADDRESS = 'https://partner.gupshup.io/partner/app'
@@ -35,6 +36,23 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
           ? objectsIn(templates).flatMap((item) => readGupshupTemplate(item, appIdOf(access)) ?? [])
           : undefined,
       ),
+    createTemplate: async (access, template) => {
+      // Gupshup takes other members for them than those of Meta.
+      if (template.category === 'AUTHENTICATION') return { kind: 'unsupported' }
+      const answer = await api.change(access, 'POST', 'templates', toGupshupTemplate(template))
+      return readValue(readAnswer(answer, { readOwnError }), ({ template: created }) =>
+        isObject(created) ? readGupshupReceipt(created, template) : undefined,
+      )
+    },
+    editTemplate: async (access, _, template) => {
+      if (template.category === 'AUTHENTICATION') return { kind: 'unsupported' }
+      const ownId = readValue(await api.get(access, 'templates'), ({ templates }) => findOwnId(templates, template))
+      if (ownId.kind === 'failed') return ownId
+      const path = `templates/${encodeURIComponent(ownId.value)}`
+      return readDone(await api.change(access, 'PUT', path, toGupshupTemplate(template)), { readOwnError })
+    },
+    deleteTemplate: async (access, name) =>
+      readDone(await api.change(access, 'DELETE', `template/${encodeURIComponent(name)}`), { readOwnError }),
     listNumbers: async (access) =>
       readValue(await api.get(access, 'waba/info'), ({ wabaInfo }) =>
         isObject(wabaInfo) ? [readNumber(wabaInfo, access)] : undefined,

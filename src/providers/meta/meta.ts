@@ -1,9 +1,11 @@
 import type { Dispatcher } from 'undici'
 import { fetchMedia } from '../fetch-media.ts'
-import { idOf, readValue } from '../graph-answer.ts'
+import { failed, idOf, readAnswer, readDone, readValue } from '../graph-answer.ts'
+import { text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
-import type { MediaOutcome, Provider, SenderAccess } from '../provider.ts'
+import type { MediaOutcome, NewTemplate, Provider, SenderAccess, TemplateReceipt } from '../provider.ts'
 import { createProviderApi } from '../provider-api.ts'
+import { toGraphTemplate } from '../template-shape.ts'
 import { fetchTemplates, listNumbers } from './meta-list.ts'
 import { mediaPath, ownAddress } from './meta-media.ts'
 
@@ -23,6 +25,19 @@ export function createMetaProvider(options: MetaOptions): Provider {
     markRead: (access, wamid, isTyping) =>
       api.sendReceipt(access, `${access.phoneNumberId}/messages`, toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => fetchTemplates((path) => api.get(access, path), access.wabaAccountId),
+    createTemplate: async (access, template) => {
+      const path = `${access.wabaAccountId}/message_templates`
+      const answer = await api.change(access, 'POST', path, toGraphTemplate(template))
+      return readValue(readAnswer(answer), (body) => readReceipt(body, template))
+    },
+    editTemplate: async (access, externalId, { category, components }) =>
+      externalId === null
+        ? failed('the template has no id at the provider')
+        : readDone(await api.change(access, 'POST', externalId, { category, components })),
+    deleteTemplate: async (access, name) => {
+      const path = `${access.wabaAccountId}/message_templates?${new URLSearchParams({ name })}`
+      return readDone(await api.change(access, 'DELETE', path))
+    },
     listNumbers: (access) => listNumbers((path) => api.get(access, path), access.wabaAccountId),
     uploadMedia: async (access, file) => {
       const fields = { messaging_product: 'whatsapp', type: file.mimeType }
@@ -50,3 +65,10 @@ export function createMetaProvider(options: MetaOptions): Provider {
 }
 
 const credentialOf = (access: SenderAccess) => ({ authorization: `Bearer ${access.accessToken}` })
+
+/** The provider may have chosen another category. */
+const readReceipt = ({ id, status, category }: Record<string, unknown>, asked: NewTemplate): TemplateReceipt => ({
+  externalId: idOf(id),
+  status: text(status)?.toUpperCase() ?? 'PENDING',
+  category: text(category)?.toUpperCase() ?? asked.category,
+})

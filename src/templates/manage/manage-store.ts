@@ -1,0 +1,95 @@
+import type { Db, Json } from '../../db/connect.ts'
+import {
+  addFamilies,
+  hasMissedEvent,
+  lockTemplates,
+  noteMissedEvent,
+  rowColumns,
+  type SyncedTemplate,
+  type TemplateAccount,
+  type TemplateRow,
+  upsertVersions,
+} from '../template-store.ts'
+
+/** A template of an account in a language, or in its oldest one. */
+export async function findTemplate(
+  db: Db,
+  companyId: number,
+  wabaAccountId: string,
+  { name, language }: { name: string; language?: string },
+): Promise<TemplateRow | undefined> {
+  const [row] = await db<TemplateRow[]>`
+    select ${rowColumns(db)}
+    from template_families family
+    join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, ${name})
+      ${language === undefined ? db`` : db`and template.language = ${language}`}
+    order by template.created_at, template.language
+    limit 1
+  `
+  return row
+}
+
+/**
+ * Writes one template as the provider took it. Returns whether an event after `listedAt`, when the provider was asked, named the
+ * template or an unknown one: then the provider's list is newer.
+ */
+export async function writeTemplate(
+  tx: Db,
+  companyId: number,
+  wabaAccountId: string,
+  { template, listedAt }: { template: SyncedTemplate; listedAt: string },
+): Promise<boolean> {
+  const account = { companyId, wabaAccountId }
+  const list = tx.json([template] as unknown as Json)
+  await lockTemplates(tx, companyId, wabaAccountId)
+  await addFamilies(tx, account, list)
+  const isChanged = await hasEvent(tx, account, template, listedAt)
+  await upsertVersions(tx, account, list, listedAt)
+  return isChanged || hasMissedEvent(tx, account, listedAt)
+}
+
+async function hasEvent(
+  tx: Db,
+  { companyId, wabaAccountId }: TemplateAccount,
+  { name, language }: SyncedTemplate,
+  listedAt: string,
+): Promise<boolean> {
+  const rows = await tx`
+    select
+    from template_families family
+    join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, ${name})
+      and template.language = ${language}
+      and template.event_at >= ${listedAt}::text::timestamptz
+  `
+  return rows.length > 0
+}
+
+/** Marks a version as changed just now: a list that the provider gave before does not change it. */
+export async function markChanged(
+  tx: Db,
+  companyId: number,
+  wabaAccountId: string,
+  { name, language }: { name: string; language: string },
+): Promise<void> {
+  await tx`
+    update templates template
+    set event_at = clock_timestamp()
+    from template_families family
+    where (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, ${name})
+      and (template.company_id, template.family_id, template.language) = (family.company_id, family.id, ${language})
+  `
+}
+
+/** Deletes a template in all languages; a sync that is running reads the provider's list again. */
+export async function deleteVersions(tx: Db, companyId: number, wabaAccountId: string, name: string): Promise<void> {
+  await lockTemplates(tx, companyId, wabaAccountId)
+  await tx`
+    delete from templates template
+    using template_families family
+    where (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, ${name})
+      and (template.company_id, template.family_id) = (family.company_id, family.id)
+  `
+  await noteMissedEvent(tx, companyId, wabaAccountId)
+}

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util'
+import { serviceUnavailable, templateNotFound, unsupportedByTransport, validationError } from '../../errors.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { newTemplateId } from '../../ids.ts'
+import { providerMessage } from '../../providers/graph-error.ts'
+import type { Fetched, NewTemplate, Provider, SenderAccess, TemplateReceipt } from '../../providers/provider.ts'
+import type { ProviderName } from '../../providers/provider-name.ts'
+import { templateStatusOf } from '../template.ts'
+import { readListTime, type TemplateRow, watchTemplates } from '../template-store.ts'
+import { type SyncDeps, syncTemplates } from '../template-sync.ts'
+import { deleteVersions, findTemplate, markChanged, writeTemplate } from './manage-store.ts'
+import { templateFaults } from './template-rules.ts'
+
+type Sender = SenderAccess & { readonly provider: ProviderName }
+
+export type ManageDeps = SyncDeps & {
+  /** The number that is named, else the preferred one. */
+  findSender(companyId: number, name: string | undefined): Promise<Sender>
+}
+
+/** A template as it is now, and whether it is new. */
+export type SavedTemplate = { template: TemplateRow; isNew: boolean }
+
+/**
+ * Creates a template in a language, or changes it. It is pending until the provider reports otherwise.
+ * @throws {AppError} 422 when the provider's rules or the provider refuse it, or the transport changes none; 503
+ */
+export async function saveTemplate(
+  deps: ManageDeps,
+  companyId: number,
+  senderName: string | undefined,
+  wanted: NewTemplate,
+): Promise<SavedTemplate> {
+  const faults = templateFaults(wanted)
+  if (faults.length > 0) throw validationError(faults)
+  const sender = await withTimeout(deps.findSender(companyId, senderName))
+  const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, wanted))
+  const existing = await find()
+  if (existing !== undefined && isSame(existing, wanted)) return { template: existing, isNew: false }
+  const listedAt = await withTimeout(readListTime(deps.db))
+  const saved = await submit(deps, sender, existing, wanted)
+  if (saved.kind === 'failed') {
+    // An earlier request may have created it without being able to record that.
+    const created = existing === undefined && saved.isRefused ? await findAfterSync(deps, companyId, find) : undefined
+    if (created !== undefined && isSame(created, wanted)) return { template: created, isNew: true }
+    throw refusal(saved)
+  }
+  await record(deps, companyId, sender, wanted, { ...saved.value, listedAt, existing })
+  const template = await find()
+  if (template === undefined) throw serviceUnavailable('The provider has deleted the template again', 1)
+  return { template, isNew: existing === undefined }
+}
+
+/**
+ * Deletes a template in all languages.
+ * @throws {AppError} 404 `template_not_found`; 422 when the provider refuses it; 503
+ */
+export async function deleteTemplate(
+  deps: ManageDeps,
+  companyId: number,
+  senderName: string | undefined,
+  name: string,
+): Promise<void> {
+  const sender = await withTimeout(deps.findSender(companyId, senderName))
+  const existing = await withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, { name }))
+  if (existing === undefined) throw templateNotFound()
+  const deleted = await adapterOf(deps, sender).deleteTemplate(sender, name)
+  if (deleted.kind === 'failed') throw refusal(deleted)
+  await withTimeout(deps.db.begin((tx) => deleteVersions(tx, companyId, sender.wabaAccountId, name)))
+  deps.templates.clear()
+  deps.publish([{ topic: 'all', companyId }])
+}
+
+function adapterOf({ providers }: ManageDeps, sender: Sender): Provider {
+  const provider = providers[sender.provider]
+  if (provider === undefined) throw serviceUnavailable(`No adapter for the provider ${sender.provider}`)
+  return provider
+}
+
+async function submit(
+  deps: ManageDeps,
+  sender: Sender,
+  existing: TemplateRow | undefined,
+  wanted: NewTemplate,
+): Promise<Fetched<TemplateReceipt>> {
+  const provider = adapterOf(deps, sender)
+  if (existing === undefined) {
+    const created = await provider.createTemplate(sender, wanted)
+    if (created.kind === 'unsupported')
+      throw unsupportedByTransport('category', `a template of the category ${wanted.category}`, sender.provider)
+    return created
+  }
+  const edited = await provider.editTemplate(sender, existing.externalId, wanted)
+  if (edited.kind === 'unsupported')
+    throw unsupportedByTransport('components', 'a change of a template', sender.provider)
+  if (edited.kind === 'failed') return edited
+  const { externalId } = existing
+  return { kind: 'fetched', value: { externalId, status: 'PENDING', category: wanted.category } }
+}
+
+const refusal = ({ isRefused, error }: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
+  isRefused
+    ? validationError([{ path: 'template', message: `is refused by the provider: ${providerMessage(error)}` }])
+    : serviceUnavailable(`The provider did not take the request: ${providerMessage(error)}`)
+
+async function findAfterSync(
+  deps: ManageDeps,
+  companyId: number,
+  find: () => Promise<TemplateRow | undefined>,
+): Promise<TemplateRow | undefined> {
+  await syncTemplates(deps, companyId).catch(() => undefined)
+  return find()
+}
+
+/** An event that came since `listedAt` is newer than the answer: then the provider's list is read. */
+async function record(
+  deps: ManageDeps,
+  companyId: number,
+  { wabaAccountId }: Sender,
+  wanted: NewTemplate,
+  saved: TemplateReceipt & { listedAt: string; existing: TemplateRow | undefined },
+): Promise<void> {
+  const { listedAt, existing, externalId, status, category } = saved
+  const template = {
+    ...wanted,
+    externalId,
+    status,
+    category,
+    newFamilyId: newTemplateId(),
+    ownStatus: templateStatusOf(status) ?? ('PENDING' as const),
+    rejectedReason: '',
+    qualityScore: existing?.qualityScore ?? null,
+    namespace: existing?.namespace ?? null,
+    partnerId: existing?.partnerId ?? null,
+    createdBy: existing?.createdBy ?? null,
+    modifiedBy: existing?.modifiedBy ?? null,
+  }
+  const isOutdated = await withTimeout(
+    deps.db.begin(async (tx) => {
+      const isReported = deps.recordEvents.isSubscribed('whatsapp.template.status', [companyId])
+      const changesSince = isReported ? await watchTemplates(tx, companyId, wabaAccountId) : async () => []
+      const isMissed = await writeTemplate(tx, companyId, wabaAccountId, { template, listedAt })
+      if (!isMissed) await markChanged(tx, companyId, wabaAccountId, wanted)
+      await deps.recordEvents.publish(tx, await changesSince())
+      return isMissed
+    }),
+  )
+  if (isOutdated) await syncTemplates(deps, companyId)
+  deps.templates.clear()
+  deps.publish([{ topic: 'all', companyId }])
+}
+
+const isSame = (existing: TemplateRow, wanted: NewTemplate): boolean =>
+  existing.category === wanted.category &&
+  existing.parameterFormat === wanted.parameterFormat &&
+  isDeepStrictEqual(existing.components, wanted.components)
