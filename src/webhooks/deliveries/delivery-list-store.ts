@@ -125,7 +125,8 @@ const upTo = (db: Db, at: Date) => {
 
 /** The day of a partition: days since 1970. */
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
-const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
+/** The day that the id of a delivery begins with. */
+export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
 
 export type DeliveryAttempt = {
   id: number

@@ -8,6 +8,7 @@ import {
   DELIVERY_STATUSES,
   type DeliveryFilter,
   type DeliveryStatus,
+  dayOfId,
   MAX_DELIVERY_ID,
   withinOf,
 } from './delivery-list-store.ts'
@@ -31,15 +32,20 @@ export async function findDeliveryIds(
   filter: DeliveryFilter,
 ): Promise<number[]> {
   const lists = PHONE.test(search)
-    ? [toIds(search), await idsOfCustomer(db, companyId, search)]
+    ? [await idsOfDelivery(db, companyId, search), await idsOfCustomer(db, companyId, search)]
     : [await idsOfEvent(db, companyId, search)]
   const found = lists.flat()
   return found.length > 0 ? found.slice(0, MAX_FOUND) : idsByPart(db, companyId, registrationId, search, filter)
 }
 
-function toIds(text: string): number[] {
+async function idsOfDelivery(db: Db, companyId: number, text: string): Promise<number[]> {
   const id = parseId(text)
-  return id === undefined || id > MAX_DELIVERY_ID ? [] : [id]
+  if (id === undefined || id > MAX_DELIVERY_ID) return []
+  const rows = await db<{ id: number }[]>`
+    select id from deliveries
+    where company_id = ${companyId} and id = ${id} and day = ${dayOfId(id)}
+  `
+  return rows.map((row) => row.id)
 }
 
 /** Deliveries about the latest messages of the customers who have, or had, a phone number. */

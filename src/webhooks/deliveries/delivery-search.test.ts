@@ -29,9 +29,9 @@ async function createDeliveries() {
       insert into customer_identities (company_id, customer_id, identity, reported_at)
       values (${id}, 6, ${phone}, now())
     `
-    await insertMessage(id, 11, 'wamid.In', `${name} asks ${'x'.repeat(200)}`)
+    await insertMessage(id, 11, 'wamid.In10000012', `${name} asks ${'x'.repeat(200)}`)
     await insertMessage(id, 12, 'wamid.Out', 'An answer')
-    await insertDelivery(id, ID + 1, EVENT, 'wamid.In', 11)
+    await insertDelivery(id, ID + 1, EVENT, 'wamid.In10000012', 11)
     await insertDelivery(id, ID + 2, STATUS, 'msg_12.read', 12)
     await insertDelivery(id, ID + 3, 'contact.changed', 'con_5.1', null)
   }
@@ -78,7 +78,8 @@ test.each([
   ['a phone number in any formatting', '+39 333 123-4567', [1, 2]],
   ['the phone number of a customer of another company', '447700900123', []],
   ['the id of a delivery', String(ID + 3), [3]],
-  ['the id of a message', 'wamid.In', [1]],
+  ['the id of a message', 'wamid.In10000012', [1]],
+  ['a part that could be the id of a delivery', '10000012', [1]],
   ['the id of another event', 'con_5.1', [3]],
   ['a part of the id of a message', 'mid.I', [1]],
   ['a part in digits', '5.1', [3]],
