@@ -5,7 +5,7 @@ import { startConsoleWorld } from './console-world.ts'
 const { service, company, openSigned } = await startConsoleWorld()
 const SCHEMA = /must (match|NOT)|pattern|\^\[/
 
-test('a faulty receiver is told in words what belongs into each field', async () => {
+test('the form of a receiver says in words what each field takes', async () => {
   const { page } = await openSigned('/console/receivers')
   await page.getByRole('button', { name: 'Add receiver' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Add a receiver' })
@@ -33,7 +33,7 @@ test('a faulty receiver is told in words what belongs into each field', async ()
   await page.getByRole('heading', { name: 'Shop' }).waitFor()
 })
 
-test('a sign-in link without a name is told what is missing', async () => {
+test('the form of a sign-in link says what is missing', async () => {
   const { body } = await service.operator('POST', `/companies/${company.companyId}/sign-in-links`, {
     name: 'Mara',
     role: 'admin',

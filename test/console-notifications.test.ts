@@ -30,7 +30,7 @@ const KEEP = `
   }`
 const notifiedOn = (page: Page): Promise<string[]> => page.evaluate('window.notified')
 
-test('notifications, once turned on, tell of new messages of mine and of unassigned ones', async () => {
+test('notifications, once turned on, announce new messages of mine and unassigned ones', async () => {
   const own = await service.createCompany()
   const say = (phone: string, body: string, name: string) => write(phone, body, name, own.phoneNumberId)
   const [ada, grace, eve] = [uniquePhone(), uniquePhone(), uniquePhone()]

@@ -20,7 +20,7 @@ const exhaust = (registrationId: number) =>
     return rows.length > 0
   }, 300_000)
 
-test('the list of receivers tells the state of each', async () => {
+test('the list of receivers shows the state of each', async () => {
   const own = await service.createCompany()
   const name = `state-${own.companyId}`
   await control('PUT', `/receivers/${name}/behaviour`, { statusCode: 500 })

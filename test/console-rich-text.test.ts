@@ -4,7 +4,7 @@ import { bubble, startConsoleWorld, textOf } from './console-world.ts'
 
 const { conversationWith, openSigned } = await startConsoleWorld()
 
-test('addresses are links that tell no one where they were read, and marks are shown as WhatsApp shows them', async () => {
+test('addresses are links that reveal to no one where they were read, and marks are shown as WhatsApp shows them', async () => {
   const { path } = await conversationWith('Formatted', [
     textOf('Here: https://shop.example.com/a_b_c?x=1. *Bold _both_*, ~gone~ and `code`'),
     textOf('```\n*as it is*\n```\n2*3*4 <b>no tag</b> <script>alert(1)</script>'),

@@ -8,7 +8,7 @@ const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy
 
 /** Starts programs: the service, a database server, a browser, or a short run of attacks or faults. */
 const STARTS_PROCESSES =
-  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|run)\.ts)'|startEmbedded\(/
+  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|run)\.ts)'|startEmbedded\(/
 
 /**
  * Sorts every test file into the project whose name says what it needs, by what it imports, so that no list has to be

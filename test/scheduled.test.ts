@@ -188,7 +188,7 @@ test('a message that goes at this moment is either cancelled or sent', async () 
   expect([status, (await takenBy(recipient)).length]).toEqual(status === 200 ? [200, 0] : [409, 1])
 })
 
-test('the window, the consent and the template are judged when it goes', async () => {
+test('the window, the consent and the template are checked when it is sent', async () => {
   const company = await createCompany()
   const { from, chatId } = await written(company)
   const text = await scheduled(company, { recipient: from, type: 'text', text: 'Later', template: undefined })
@@ -300,7 +300,7 @@ test('another company neither sees nor cancels a scheduled message', async () =>
   expect(await record(company, id)).toMatchObject({ status: 'scheduled' })
 })
 
-test('a message that the provider surely did not take is sent again, for an hour', async () => {
+test('a message that the provider certainly did not take is sent again, for an hour', async () => {
   const company = await createCompany()
   const recipient = uniquePhone()
   const { id } = await scheduled(company, { recipient })

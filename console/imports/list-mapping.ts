@@ -78,7 +78,7 @@ const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/
 const PHONE = /^\+?[1-9]\d{6,14}$/
 const FLAG = /^(true|false|1|0)$/i
 
-/** What the service would refuse a row for, as far as the page can tell; undefined: nothing. */
+/** What the service would refuse a row for, as far as the page knows; undefined: for nothing. */
 export function rowFault({ cells, isBroken }: ListRow, targets: readonly (string | null)[]): string | undefined {
   const { faults } = importText
   if (isBroken) return faults.broken

@@ -88,7 +88,7 @@ type RowsProps = {
 function Rows({ filter, count, rowAt, onView, children }: RowsProps) {
   const client = useQueryClient()
   const use = (isInUse: boolean) => () => setListInUse(client, isInUse)
-  // A list that is removed hears of neither the pointer nor the focus.
+  // A list that is removed gets no events of the pointer or the focus.
   useEffect(() => () => setListInUse(client, false), [client])
   return (
     <div className={css.rows}>

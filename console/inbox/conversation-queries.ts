@@ -43,7 +43,7 @@ export const filteredQuery = (filter: Filter) =>
     getNextPageParam: ({ next }) => next,
   })
 
-/** As many as the number beside the screen's name counts, and one more. */
+/** As many as the number next to the screen's name counts, and one more. */
 export const UNREAD_ROWS = 100
 
 /** The ids of open conversations with unread messages, at most a page of them. */

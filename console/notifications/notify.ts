@@ -13,8 +13,8 @@ const latest = new Map<number, number>()
 type Deps = { client: QueryClient; me: string; open: (chatId: number) => void }
 
 /**
- * Notifies of a new message of a customer whose conversation is the user's own or nobody's: at most once a minute for each
- * conversation in all tabs, and not while one of them shows it.
+ * Shows a notification for a new message of a customer whose conversation is assigned to the user or to no one: at most once a
+ * minute for each conversation in all tabs, and not while one of them shows it.
  */
 export async function notify({ client, me, open }: Deps, chatId: number, message: Message): Promise<void> {
   if (!isNew(chatId, message)) return

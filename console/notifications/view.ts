@@ -4,7 +4,7 @@ import { SCOPE } from '../scope.ts'
 /** The name of the lock that a visible tab holds while it shows a conversation. */
 export const viewLock = (scope: string, chatId: number): string => `parley.view.${scope}.${chatId}`
 
-/** While this tab is visible, a conversation that it shows holds a lock that tells the other tabs so. */
+/** While this tab is visible, a conversation that it shows holds a lock that other tabs look for. */
 export function useInView(chatId: number): void {
   useEffect(() => {
     let release: (() => void) | undefined

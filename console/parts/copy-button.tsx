@@ -8,7 +8,7 @@ type Props = {
   /** What is copied; a function makes it when the button is pressed. */
   value: string | (() => Promise<string>)
   label: string
-  /** Whether the label stands beside the icon. */
+  /** Whether the label stands next to the icon. */
   isLabelled?: boolean
 }
 

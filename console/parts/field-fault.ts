@@ -11,7 +11,7 @@ export function fieldFault(error: unknown, field: string, expected: string): str
   return fault && sentenceOf(fault.message, expected)
 }
 
-/** The faults of a request as sentences, for a place that shows none beside its fields. */
+/** The faults of a request as sentences, for a place that shows none next to its fields. */
 export const requestFaults = (error: ApiError): string =>
   [...new Set(error.fields.map(({ message }) => sentenceOf(message, text.faults.unexpected)))].join(' ')
 

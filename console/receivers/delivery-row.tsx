@@ -15,7 +15,7 @@ export const TONES: Record<Delivery['status'], Tone> = {
   skipped: 'plain',
 }
 
-/** A delivery: about whom it is, the first words of the message, and what became of it. */
+/** A delivery: its customer, the first words of the message, and the outcome. */
 export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
   const { id, eventId, status, attempts, lastStatusCode, createdAt } = delivery
   return (

@@ -36,7 +36,7 @@ export const receiverText = {
   generatedHint: 'Generated for this receiver. At least 16 characters, when you use one of your own.',
   copySecret: 'Copy the secret',
   unsignedWarning:
-    'Without a signature your server cannot tell a delivery of Parley from a forgery. Anyone who knows the address can post to it.',
+    'Without a signature your server cannot distinguish deliveries of Parley from forged ones. Anyone who knows the address can post to it.',
   secretKept: 'A secret is set. Leave this empty to keep it.',
   events: 'Events',
   eventsNone: 'Choose at least one event.',

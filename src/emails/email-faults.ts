@@ -1,5 +1,6 @@
 import { type AppError, missingRecipientAddress } from '../errors.ts'
 import type { RequestFault } from '../http/errors/fault.ts'
+import { memberOf } from '../own-member.ts'
 
 /** The email endpoints' own messages for a recipient that is absent or empty (spec: Errors). */
 export const refuseEmail =
@@ -9,5 +10,4 @@ export const refuseEmail =
     return isAbsent || isEmptyMember(body, member) ? missingRecipientAddress() : undefined
   }
 
-const isEmptyMember = (body: unknown, member: string): boolean =>
-  typeof body === 'object' && body !== null && Object.getOwnPropertyDescriptor(body, member)?.value === ''
+const isEmptyMember = (body: unknown, member: string): boolean => memberOf(body, member) === ''

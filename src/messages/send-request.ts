@@ -1,4 +1,5 @@
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
+import { memberOf } from '../own-member.ts'
 import type { SenderName } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
 import { type ContactCard, contactCardFaults } from './content/contact-cards-shape.ts'
@@ -173,12 +174,7 @@ function refuseUnlessOne(
 
 /** Whether a body has a member, whatever it holds. */
 function isPresent(input: object, ...path: readonly string[]): boolean {
-  let value: unknown = input
-  for (const name of path) {
-    value =
-      typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
-  }
-  return value !== undefined
+  return path.reduce<unknown>(memberOf, input) !== undefined
 }
 
 const isHttps = (link: string): boolean => /^https:\/\//i.test(link) && URL.canParse(link)

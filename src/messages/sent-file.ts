@@ -1,6 +1,7 @@
 import { type AppError, mediaNotFound, serviceUnavailable, validationError } from '../errors.ts'
 import type { FileKind } from '../media/uploads/file-type.ts'
 import type { ProvidedFile, ProvideUpload, Provision } from '../media/uploads/provide-upload.ts'
+import { memberOf } from '../own-member.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { Sender } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
@@ -79,7 +80,7 @@ function fileOfHeader(header: { readonly type: string }, path: string): NamedFil
 
 /** The file that a header names by the id of its upload. */
 function uploadIn(header: object, kind: string): { mediaId: string } | undefined {
-  const file: unknown = Object.getOwnPropertyDescriptor(header, kind)?.value
+  const file = memberOf(header, kind)
   if (typeof file !== 'object' || file === null || !('mediaId' in file)) return undefined
   const { mediaId } = file
   return typeof mediaId === 'string' ? { ...file, mediaId } : undefined

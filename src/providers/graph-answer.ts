@@ -107,7 +107,7 @@ export const idOf = (value: unknown): string | null =>
 
 const first = (list: unknown): Record<string, unknown> | undefined => objectsIn(list)[0]
 
-/** Whether a change was made: any answer without an error says so. */
+/** Whether a change was made: it was, unless the answer is an error. */
 export function readDone(answer: Exchange, reading: Reading = {}): Fetched<null> {
   if (answer.kind === 'answered' && answer.status < 300 && readJsonObject(answer.body) === undefined) {
     return { kind: 'fetched', value: null }

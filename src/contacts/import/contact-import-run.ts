@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../../db/connect.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
+import { memberOf } from '../../own-member.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import type { ContactWrite } from '../contact-record.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
@@ -158,8 +159,7 @@ function createRecordParser({ format, columns }: ContactImport): ParseRecord {
 /** An exported list contains the service's own `source_type`, which cannot be written: it is ignored. */
 function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
-  const written = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
-  if (written !== sourceType) return body
+  if (memberOf(body, 'source_type') !== sourceType) return body
   return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'source_type'))
 }
 

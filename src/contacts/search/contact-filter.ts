@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import type { FieldFault } from '../../errors.ts'
 import { textFaults } from '../../text/storable-text.ts'
 
-/** The conditions of a list besides its search. Absent members admit every contact. */
+/** The conditions of a list in addition to its search. An absent member matches every contact. */
 export type ContactFilter = {
   readonly status?: string
   readonly tag?: string

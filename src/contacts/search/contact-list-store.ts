@@ -128,9 +128,7 @@ function holding(db: Db, { terms, filter }: ContactConditions) {
 function fitting(db: Db, { status, tag, emailConsent, whatsappConsent, field }: ContactFilter) {
   const is = (column: 'email_consent' | 'whatsapp_consent', value: boolean | null | undefined) => {
     if (value === undefined) return db``
-    return value === null
-      ? db`and contacts.${db.unsafe(column)} is null`
-      : db`and contacts.${db.unsafe(column)} = ${value}`
+    return value === null ? db`and contacts.${db(column)} is null` : db`and contacts.${db(column)} = ${value}`
   }
   return db`
     ${status === undefined ? db`` : db`and contacts.status = ${status}`}

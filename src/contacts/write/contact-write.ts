@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../errors.ts'
+import { memberOf } from '../../own-member.ts'
 import { EMAIL_MAX_LENGTH, isEmail } from '../../text/email-address.ts'
 import { E164 } from '../../text/phone.ts'
 import { textFaults } from '../../text/storable-text.ts'
@@ -187,9 +188,7 @@ function shapeFaults(item: unknown, path: (member: string) => string): FieldFaul
     .filter((fault) => fault.keyword !== 'propertyNames')
     .map((fault) => ({ path: path(toDotted(fault.instancePath)), message: fault.message }))
   if (faults.length > 0 || !shape.Check(item)) return faults
-  const texts = Object.keys(ContactWriteShape.properties).flatMap((name) =>
-    textFaults(Object.getOwnPropertyDescriptor(item, name)?.value, name),
-  )
+  const texts = Object.keys(ContactWriteShape.properties).flatMap((name) => textFaults(memberOf(item, name), name))
   if (texts.length > 0) return texts.map((fault) => ({ ...fault, path: path(fault.path) }))
   const whole = item.customFields && customFieldsFault(item.customFields)
   return whole === undefined ? [] : [{ path: path('customFields'), message: whole }]

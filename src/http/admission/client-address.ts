@@ -71,7 +71,7 @@ const withoutPort = (hop: string): string =>
 
 /** The address, or the network of an IPv6 address, that a client's costs count against. */
 export function networkOf(text: string | undefined): string {
-  // Most addresses are ready as they are: reading them took a tenth of the time in which an event is accepted.
+  // Most addresses are ready as they are.
   if (text !== undefined && isIPv4(text)) return text
   const address = parseAddress(text)
   if (address === undefined) return 'unknown'

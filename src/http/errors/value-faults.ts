@@ -1,5 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 import type { FieldFault } from '../../errors.ts'
+import { memberOf } from '../../own-member.ts'
 import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
 /** A fault that a route finds itself: of value unless it says otherwise. */
@@ -55,8 +56,5 @@ function removeAt(root: unknown, steps: readonly string[]): void {
   if (typeof parent === 'object' && parent !== null && last !== undefined)
     Reflect.deleteProperty(parent, fromPointer(last))
 }
-
-const memberOf = (parent: unknown, name: string): unknown =>
-  typeof parent === 'object' && parent !== null ? Object.getOwnPropertyDescriptor(parent, name)?.value : undefined
 
 const fromPointer = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')

@@ -9,8 +9,8 @@ const toGzip = promisify(gzip)
 const MIN_BYTES = 1_024
 
 /**
- * Compresses JSON for pages of the console. Pages of other sites cannot cause these requests, so the size of an answer tells
- * them nothing. Callers of the API get their answers as before.
+ * Compresses JSON for pages of the console. Pages of other sites cannot cause these requests, so the size of an answer reveals
+ * nothing to them. Callers of the API get their answers as before.
  */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {

@@ -6,7 +6,7 @@ import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from 
 
 /** Transactions at once: while the database writes one, this process reads the next. */
 const CONCURRENT = 3
-/** Events that come while a transaction runs wait for its end so long: many small transactions cost more than few large ones. */
+/** Events that come while a transaction runs wait for its end, at most so long: many small transactions cost more than few large ones. */
 const BESIDE_AFTER_MS = 20
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
@@ -97,7 +97,7 @@ async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transac
 /** The transactions that run beside each other. */
 type Transactions = {
   hasRoom(): boolean
-  /** Waits while they leave no time for a further one: until one ends, or they take long. */
+  /** Waits until none runs, one has ended, or the last one has run for so long that another is to start. */
   untilNext(): Promise<unknown>
   /** The lanes that none of them has, those first that were not handled for the longest time. */
   inOrder(busy: readonly BusyLane[]): BusyLane[]

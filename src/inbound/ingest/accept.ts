@@ -18,7 +18,7 @@ const MAX_PARTS = 64
 
 /** Bodies that wait while the database does not take them; beyond it they are refused at once. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
-/** As long as any request waits for its answer: after it, the client has been asked to send the body again. */
+/** Any request is answered within this time, and then the client has been asked to send the body again. */
 const MAX_WAIT_MS = 3_500
 
 /** A posted body, what proves its origin, and the client that it counts against; null: it has proven itself. */

@@ -1,3 +1,4 @@
+import { memberOf } from '../../own-member.ts'
 import type { ReadMailReport } from '../mail-reports.ts'
 import { toServerMessage } from '../server-message.ts'
 
@@ -21,9 +22,6 @@ export const readPostmarkReport: ReadMailReport = (body) => {
   if (!PERMANENT.includes(type) && !TEMPORARY.includes(type)) return undefined
   return { token, report: { kind: 'bounce', isPermanent: PERMANENT.includes(type), message } }
 }
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
 
 function textOf(value: unknown, name: string): string | undefined {
   const member = memberOf(value, name)

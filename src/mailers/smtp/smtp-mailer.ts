@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
+import { memberOf } from '../../own-member.ts'
 import { piecesOf } from '../../pieces-of.ts'
 import {
   type Deadlines,
@@ -221,7 +222,7 @@ function faultOf({ codes, command, responseCode = 0 }: Failure): ServerFault | u
 
 function readFailure(error: unknown): Failure {
   if (!(error instanceof Error)) return { message: String(error), codes: [] }
-  const member = (name: string): unknown => Object.getOwnPropertyDescriptor(error, name)?.value
+  const member = (name: string) => memberOf(error, name)
   const [response, responseCode, command] = [member('response'), member('responseCode'), member('command')]
   return {
     message: error.message,

@@ -46,7 +46,7 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
   ['audio/apple', 'audio/mp4'],
 ])
 
-/** Files of the older Office share one form: only the ending of the name tells them apart. */
+/** Files of older versions of Office share one format: only the extension distinguishes them. */
 const COMPOUND_FILE = 'application/x-cfb'
 const COMPOUND_TYPES: ReadonlyMap<string, string> = new Map([
   ['doc', 'application/msword'],
@@ -74,7 +74,7 @@ export function decideFile(facts: FileFacts, filename: string | null): FileDecis
   if (sizeBytes === 0) return { fault: 'is empty' }
   const mimeType = typeOf(facts, filename)
   if (mimeType === undefined && detected === COMPOUND_FILE) {
-    return { fault: 'is a file of the older Office: give a filename that ends with .doc, .xls or .ppt' }
+    return { fault: 'is a file of an older version of Office: give a filename that ends with .doc, .xls or .ppt' }
   }
   const kind = mimeType === undefined ? undefined : KINDS.get(mimeType)
   if (mimeType === undefined || kind === undefined) {

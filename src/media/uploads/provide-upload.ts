@@ -24,7 +24,7 @@ export type ProvidedFile = {
 
 export type Provision =
   | { kind: 'provided'; file: ProvidedFile }
-  /** The company has no such file, or no more. */
+  /** The company has no such file, or it was deleted. */
   | { kind: 'missing' }
   /** The file is of another type than the message. */
   | { kind: 'mismatch'; fileKind: FileKind }

@@ -40,7 +40,7 @@ export type Send = {
 
 /** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, person, sender or limit. */
 export type SendFacts = {
-  /** False: its Idempotency-Key was released, or claimed by a repeated request; or its scheduled message waits no more. */
+  /** False: its Idempotency-Key was released, or claimed by a repeated request; or its scheduled message is not scheduled any more. */
   holdsKey: boolean
   /** False: another transaction holds the lock of its customer. */
   isLocked: boolean

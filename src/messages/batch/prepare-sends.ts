@@ -9,7 +9,7 @@ import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import { takePlaces } from './daily-limit-store.ts'
 import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
 import { type AcceptedSend, personOf, planSends, type SendPlan } from './plan-sends.ts'
-import { lockScheduled, noteScheduled } from './scheduled-send-store.ts'
+import { lockScheduled, recordScheduled } from './scheduled-send-store.ts'
 import { identityKeysOf, lockKeys, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
 import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
 import { LIMITS } from './throttle.ts'
@@ -136,7 +136,7 @@ async function writePlan(
     plan.messages.length > 0 && insertPendingMessages(tx, plan.messages, at),
     carried.length > 0 && carryUploads(tx, carried),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),
-    noteScheduled(tx, plan.messages),
+    recordScheduled(tx, plan.messages),
     plan.places.length > 0 && takePlaces(tx, plan.places, at),
     !hasFollowUp && commit(),
   ])

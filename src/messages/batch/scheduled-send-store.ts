@@ -19,8 +19,8 @@ export async function lockScheduled(tx: Db, sends: readonly Send[]): Promise<Set
   return new Set(waiting.map(({ companyId, id }) => `${companyId} ${id}`))
 }
 
-/** Notes on scheduled messages the messages that they become, in the transaction that creates these: neither goes twice. */
-export async function noteScheduled(tx: Db, messages: SendPlan['messages']): Promise<void> {
+/** Records what scheduled messages became, in the transaction that creates these messages: none is sent twice. */
+export async function recordScheduled(tx: Db, messages: SendPlan['messages']): Promise<void> {
   const rows = messages.flatMap(({ send, id, conversationId }) =>
     send.scheduledId === null
       ? []
@@ -37,7 +37,7 @@ export async function noteScheduled(tx: Db, messages: SendPlan['messages']): Pro
   `
 }
 
-/** Lets scheduled messages wait again whose send surely reached nobody, unless they have ended meanwhile. */
+/** Makes scheduled messages wait again whose send certainly reached nobody, unless they have ended meanwhile. */
 export async function returnScheduled(
   tx: Db,
   sends: readonly { companyId: number; messageId: number; scheduledId: number | null }[],

@@ -12,13 +12,13 @@ export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
 /** Messages in flight: of one company over all processes, and of all companies in this process. */
 const LANE_CAP = 20
 const CONCURRENCY = 60
-/** How long after its time a message is tried again while it surely reached nobody. */
+/** How long after its time a message is tried again while it certainly reached nobody. */
 const RETRY_FOR_MS = 60 * 60_000
 /** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal says so. */
 const FIRST_WAIT_MS = 15_000
 
 /**
- * The job that sends one scheduled message. The message is created and noted in one transaction before the provider is called, which
+ * The job that sends one scheduled message. The message is created and recorded in one transaction before the provider is called, which
  * one run can do: a process that dies afterwards leaves a message with an unknown outcome, as every send does, and no second one.
  */
 export const sendScheduledKind = (deps: ScheduledJobDeps): SingleKind => ({

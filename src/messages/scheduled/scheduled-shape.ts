@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, Timestamp } from '../../http/shapes.ts'
 import { MEDIA_KINDS, OWN_MEMBERS } from '../send-shape.ts'
-import type { ScheduledMessage } from './scheduled-store.ts'
+import { SCHEDULED_STATUSES, type ScheduledMessage } from './scheduled-store.ts'
 
 const EXAMPLE = {
   id: 44,
@@ -17,14 +17,15 @@ const EXAMPLE = {
   createdAt: '2026-03-02T09:30:00.000Z',
 }
 
-const Status = Type.Enum(['scheduled', 'sent', 'failed'], {
+const Status = Type.Enum([...SCHEDULED_STATUSES], {
   description:
     '`sent`: it is the message `messageId`, whose status says what became of it. `failed`: it was not sent, and `error` says why.',
 })
 
+const ANY = SCHEDULED_STATUSES.join('|')
 /** Some statuses, with commas between them. */
 export const ScheduledStatuses = Type.String({
-  pattern: '^(scheduled|sent|failed)(,(scheduled|sent|failed)){0,2}$',
+  pattern: `^(${ANY})(,(${ANY})){0,${SCHEDULED_STATUSES.length - 1}}$`,
   description: 'Some of `scheduled`, `sent`, `failed`, with commas.',
 })
 

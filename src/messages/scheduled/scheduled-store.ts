@@ -1,7 +1,8 @@
 import type { Db, Json } from '../../db/connect.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 
-export type ScheduledStatus = 'scheduled' | 'sent' | 'failed'
+export const SCHEDULED_STATUSES = ['scheduled', 'sent', 'failed'] as const
+export type ScheduledStatus = (typeof SCHEDULED_STATUSES)[number]
 /** Why a message was not sent; the code is null for the texts that have none. */
 export type ScheduledError = { code: string | null; message: string }
 
@@ -86,8 +87,6 @@ export async function findScheduled(db: Db, companyId: number, id: number): Prom
   return found
 }
 
-const STATUSES: readonly string[] = ['scheduled', 'sent', 'failed'] satisfies ScheduledStatus[]
-
 export type ScheduledFilter = {
   conversationId: number | undefined
   statuses: readonly string[] | undefined
@@ -99,7 +98,7 @@ export type ScheduledFilter = {
 export const listScheduled = (
   db: Db,
   companyId: number,
-  { conversationId, statuses = STATUSES, before = Number.MAX_SAFE_INTEGER, limit }: ScheduledFilter,
+  { conversationId, statuses = SCHEDULED_STATUSES, before = Number.MAX_SAFE_INTEGER, limit }: ScheduledFilter,
 ): Promise<ScheduledMessage[]> => db<ScheduledMessage[]>`
   select ${columns(db)}
   from unnest(${[...new Set(statuses)]}::text[]) as requested (requested_status)
@@ -135,7 +134,7 @@ export type DueMessage = Pick<ScheduledMessage, 'status' | 'conversationId' | 's
   lateMs: number
 } & ({ isReply: true; body: ContentBody } | { isReply: false; body: SendBody })
 
-/** A message whose time has come; its body is null when it waits no more. */
+/** A message whose time has come; its body is null when it is not scheduled any more. */
 export async function findDue(db: Db, companyId: number, id: number): Promise<DueMessage | undefined> {
   const [found] = await db<DueMessage[]>`
     select
@@ -147,7 +146,7 @@ export async function findDue(db: Db, companyId: number, id: number): Promise<Du
   return found
 }
 
-/** Ends a message that was not sent, with the reason; nothing changes when it waits no more. */
+/** Ends a message that was not sent, with the reason; nothing changes when it is not scheduled any more. */
 export async function failScheduled(db: Db, companyId: number, id: number, error: ScheduledError): Promise<void> {
   await db`
     update scheduled_messages

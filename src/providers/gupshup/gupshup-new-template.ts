@@ -1,3 +1,4 @@
+import { memberOf } from '../../own-member.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { NewTemplate, TemplateComponent, TemplateReceipt } from '../provider.ts'
@@ -58,7 +59,6 @@ function filledIn(component: TemplateComponent | undefined, [positional, named]:
 }
 
 function listOf(example: unknown, name: string): unknown[] {
-  const value: unknown =
-    typeof example === 'object' && example !== null ? Object.getOwnPropertyDescriptor(example, name)?.value : undefined
+  const value = memberOf(example, name)
   return Array.isArray(value) ? value : []
 }

@@ -1,4 +1,5 @@
 import type { FieldFault } from '../../errors.ts'
+import { memberOf } from '../../own-member.ts'
 import type { TemplateButton, TemplateComponent } from '../../providers/provider.ts'
 import { placeholdersOf } from '../placeholder.ts'
 
@@ -171,6 +172,3 @@ function urlFaults(url: string, example: unknown, path: string): FieldFault[] {
     ...(hasSample ? [] : [{ path: `${path}.example`, message: 'must hold one sample of the whole address' }]),
   ]
 }
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined

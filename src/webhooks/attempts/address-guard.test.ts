@@ -101,7 +101,7 @@ afterAll(async () => {
 })
 
 const post = (url: string, by = client) =>
-  by.post({ url, method: 'POST', headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000 })
+  by.post({ url, method: 'POST', headers: {}, body: Buffer.from('{}'), timeoutMs: 60_000, registrationId: 1 })
 
 describe('public addresses', () => {
   it.each(PUBLIC)('%s is one', (address) => expect(isPublicAddress(address)).toBe(true))

@@ -9,7 +9,7 @@ const clock = fixedClock('2026-01-01T00:00:00Z')
 const client = createReceiverClient({ allowPrivate: true, clock })
 afterAll(() => client.close())
 
-const EMPTY = Buffer.from('{}')
+const EMPTY_POST = { method: 'POST', headers: {}, body: Buffer.from('{}'), registrationId: 1 } as const
 const post = (receiver: Pick<Receiver, 'url'>, changes: Partial<ReceiverTarget> = {}) =>
   client.post({
     url: receiver.url,
@@ -17,6 +17,7 @@ const post = (receiver: Pick<Receiver, 'url'>, changes: Partial<ReceiverTarget> 
     headers: {},
     body: Buffer.from('{"a":"é"}'),
     timeoutMs: 60_000,
+    registrationId: 1,
     ...changes,
   })
 
@@ -46,6 +47,12 @@ describe('an attempt', () => {
       'x-latin': 'caf\u00e9',
     })
     expect(got!.rawHeaders).toContain('X-Service-Delivery')
+  })
+
+  it('of another registration has a connection of its own', async () => {
+    const receiver = await startReceiver()
+    for (let registrationId = 1; registrationId <= 8; registrationId += 1) await post(receiver, { registrationId })
+    expect(receiver.opened()).toBeGreaterThanOrEqual(8)
   })
 
   it.each(['POST', 'GET'] as const)('keeps the connection for the next %s', async (method) => {
@@ -124,7 +131,7 @@ describe('TLS', () => {
     })
     expect(receiver.received).toHaveLength(0)
     const trusting = createReceiverClient({ allowPrivate: true, ca: receiver.cert })
-    const target = { url: receiver.url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 60_000 } as const
+    const target = { url: receiver.url, ...EMPTY_POST, timeoutMs: 60_000 } as const
     expect(await trusting.post(target)).toMatchObject({ kind: 'delivered', response: 'safe' })
     const wrongName = await trusting.post({ ...target, url: receiver.url.replace('localhost', '127.0.0.1') })
     expect(wrongName.errorMessage).toMatch(
@@ -281,7 +288,7 @@ describe('a hostile receiver', () => {
     const peer = await startPeer(() => undefined)
     const hasty = createReceiverClient({ allowPrivate: true, connectTimeoutMs: 1_000 })
     const url = peer.url.replace('http:', 'https:')
-    const outcome = await hasty.post({ url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 300 })
+    const outcome = await hasty.post({ url, ...EMPTY_POST, timeoutMs: 300 })
     expect(outcome.errorMessage).toBe('the receiver did not answer within 0.3 s')
     await noSocketIsLeft(peer)
     await hasty.close()
@@ -289,7 +296,7 @@ describe('a hostile receiver', () => {
 
   it('whose name server never answers is left at the deadline', async () => {
     const hanging = createReceiverClient({ allowPrivate: false, resolve: () => new Promise(() => undefined) })
-    const target = { url: 'https://slow.example/', method: 'POST', headers: {}, body: EMPTY, timeoutMs: 300 } as const
+    const target = { url: 'https://slow.example/', ...EMPTY_POST, timeoutMs: 300 } as const
     expect((await hanging.post(target)).errorMessage).toBe('the receiver did not answer within 0.3 s')
     await hanging.close()
   })

@@ -32,8 +32,8 @@ export type ReceiverTarget = {
   headers: Record<string, string>
   body: Buffer
   timeoutMs: number
-  /** Registrations do not share connections. Absent: for a test of a URL. */
-  registrationId?: number
+  /** Chooses the connections that are used. */
+  registrationId: number
 }
 
 /**
@@ -79,7 +79,7 @@ export function createReceiverClient(options: ReceiverClientOptions): ReceiverCl
   }
   const clock = options.clock ?? systemClock
   return {
-    post: (target) => post(agentOf((target.registrationId ?? 0) % AGENTS), clock, options.allowPrivate, target),
+    post: (target) => post(agentOf(target.registrationId % AGENTS), clock, options.allowPrivate, target),
     close: async () => void (await Promise.all([...agents.values()].map((agent) => agent.destroy()))),
   }
 }

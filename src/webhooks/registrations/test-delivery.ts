@@ -42,6 +42,7 @@ export async function testRegistration(
     headers: deliveryHeaders(deps.serviceName, signed, now),
     body,
     timeoutMs: ATTEMPT_TIMEOUT_MS,
+    registrationId: registration.id,
   })
 }
 
