@@ -58,6 +58,9 @@ async function takeAll(
   await shootSignIn(camera, key)
   await shootInbox(camera)
   await shootConversation(camera)
+  await shootKinds(camera)
+  await shootContacts(camera)
+  await shootImports(camera)
   await shootReceivers(camera)
   await shootFailures(camera)
   await open('/console/phone', 'phone')
@@ -144,6 +147,57 @@ async function shootConversation(camera: Camera): Promise<void> {
   await page.route(`**${chat.replace('/console/inbox', '/conversations')}`, close)
   await open(chat, 'window-closed')
   await page.unrouteAll()
+}
+
+async function shootKinds({ page, take, open }: Camera): Promise<void> {
+  await open('/console/inbox?status=all&search=Every%20Kind')
+  await page.locator('[data-chat]').first().click()
+  await page.getByText('Mara Rossi').waitFor()
+  await take('kinds-end')
+  await page.getByText('MUG-7').first().scrollIntoViewIfNeeded()
+  await take('kinds')
+  await page
+    .getByRole('button', { name: /^Open / })
+    .first()
+    .click()
+  await page.getByRole('dialog').waitFor()
+  await take('picture')
+  await closeDialog(page)
+}
+
+async function shootContacts(camera: Camera): Promise<void> {
+  const { page, take, open } = camera
+  await open('/console/contacts', 'contacts')
+  await page.getByLabel('Search contacts').fill('nobody has this name')
+  await page.getByText('No contact matches').waitFor()
+  await take('contacts-no-match')
+  await open('/console/contacts?search=Every%20Kind')
+  await page.locator('tbody a, tbody [role=link]').first().click()
+  await page.getByRole('heading', { name: 'Every Kind' }).waitFor()
+  await take('contact-record')
+  await page.getByRole('button', { name: 'Edit First name', exact: true }).click()
+  await take('contact-edit')
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await page.getByRole('menuitem', { name: /Erase the person/ }).click()
+  await page.getByRole('dialog').or(page.getByRole('alertdialog')).waitFor()
+  await take('contact-erase')
+  await closeDialog(page)
+  await openLoading(camera, '/console/contacts', 'contacts-loading')
+}
+
+async function shootImports({ page, take, open }: Camera): Promise<void> {
+  await open('/console/imports', 'imports')
+  const rows = [
+    'Email,First,Tier',
+    'ada@example.org,Ada,gold',
+    'not an email,Bruno,',
+    'chiara@example.org,Chiara,silver',
+  ]
+  const file = { name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(rows.join('\n')) }
+  await page.locator('input[type=file]').setInputFiles(file)
+  await page.getByText(/will be refused/).waitFor()
+  await take('import-preview')
 }
 
 async function shootReceivers({ page, take, open }: Camera): Promise<void> {

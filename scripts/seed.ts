@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 const CUSTOMERS = 20
 const CONTACTS = 200
@@ -17,16 +18,25 @@ const service = process.env.BASE_URL ?? 'http://127.0.0.1:3000'
 const sandbox = process.env.SANDBOX_URL ?? 'http://127.0.0.1:3001'
 const token = (await readFile(join(process.env.DATA_DIR ?? 'data', 'demo-token'), 'utf8')).trim()
 
-async function call(url: string, method: string, body?: unknown, headers: Record<string, string> = {}): Promise<void> {
+// biome-ignore lint/suspicious/noExplicitAny: the answers of many calls
+async function call(url: string, method: string, body?: unknown, headers: Record<string, string> = {}): Promise<any> {
   const response = await fetch(url, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`)
+  return response.headers.get('content-type')?.includes('json') ? response.json() : undefined
 }
 const api = (path: string, body: unknown) =>
   call(`${service}/public/v1${path}`, 'POST', body, { authorization: `Bearer ${token}` })
+
+/** A text goes only to a customer whose message has been handled. */
+async function untilWritten(phone: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  const address = `${service}/public/v1/whatsapp/conversations?search=${phone}`
+  while ((await call(address, 'GET', undefined, headers)).data.length === 0) await sleep(100)
+}
 
 const nameOf = (place: number) => ({
   firstName: FIRST_NAMES[place % FIRST_NAMES.length] ?? 'Ada',
@@ -82,12 +92,32 @@ for (let place = 0; place < CUSTOMERS; place += 1) {
   await api('/templates/whatsapp/send', { recipient, type: 'template', template })
 }
 
+/** A customer with a message of each kind, and an answer that is sent tomorrow. */
+const kinds = { phoneNumberId: NUMBER_ID, from: phoneOf(CONTACTS), name: 'Every Kind' }
+const item = { product_retailer_id: 'MUG-7', quantity: 2, item_price: 9.5, currency: 'EUR' }
+const card = { name: { formatted_name: 'Mara Rossi', first_name: 'Mara' }, phones: [{ phone: '+39 333 1234567' }] }
+for (const message of [
+  { type: 'text', text: { body: 'Is *this one* _still_ there? https://example.com/mug `MUG-7`' } },
+  { type: 'order', order: { catalog_id: '1', text: 'Before Friday, please', product_items: [item] } },
+  { type: 'contacts', contacts: [card] },
+  { type: 'location', location: { latitude: 45.4642, longitude: 9.19, name: 'Duomo', address: 'Piazza del Duomo' } },
+  { type: 'image', image: { caption: 'This one' } },
+  { type: 'sticker', sticker: {} },
+]) {
+  await call(`${sandbox}/sandbox/inbound`, 'POST', { ...kinds, ...message })
+}
+const { from: recipient } = kinds
+const sendAt = new Date(Date.now() + 24 * 3_600_000).toISOString()
+await untilWritten(recipient)
+await api('/templates/whatsapp/send', { recipient, type: 'text', text: 'It arrives tomorrow', sendAt })
+await api('/templates/whatsapp/send', { recipient, type: 'text', text: 'Your order is ready' })
+
 for (let place = 0; place < MAILS; place += 1) {
   const html = `<p>Hello ${nameOf(place).firstName}, <a href="https://example.com">your order</a> is ready.</p>`
   await api('/emails', { to: `customer${place}@example.com`, subject: 'Your order', html })
 }
 
 console.log(
-  `${CONTACTS} contacts, ${CUSTOMERS} conversations with ${CUSTOMERS * QUESTIONS.length} messages, ` +
+  `${CONTACTS} contacts, ${CUSTOMERS + 1} conversations, one with a message of each kind, ` +
     `2 receivers (one fails) and ${MAILS} mails are in the demo company at ${service}`,
 )

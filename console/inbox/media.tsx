@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Message } from '../../client/src/generated/schemas.ts'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -7,25 +7,12 @@ import css from './media.module.css'
 
 const PictureViewer = lazy(async () => ({ default: (await import('./picture-viewer.tsx')).PictureViewer }))
 
-/** A file that has just arrived may not have been copied yet: it is asked for again. */
-const RETRY_MS = 5_000
-const TRIES = 5
-
 /**
  * The file of a message. Parley's own copy shows at once; a link to another host only after a click, and in another
  * window, so that no other host learns what is read.
  */
 export function Media({ message: { type, kind, media } }: { message: Pick<Message, 'type' | 'kind' | 'media'> }) {
-  const [tries, setTries] = useState(1)
   const [isBroken, setBroken] = useState(false)
-  useEffect(() => {
-    if (!isBroken || tries === TRIES) return
-    const timer = setTimeout(() => {
-      setTries(tries + 1)
-      setBroken(false)
-    }, RETRY_MS)
-    return () => clearTimeout(timer)
-  }, [isBroken, tries])
   const url = media?.url == null ? null : URL.parse(media.url)
   const label = media?.filename ?? (kind === 'sticker' ? text.kinds.sticker : text.conversation.media[type])
   const isOwn = url?.pathname.startsWith('/media/') && url.host === location.host
