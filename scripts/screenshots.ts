@@ -4,6 +4,7 @@
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page, Route } from 'playwright-core'
 import { launchBrowser } from '../test/browser.ts'
+import { answering, changing } from './changed-answers.ts'
 
 const FOLDER = 'screenshots'
 const SIZES = [
@@ -12,7 +13,6 @@ const SIZES = [
 ]
 const SCHEMES = ['light', 'dark'] as const
 const PAUSE_MS = 500
-const MODIFIED = '**/console/api/public/v1/**'
 
 const [, , origin = 'http://127.0.0.1:3000', token, operatorToken] = process.argv
 if (token === undefined) throw new Error('usage: npm run screenshots -- http://127.0.0.1:3000 KEY [OPERATOR_TOKEN]')
@@ -136,14 +136,8 @@ async function shootConversation(camera: Camera): Promise<void> {
   await take('template-form-missing')
   await open('/console/inbox/999999', 'conversation-missing')
   await openLoading(camera, chat, 'conversation-loading')
-  const close = async (route: Route) => {
-    const response = await route.fetch({ headers: { ...route.request().headers(), 'sec-fetch-site': 'same-origin' } })
-    const { data, ...rest } = await response.json()
-    await route.fulfill({
-      response,
-      json: { ...rest, data: { ...data, window: { isOpen: false, closesAt: '2026-01-01T00:00:00.000Z' } } },
-    })
-  }
+  const window = { isOpen: false, closesAt: '2026-01-01T00:00:00.000Z' }
+  const close = changing((conversation: object) => ({ ...conversation, window }))
   await page.route(`**${chat.replace('/console/inbox', '/conversations')}`, close)
   await open(chat, 'window-closed')
   await page.unrouteAll()
@@ -157,12 +151,19 @@ async function shootKinds({ page, take, open }: Camera): Promise<void> {
   await page.getByText('MUG-7').first().scrollIntoViewIfNeeded()
   await take('kinds')
   await page
-    .getByRole('button', { name: /^Open / })
+    .getByRole('button', { name: /^Open Image/ })
     .first()
     .click()
   await page.getByRole('dialog').waitFor()
   await take('picture')
   await closeDialog(page)
+  const failed = { status: 'failed', error: { code: 131026, title: 'Message undeliverable', details: null } }
+  const fail = changing((messages: { direction: string }[]) =>
+    messages.map((one) => ({ ...one, ...(one.direction === 'outbound' && failed) })),
+  )
+  await page.route(/\/conversations\/\d+\/messages/, fail)
+  await open(new URL(page.url()).pathname, 'message-failed')
+  await page.unrouteAll()
 }
 
 async function shootContacts(camera: Camera): Promise<void> {
@@ -171,9 +172,9 @@ async function shootContacts(camera: Camera): Promise<void> {
   await page.getByLabel('Search contacts').fill('nobody has this name')
   await page.getByText('No contact matches').waitFor()
   await take('contacts-no-match')
-  await open('/console/contacts?search=Every%20Kind')
-  await page.locator('tbody a, tbody [role=link]').first().click()
-  await page.getByRole('heading', { name: 'Every Kind' }).waitFor()
+  await open('/console/contacts?search=customer19@example.com')
+  await page.locator('[data-contact]').first().click()
+  await page.getByRole('button', { name: 'Edit First name', exact: true }).waitFor()
   await take('contact-record')
   await page.getByRole('button', { name: 'Edit First name', exact: true }).click()
   await take('contact-edit')
@@ -286,13 +287,4 @@ async function openLoading({ page, open }: Camera, path: string, name: string): 
   const hold = (route: Route) => promise.then(() => route.abort().catch(() => {}))
   await answering(page, hold, () => open(path, name))
   resolve()
-}
-
-/** Acts while requests for conversations, registrations and messages are handled by the given function. */
-async function answering(page: Page, handle: (route: Route) => unknown, act: () => Promise<void>): Promise<void> {
-  const isOther = (url: string) => !/\/(conversations|registrations|messages)\b/.test(url)
-  const answer = (route: Route) => (isOther(route.request().url()) ? route.continue() : handle(route))
-  await page.route(MODIFIED, answer)
-  await act()
-  await page.unroute(MODIFIED, answer)
 }
