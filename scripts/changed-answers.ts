@@ -17,7 +17,7 @@ export async function answering(
   handle: (route: Route) => unknown,
   act: () => Promise<void>,
 ): Promise<void> {
-  const isOther = (url: string) => !/\/(conversations|registrations|messages)\b/.test(url)
+  const isOther = (url: string) => !/\/(conversations|registrations|messages|contacts)\b/.test(url)
   const answer = (route: Route) => (isOther(route.request().url()) ? route.continue() : handle(route))
   await page.route(MODIFIED, answer)
   await act()

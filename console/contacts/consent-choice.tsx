@@ -1,5 +1,4 @@
 import type { Contact } from '../../client/src/generated/schemas.ts'
-import { Badge } from '../parts/badge.tsx'
 import { Select } from '../parts/select.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
@@ -23,11 +22,6 @@ export function ConsentChoice({ contact, channel }: { contact: Contact; channel:
     <div className={css.fact}>
       <dt>{contactText.channels[channel]}</dt>
       <dd>
-        {value === null ? (
-          <span className={css.soft}>{text.contact.notKnown}</span>
-        ) : (
-          <Badge tone={value ? 'good' : 'bad'}>{value ? text.contact.yes : text.contact.no}</Badge>
-        )}
         <Select
           label={contactText.consentSection.change(contactText.channels[channel])}
           value={value === null ? '' : value ? 'yes' : 'no'}

@@ -1,8 +1,9 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useCallback, useState } from 'react'
 import type { ListedImport } from '../../client/src/generated/schemas.ts'
 import { Badge } from '../parts/badge.tsx'
+import { IconButton } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
@@ -48,6 +49,7 @@ const COLUMNS: readonly Column<ListedImport>[] = [
 export function Imports() {
   const { id } = useParams({ from: '/imports/{-$id}' })
   const [file, choose] = useState<File>()
+  const navigate = useNavigate()
   return (
     <Screen title={importText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
       <div className={css.page}>
@@ -61,6 +63,14 @@ export function Imports() {
           />
         ) : (
           <>
+            <header className={css.head}>
+              <IconButton
+                icon="back"
+                label={importText.toContacts}
+                onClick={() => navigate({ to: '/contacts/{-$id}', params: {} })}
+              />
+              <h2 className={css.name}>{importText.title}</h2>
+            </header>
             <FileChoice onChoose={choose} />
             <List />
           </>

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
+import { Link, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { unreadQuery } from '../inbox/conversation-queries.ts'
 import type { LiveState } from '../live.ts'
@@ -22,6 +22,7 @@ const SessionMenu = lazy(() =>
 export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: () => void }) {
   const session = useSession()
   const acting = useActingName()
+  const path = useRouterState({ select: ({ location }) => location.pathname })
   return (
     <nav className={css.nav} aria-label={text.nav.label}>
       <div className={css.brand}>
@@ -29,9 +30,14 @@ export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: (
         <bdi className={css.company}>{session.company?.name ?? acting ?? text.product}</bdi>
       </div>
       <ul className={css.screens}>
-        {screensOf(session).map(({ name, to, icon }) => (
+        {screensOf(session).map(({ name, to, icon, below }) => (
           <li key={name} className={css.screen}>
-            <Link to={to} params={{}} className={css.link ?? ''} activeProps={{ className: css.active ?? '' }}>
+            <Link
+              to={to}
+              params={{}}
+              className={classes(css.link, below !== undefined && path.startsWith(below) && css.active)}
+              activeProps={{ className: css.active ?? '' }}
+            >
               <Icon name={icon} />
               <span className={css.label}>{text.nav[name]}</span>
               {name === 'inbox' && <Unread />}

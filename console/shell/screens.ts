@@ -7,12 +7,14 @@ type Screen = {
   name: ScreenName
   to: '/inbox/{-$chatId}' | '/contacts/{-$id}' | '/receivers/{-$id}' | '/phone' | '/companies'
   icon: IconName
+  /** The path of a screen that belongs to it. */
+  below?: string
   /** The keys that lead to it. */
   key: string | null
 }
 
 const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox', key: 'g i' }
-const CONTACTS: Screen = { name: 'contacts', to: '/contacts/{-$id}', icon: 'person', key: 'g c' }
+const CONTACTS: Screen = { name: 'contacts', to: '/contacts/{-$id}', icon: 'person', key: 'g c', below: '/imports' }
 const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers', key: 'g w' }
 const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone', key: 'g p' }
 const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies', key: null }

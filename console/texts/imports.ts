@@ -3,6 +3,7 @@ import { count, number } from './format.ts'
 /** The texts of the screen of imports, in English. They are loaded with it. */
 export const importText = {
   title: 'Imports',
+  toContacts: 'Back to the contacts',
   start: 'Import contacts',
   list: 'Imports',
   begun: 'Begun',
