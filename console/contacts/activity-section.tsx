@@ -4,7 +4,7 @@ import type { ContactActivity, Conversation, EmailStats } from '../../client/src
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { Failure } from '../parts/failure.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { Skeleton } from '../parts/lists/skeleton.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { moment, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'

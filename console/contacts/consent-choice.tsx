@@ -1,5 +1,5 @@
 import type { Contact } from '../../client/src/generated/schemas.ts'
-import { Select } from '../parts/select.tsx'
+import { Select } from '../parts/forms/select.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
 import css from './section.module.css'

@@ -1,6 +1,6 @@
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useKeys } from '../keys.ts'
-import { focusRow } from '../parts/focus-row.ts'
+import { focusRow } from '../parts/lists/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { ContactFilters } from './contact-filters.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { controlClass, InlineForm } from '../parts/inline-form.tsx'
+import { controlClass, InlineForm } from '../parts/forms/inline-form.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
 import { fromInput, toInput } from './field-input.ts'

@@ -1,6 +1,6 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
 import { Badge } from '../parts/badge.tsx'
-import { Select } from '../parts/select.tsx'
+import { Select } from '../parts/forms/select.tsx'
 import { importText } from '../texts/imports.ts'
 import css from './imports.module.css'
 import type { ListHead } from './list-file.ts'

@@ -3,19 +3,19 @@ import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { useKeys } from '../keys.ts'
 import { classes } from '../parts/classes.ts'
 import { Choose } from '../parts/empty.tsx'
-import { focusRow } from '../parts/focus-row.ts'
+import { focusRow } from '../parts/lists/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
-import { ConversationList } from './conversation-list.tsx'
+import { resumeOutbox } from './composer/outbox.ts'
 import { filterOf } from './conversation-queries.ts'
-import { ConversationSkeleton } from './conversation-skeleton.tsx'
-import { Filters } from './filters.tsx'
 import css from './inbox.module.css'
-import { resumeOutbox } from './outbox.ts'
+import { ConversationList } from './list/conversation-list.tsx'
+import { ConversationSkeleton } from './list/conversation-skeleton.tsx'
+import { Filters } from './list/filters.tsx'
 
 /** The list does not wait for the pane, which is loaded at once after it. */
-const loadPane = () => import('./conversation-pane.tsx')
+const loadPane = () => import('./thread/conversation-pane.tsx')
 const ConversationPane = lazy(() => loadPane().then(({ ConversationPane: component }) => ({ default: component })))
 
 /** The list of conversations, and beside it the one that is open. */

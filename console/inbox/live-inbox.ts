@@ -2,6 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { invalidateSoon } from '../queries.ts'
+import { scheduledQuery } from './composer/scheduled-queries.ts'
 import {
   type ConversationPages,
   conversationQuery,
@@ -12,7 +13,6 @@ import {
   unreadQuery,
 } from './conversation-queries.ts'
 import { type MessagePages, messagesQuery, withMessage } from './message-queries.ts'
-import { scheduledQuery } from './scheduled-queries.ts'
 
 /** `isNews`: it has another last message than before. Times have whole seconds: news goes before what has the same time. */
 type Change = { record: Conversation; isNews: boolean }

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { conversationQuery } from '../inbox/conversation-queries.ts'
-import { nameOf } from '../inbox/conversation-row.tsx'
+import { nameOf } from '../inbox/list/conversation-row.tsx'
 import { SCOPE } from '../scope.ts'
 import { viewLock } from './view.ts'
 

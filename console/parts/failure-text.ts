@@ -1,6 +1,6 @@
 import { ApiError } from '../client.ts'
 import { text } from '../texts/text.ts'
-import { requestFaults } from './field-fault.ts'
+import { requestFaults } from './forms/field-fault.ts'
 import type { IconName } from './icon.tsx'
 
 /** How a failure is shown: its icon, title and explanation. */

@@ -2,10 +2,10 @@ import { useEffect, useState } from 'react'
 import { ApiError } from '../client.ts'
 import { text } from '../texts/text.ts'
 import { Button } from './button.tsx'
-import { CopyButton } from './copy-button.tsx'
 import { Empty } from './empty.tsx'
 import css from './failure.module.css'
 import { describe } from './failure-text.ts'
+import { CopyButton } from './json/copy-button.tsx'
 
 type Props = {
   error: unknown

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { Skeleton } from '../parts/lists/skeleton.tsx'
 import { keysQuery } from '../session.ts'
 import { dateAndTime } from '../texts/format.ts'
 import { text } from '../texts/text.ts'

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import type { Conversation, ConversationChange } from '../../../client/src/generated/schemas.ts'
+import { useKeys } from '../../keys.ts'
+import { useInView } from '../../notifications/view.ts'
+import { Badge } from '../../parts/badge.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Failure } from '../../parts/failure.tsx'
+import { faultText } from '../../parts/failure-text.ts'
+import { Menu, MenuChoice } from '../../parts/menu.tsx'
+import { useSession } from '../../shell/session-context.ts'
+import { text } from '../../texts/text.ts'
+import { Composer } from '../composer/composer.tsx'
+import { Scheduled } from '../composer/scheduled.tsx'
+import { ContactPane } from '../contact-pane.tsx'
+import { conversationQuery } from '../conversation-queries.ts'
+import { nameOf } from '../list/conversation-row.tsx'
+import { ConversationSkeleton } from '../list/conversation-skeleton.tsx'
+import { useChange } from '../use-change.ts'
+import css from './conversation-pane.module.css'
+import { MessageList } from './message-list.tsx'
+
+/** One conversation: its state, its messages, the answer, and the contact. */
+export function ConversationPane({ chatId }: { chatId: number }) {
+  const { data: record, error, refetch } = useQuery(conversationQuery(chatId))
+  const [areDetailsOpen, openDetails] = useState(false)
+  const leave = useLeave()
+  if (record === undefined) {
+    if (error === null) return <ConversationSkeleton />
+    return <Failure error={error} retry={refetch} missing={{ title: text.conversation.notFound, onBack: leave }} />
+  }
+  return (
+    <div className={css.pane} data-details={areDetailsOpen}>
+      <article className={css.conversation} aria-label={nameOf(record)}>
+        <Head record={record} areDetailsOpen={areDetailsOpen} onDetails={() => openDetails(!areDetailsOpen)} />
+        <MessageList record={record} />
+        <Scheduled record={record} />
+        <Composer record={record} />
+      </article>
+      <ContactPane record={record} onClose={() => openDetails(false)} />
+    </div>
+  )
+}
+
+/** Shows the list alone. */
+function useLeave() {
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  return () => navigate({ params: { chatId: undefined }, search: (kept) => kept })
+}
+
+type HeadProps = { record: Conversation; areDetailsOpen: boolean; onDetails: () => void }
+
+function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
+  const { name: me } = useSession()
+  const leave = useLeave()
+  const { change, error } = useChange(record)
+  useInView(record.chatId)
+  useRead(record, change)
+  const toggle = (status: 'closed' | 'snoozed') => change({ status: record.status === status ? 'open' : status })
+  useKeys({
+    e: () => toggle('closed'),
+    s: () => toggle('snoozed'),
+    a: () => change({ assignee: record.assignee === me ? null : me }),
+  })
+  return (
+    <header className={css.head}>
+      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
+      <div className={css.title}>
+        <h2 className={css.name}>
+          <bdi>{nameOf(record)}</bdi>
+        </h2>
+        <p className={css.about}>{aboutOf(record)}</p>
+      </div>
+      {error && (
+        <span role="alert" className={css.fault}>
+          {faultText(error)}
+        </span>
+      )}
+      {record.assignee && <Badge>{record.assignee === me ? text.contact.mine(me) : record.assignee}</Badge>}
+      <Menu
+        align="end"
+        trigger={
+          <Button isMenu aria-label={`${text.conversation.status}: ${text.status[record.status]}`}>
+            {text.status[record.status]}
+          </Button>
+        }
+      >
+        <MenuChoice
+          label={text.conversation.status}
+          value={record.status}
+          choices={STATUSES}
+          onChange={(status) => change({ status })}
+        />
+      </Menu>
+      <IconButton
+        icon="panel"
+        label={text.conversation.details}
+        className={css.details}
+        aria-expanded={areDetailsOpen}
+        onClick={onDetails}
+      />
+    </header>
+  )
+}
+
+const STATUSES = [
+  { value: 'open', label: text.status.open },
+  { value: 'snoozed', label: text.status.snoozed },
+  { value: 'closed', label: text.status.closed },
+] as const
+
+const aboutOf = ({ contact, sender, groupId }: Conversation): string =>
+  [contact.name !== null && contact.phone !== null ? text.phoneNumber(contact.phone) : groupId, sender.phoneName]
+    .filter((part) => part !== null && part !== '')
+    .join(' · ')
+
+/** A conversation that is open in a visible window is read. */
+function useRead({ unreadMessages }: Conversation, change: (body: ConversationChange) => void): void {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
+  useEffect(() => {
+    const look = () => setVisible(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [])
+  useEffect(() => {
+    if (isVisible && unreadMessages > 0) change({ unreadMessages: 0 })
+  }, [isVisible, unreadMessages, change])
+}
