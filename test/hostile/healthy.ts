@@ -19,6 +19,7 @@ export type HealthyCompany = {
   measureQuiet(calls: number): Promise<void>
   /**
    * Measures its calls during an attack, which begins again until so many calls were due. A call that is refused is counted.
+   * An attack that is repeated has a first round without measurement, like the quiet calls.
    */
   underAttack(name: string, calls: number, attack: (round: number) => Promise<void>): Promise<void>
   stop(): Promise<void>
@@ -48,9 +49,10 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
       tally.addLatency('no attack', ms)
     },
     underAttack: async (name, calls, attack) => {
+      let round = 0
+      if (calls > 0) await attack(round++)
       const report = await whileCalling(async () => {
         const startedAt = performance.now()
-        let round = 0
         do await attack(round++)
         while (performance.now() - startedAt < calls * INTERVAL_MS)
       })

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMegabytes } from '../../bench/process.ts'
 import type { StageOptions } from '../../bench/stage.ts'
 import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
@@ -7,13 +10,13 @@ import { createClient, type Secrets } from './client.ts'
 import { type Attack, createCostAttacks } from './cost.ts'
 import { askForForeign } from './foreign-ids.ts'
 import { fuzz } from './fuzz.ts'
-import { createHealthyCompany } from './healthy.ts'
+import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { createInboundAttack } from './inbound.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
 import { sendMalformed } from './raw-http.ts'
 import { attackRoles } from './roles.ts'
-import { createTally, type Tally } from './tally.ts'
+import { BUSY_MACHINE, createTally, type Tally } from './tally.ts'
 import { createWorld, FOREIGN_MARK, type World } from './world.ts'
 
 /**
@@ -22,6 +25,9 @@ import { createWorld, FOREIGN_MARK, type World } from './world.ts'
  * (test/hostile/until-found.ts). How much longer healthy calls take under each attack is printed.
  */
 const MOST_GROWTH_BYTES = 3 * MOST_BYTES_IN_FLIGHT
+
+/** The address of the calls before the attacks: it has limits of its own. */
+const FIRST_CALLER = '127.0.0.7'
 
 export type RunOptions = {
   seed: number
@@ -51,15 +57,20 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const healthy = createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
   const cost = await createCostAttacks(world, tally, options.control !== undefined)
-  const before = residentMegabytes(world.stage.service.pid).highest
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
     await healthy.underAttack(name, isRepeatable ? (calls?.attacked ?? 0) : 0, run)
   }
   try {
+    say('first calls of each operation')
+    await some.callAll()
+    const before = residentMegabytes(world.stage.service.pid).highest
     if (calls !== undefined) {
       say('no attack')
       await healthy.measureQuiet(calls.quiet)
+      if (calls.attacked > 0) await measureBusyMachine(healthy, calls.attacked)
+      // Attackers have machines of their own: what their requests cost to make is not the service's delay.
+      setPriority(constants.priority.PRIORITY_LOW)
     }
     for (const one of [...some.attacks, ...cost.attacks]) await under(one)
     await cost.measureForged()
@@ -68,6 +79,19 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     return tally
   } finally {
     await Promise.all([healthy.stop(), cost.close(), client.close()])
+  }
+}
+
+/**
+ * What processors that others use cost by themselves: two programs that do nothing but compute, and no attack. On two
+ * processors it shows which part of a delay is not the service's.
+ */
+async function measureBusyMachine(healthy: HealthyCompany, calls: number): Promise<void> {
+  const programs = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
+  try {
+    await healthy.underAttack(BUSY_MACHINE, calls, () => sleep(calls * INTERVAL_MS))
+  } finally {
+    for (const program of programs) program.kill('SIGKILL')
   }
 }
 
@@ -99,7 +123,13 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
     name: `a fuzz of ${requests} requests`,
     run: () => fuzz(world, client, contract, tally, fuzzOptions),
   }
-  return { client, attacks, fuzz: fuzzing }
+  /** A process compiles the shapes of an operation and loads its libraries at the first call, for up to 0.1 s. */
+  const callAll = async () => {
+    const first = createClient(world.stage.url, FIRST_CALLER)
+    await fuzz(world, first, contract, tally, { ...fuzzOptions, requests: 4 * contract.operations.length })
+    await first.close()
+  }
+  return { client, attacks, fuzz: fuzzing, callAll }
 }
 
 function countMemory({ stage }: World, tally: Tally, before: number): void {

@@ -34,6 +34,8 @@ export type Tally = {
 }
 
 const MOST_FINDINGS = 60
+/** The row of a machine whose processors others use, without an attack. */
+export const BUSY_MACHINE = 'no attack, two busy programs'
 
 export function createTally(): Tally {
   const counts = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Record<Counter, number>
