@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** Starts its service when it is loaded. */
-const ON_DATABASE = 'test/usage.test.ts'
+const ON_DATABASE = 'test/conversations/usage.test.ts'
 const UNIT = 'src/text/phone.test.ts'
 const RUNS = 3
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { propertyRuns } from '../../../test/property-runs.ts'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { NO_EVENTS } from '../../record-change.ts'

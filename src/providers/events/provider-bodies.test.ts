@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { providerBodies, signedBodies } from '../../../test/provider-bodies.ts'
+import { providerBodies, signedBodies } from '../../../test/providers/provider-bodies.ts'
 import { buildEnvelope, Envelope, isForwardable } from '../../webhooks/events/message-received.ts'
 import { eventReader } from '../../wiring/event-reader.ts'
 import type { InboundItem } from './event-item.ts'

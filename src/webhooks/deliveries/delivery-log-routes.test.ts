@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import { writeUnmirrored } from '../../../test/mirrors.ts'
 import { startReceiver } from '../../../test/receiver.ts'
+import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import {
   completeHeld,
   createCaller,

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import { writeUnmirrored } from '../../../test/mirrors.ts'
+import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import {
   completeHeld,
   createCaller,
