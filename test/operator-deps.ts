@@ -6,7 +6,7 @@ import { operatorRoutes } from '../src/operator/operator-routes.ts'
 import { NO_EVENTS } from '../src/record-change.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import type { SenderRecord } from '../src/senders/sender.ts'
-import { eventReader } from '../src/wiring/event-reader.ts'
+import { eventReader } from '../src/wiring/events/event-reader.ts'
 import { ADMIN_TOKEN, createTestApi } from './api.ts'
 
 const cipher = createCipher([randomBytes(32).toString('base64')])

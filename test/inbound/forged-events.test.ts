@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { requeueMissedEvents } from '../../src/inbound/handling/unhandled/requeue.ts'
 import { acceptBodies } from '../../src/inbound/ingest/accept.ts'
 import { createProof } from '../../src/inbound/ingest/signature.ts'
-import { eventReader } from '../../src/wiring/event-reader.ts'
+import { eventReader } from '../../src/wiring/events/event-reader.ts'
 import { bodyOf, changeOf, inboxOf, providerOf, textFrom } from '../provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from '../service.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { expireDeadLetters } from '../../src/inbound/handling/unhandled/dead-letter-store.ts'
 import { requeueMissedEvents } from '../../src/inbound/handling/unhandled/requeue.ts'
-import { eventReader } from '../../src/wiring/event-reader.ts'
+import { eventReader } from '../../src/wiring/events/event-reader.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, secondsNow, textFrom } from '../provider-webhook.ts'
 import { uniquePhone } from '../service.ts'
 import { startInbound } from './inbound-world.ts'

@@ -149,7 +149,7 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'a key for email reads the delivery log',
-    file: 'src/webhooks/deliveries/delivery-log-routes.ts',
+    file: 'src/webhooks/deliveries/log/delivery-log-routes.ts',
     find: "permissions: ['WhatsApp'], roles",
     replace: "permissions: ['WhatsApp', 'Transactional'], roles",
     tests: ['test/contract/permissions.test.ts'],

@@ -32,7 +32,7 @@ while [ -e hold ]; do sleep 0.02; done
 [ "$1" = install ] || rm -rf node_modules
 mkdir -p node_modules/.bin node_modules/one/lib node_modules/two
 touch node_modules/one/package.json node_modules/two/package.json
-printf '#!/bin/sh\\n[ "$1" != scripts/bundle.mjs ] || cp -R src "$2"\\n' > node_modules/.bin/node
+printf '#!/bin/sh\\n[ "$1" != scripts/build/bundle.mjs ] || cp -R src "$2"\\n' > node_modules/.bin/node
 chmod +x node_modules/.bin/node
 tests=
 case "$*" in *--omit=dev*) ;; *) mkdir -p node_modules/tests; tests=',"node_modules/tests":{"dev":true}' ;; esac

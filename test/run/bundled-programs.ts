@@ -7,7 +7,7 @@ import { checksumOf } from './checksum.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/parley-programs')
-const SOURCES = ['package.json', 'package-lock.json', 'scripts/{bundle,undici}.mjs', 'src/**', 'sandbox/**']
+const SOURCES = ['package.json', 'package-lock.json', 'scripts/build/{bundle,undici}.mjs', 'src/**', 'sandbox/**']
 /** Bundles that are kept, the last ones used: another run may start the programs of one. */
 const KEPT = 4
 
@@ -28,7 +28,7 @@ async function makeBundle(folder: string): Promise<void> {
   const unfinished = `${folder}-${process.pid}`
   await mkdir(unfinished, { recursive: true })
   for (const name of ['migrations', 'console']) symlinkSync(join(ROOT, name), join(unfinished, name))
-  execFileSync(process.execPath, [join(ROOT, 'scripts/bundle.mjs'), unfinished], { stdio: ['ignore', 2, 2] })
+  execFileSync(process.execPath, [join(ROOT, 'scripts/build/bundle.mjs'), unfinished], { stdio: ['ignore', 2, 2] })
   // Another run may have been sooner.
   await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true, force: true }))
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { buildEnvelope, isForwardable } from '../../src/webhooks/events/message-received.ts'
-import { eventReader } from '../../src/wiring/event-reader.ts'
+import { eventReader } from '../../src/wiring/events/event-reader.ts'
 
 const CHANNEL = { companyId: 1, provider: 'meta', phoneNumber: '390655501234', channelId: 3 } as const
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { diskFull } from '../../files/writable-folder.ts'
 import { StartError } from '../../start-error.ts'
-import { diskFull } from '../../writable-folder.ts'
 import { outlastFullDisk } from './outlast-full-disk.ts'
 import type { Server } from './server.ts'
 
