@@ -1,27 +1,27 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { testFiles } from './test/projects.ts'
+import { testFiles } from './test/run/projects.ts'
 
 const files = testFiles(import.meta.dirname)
 // Processes of the tests share what the first of them compiled: compiling the service again takes 0.75 s of processor time.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/parley')
 const onDatabase = {
   /** One real PostgreSQL for a run of a project; each file clones its own database from a template. */
-  globalSetup: ['test/global-setup.ts'],
+  globalSetup: ['test/run/global-setup.ts'],
   /** More than a machine has cores: tests of processes wait for much of their time. */
   maxWorkers: 5,
   ...order(1),
 }
 
 /**
- * Three projects (test/projects.ts says which file is in which), the unit tests first. The files of a worker share its process
+ * Three projects (test/run/projects.ts says which file is in which), the unit tests first. The files of a worker share its process
  * and its modules: with a process for each file, the project `database` took 450 s of processor time instead of 332 s. So a
  * file closes what it opens (test/file-end.ts), and restores what it changes in the process.
  */
 export default defineConfig({
   test: {
     /** Closes what the helpers of a test file opened. */
-    setupFiles: ['test/setup-file.ts'],
+    setupFiles: ['test/run/setup-file.ts'],
     pool: 'forks',
     isolate: false,
     // Deadlines end a run that hangs. A busy machine takes many times as long as an idle one.

@@ -17,12 +17,16 @@ const INITIAL = ['$initial' as const]
  */
 const GROUPS = [
   // What both pages start with; the phone alone starts with lists.
-  { name: 'base', test: at(/node_modules\/(?!.*virtual)|^(texts|base.css|parts\/(?!list|json-view))/), tags: INITIAL },
+  {
+    name: 'base',
+    test: at(/node_modules\/(?!.*virtual)|^(texts|base.css|parts\/(?!lists\/list|json\/json-view))/),
+    tags: INITIAL,
+  },
   { name: 'index', test: at(/^(?!phone|parts)\w/), tags: INITIAL },
-  { name: 'screens', test: at(/^(parts\/(?!dialog|menu)|inbox\/draft)|useMutation/) },
+  { name: 'screens', test: at(/^(parts\/(?!dialog|menu)|inbox\/composer\/draft)|useMutation/) },
   // Loaded after the first rows, like the pane of a conversation.
   { name: 'popups', test: at(/^parts\/(dialog|menu)/) },
-  { name: 'thread', test: at(/^inbox\/(conversation-row|conversation-skeleton|message-list|composer)/) },
+  { name: 'thread', test: at(/^inbox\/(list\/conversation-(row|skeleton)|thread\/message-list|composer\/composer)/) },
 ]
 
 /**

@@ -2,6 +2,6 @@
 //   npm run figures -- setup [COMMIT]
 //   npm run figures -- tests
 const [topic] = process.argv.slice(2)
-if (topic === 'setup') await import('./setup-figures.ts')
-else if (topic === 'tests') await import('./test-figures.ts')
+if (topic === 'setup') await import('./figures/setup-figures.ts')
+else if (topic === 'tests') await import('./figures/test-figures.ts')
 else throw new Error('The figures are: setup, tests')

@@ -18,7 +18,7 @@ import { openFolderBlobStore } from '../src/media/blobs/folder-blob-store.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
-import { clientSources } from './client-operations.ts'
+import { clientSources } from './generate/client-operations.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')

@@ -3,7 +3,7 @@
 // node scripts/screenshots.ts http://127.0.0.1:3000 KEY [OPERATOR_TOKEN]
 import { mkdir } from 'node:fs/promises'
 import type { Browser, Page, Route } from 'playwright-core'
-import { launchBrowser } from '../test/browser.ts'
+import { launchBrowser } from '../test/console/browser.ts'
 import { answering, changing } from './changed-answers.ts'
 
 const FOLDER = 'screenshots'

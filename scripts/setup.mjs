@@ -4,8 +4,8 @@
 // argument it does what running needs; `tests` also installs the packages of the tests, which run the sources; `console` takes
 // the packages as they are and builds the console only.
 import { join } from 'node:path'
-import { buildConsole, consoleIsBuilt } from './build-console.mjs'
-import { buildService, serviceIsBuilt } from './build-service.mjs'
+import { buildConsole, consoleIsBuilt } from './build/build-console.mjs'
+import { buildService, serviceIsBuilt } from './build/build-service.mjs'
 import { tryLock, waitForLock } from './file-lock.mjs'
 import { root } from './files.mjs'
 import { installPackages, isInUse, packagesAreComplete, packagesAreStamped, stampPackages } from './packages.mjs'

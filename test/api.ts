@@ -11,7 +11,7 @@ import { createRequestLimiter } from '../src/http/admission/rate-limit.ts'
 import { createServer } from '../src/http/server/server.ts'
 import { newApiSecret, newClientId } from '../src/ids.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
-import { compareAnswers } from './described-answers.ts'
+import { compareAnswers } from './contract/described-answers.ts'
 
 export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 

@@ -6,12 +6,12 @@ import { operatorRoutes } from '../src/operator/operator-routes.ts'
 import { NO_EVENTS } from '../src/record-change.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import type { SenderRecord } from '../src/senders/sender.ts'
-import { eventReader } from '../src/wiring/event-reader.ts'
+import { eventReader } from '../src/wiring/events/event-reader.ts'
 import { ADMIN_TOKEN, createTestApi } from './api.ts'
 
 const cipher = createCipher([randomBytes(32).toString('base64')])
 
-/** Lists need a blob store and jobs: test/contact-import.test.ts has them. */
+/** Lists need a blob store and jobs: test/contacts/contact-import.test.ts has them. */
 const notHere = async () => {
   throw new Error('There are no imports here')
 }
@@ -29,7 +29,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { reported: Reported } {
     recordEvents: NO_EVENTS,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
-    // Companies are moved by the command line: test/move-company.test.ts.
+    // Companies are moved by the command line: test/companies/move-company.test.ts.
     move: {
       db,
       cipher,

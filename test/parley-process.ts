@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { isDatabaseDown } from '../src/db/pool/failure.ts'
-import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './clean-run.ts'
+import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './run/clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** The program that `npm start` runs: a bundle of this commit's sources (bundled-programs.ts). */
+/** The program that `npm start` runs: a bundle of this commit's sources (run/bundled-programs.ts). */
 export const MAIN = inject('mainProgram')
 
 export type ParleyProcess = {

@@ -2,13 +2,13 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { RUN_VARIABLE } from './clean-run.ts'
 import { atFileEnd } from './file-end.ts'
+import { RUN_VARIABLE } from './run/clean-run.ts'
 
 export const IN_MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 4 * 1024 ** 3
 
-/** Where tests make folders with databases: the folder of the test run (run-folder.ts). */
+/** Where tests make folders with databases: the folder of the test run (run/run-folder.ts). */
 export const temporaryFolder = (): string => process.env[RUN_VARIABLE] || roomyFolder()
 
 /**

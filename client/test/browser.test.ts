@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from '../../test/browser.ts'
+import { launchBrowser } from '../../test/console/browser.ts'
 import { startTestService } from '../../test/service.ts'
 import { createProject, type Project } from './project.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { writeUnmirrored } from '../../test/mirrors.ts'
+import { writeUnmirrored } from '../../test/run/mirrors.ts'
 import { createCompany } from '../../test/world.ts'
 import { type AccountEvent, EVENTS_PER_HOUR, listAccountEvents, recordAccountEvents } from './account-event-store.ts'
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { promotedBy } from '../../test/promoted.ts'
+import { promotedBy } from '../../test/schema/promoted.ts'
 import { createUnorderedList, type UnorderedItem } from './unordered-list.ts'
 
 test('an item is in the list until it is deleted, whatever else comes and goes', () => {

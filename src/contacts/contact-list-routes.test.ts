@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { caller, startContacts, type TestCaller } from '../../test/contacts-app.ts'
+import { caller, startContacts, type TestCaller } from '../../test/contacts/contacts-app.ts'
 
 const { db, newCompany, call, upsert } = await startContacts()
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { caller, startContacts } from '../../test/contacts-app.ts'
+import { caller, startContacts } from '../../test/contacts/contacts-app.ts'
 import { listConsents } from './consent/consent-store.ts'
 
 const { db, keyOf, companyId, call, upsert, post, form } = await startContacts()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { countIndexReads } from '../../test/conversations/index-reads.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { countIndexReads } from '../../test/index-reads.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import type { ContactWrite } from './contact-record.ts'
 import { upsertContacts } from './write/contact-upsert.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { caller, contactsApp } from '../../test/contacts-app.ts'
+import { caller, contactsApp } from '../../test/contacts/contacts-app.ts'
 import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { caller, startContacts } from '../../test/contacts-app.ts'
+import { caller, startContacts } from '../../test/contacts/contacts-app.ts'
 
 const { companyId, newCompany, call: request } = await startContacts()
 

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { startCutProxy } from '../../test/cut-proxy.ts'
-import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
+import { createWorkerFixture, gate, jobs } from '../../test/webhooks/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/pool/retry-until-available.ts'
 import { selfCompleted } from './job.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { createTestKey } from '../../test/api.ts'
-import { createWorkerFixture, gate, jobs, keeping } from '../../test/worker-fixture.ts'
+import { createWorkerFixture, gate, jobs, keeping } from '../../test/webhooks/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
 import { done, type Job, retryAfter, selfCompleted } from './job.ts'
 import type { JobKind } from './job-kind.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { writeUnmirrored } from '../../test/mirrors.ts'
+import { writeUnmirrored } from '../../test/run/mirrors.ts'
 import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'

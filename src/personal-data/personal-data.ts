@@ -1,5 +1,5 @@
 /**
- * The personal data of customers in each table; test/erasure.test.ts compares the list with the catalogue.
+ * The personal data of customers in each table; test/contacts/erasure.test.ts compares the list with the catalogue.
  *
  * - `none`: nothing about a customer, or counters and ids only.
  * - `erased`: an erasure removes it.

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { link, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { giveToFolderOwner } from '../ownership.ts'
+import { giveToFolderOwner } from '../files/ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 
 /** Encrypts secrets of other parties (access tokens, signing secrets) before they are stored in the database. */

@@ -4,9 +4,9 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { EVENT, envelope } from '../../test/webhook-fixture.ts'
 import { eraseDeliveries } from './deliveries/delivery-erasure-store.ts'
-import { findDelivery, listDeliveries } from './deliveries/delivery-list-store.ts'
-import { findLoggedDelivery, listLogs } from './deliveries/delivery-log-store.ts'
 import { completeAttempts, enqueueDeliveries, startAttempts } from './deliveries/delivery-store.ts'
+import { findDelivery, listDeliveries } from './deliveries/list/delivery-list-store.ts'
+import { findLoggedDelivery, listLogs } from './deliveries/log/delivery-log-store.ts'
 import { countFinished, renewDeliveries, renewDelivery } from './deliveries/redelivery-store.ts'
 
 // Companies whose registrations, envelopes and deliveries have the same ids, as after a move between installations.

@@ -5,9 +5,9 @@ import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
 import { createRefusalCount, createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { messageOf } from '../start-error.ts'
-import { bodyReader } from './body-reader.ts'
 import type { Deps } from './deps.ts'
-import { eventReader } from './event-reader.ts'
+import { bodyReader } from './events/body-reader.ts'
+import { eventReader } from './events/event-reader.ts'
 
 /** The dependencies of the provider-facing webhook. */
 export function createInboundDeps(deps: Deps): InboundRoutesDeps {

@@ -8,8 +8,8 @@ import { listConversationsByIds } from '../conversations/list/conversation-list-
 import { type MediaAddress, toMessageRecord } from '../conversations/message-reply.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createHub, type Hub } from '../live/hub.ts'
-import { listDeliveriesByIds } from '../webhooks/deliveries/delivery-list-store.ts'
 import { toDeliveryRecord } from '../webhooks/deliveries/delivery-shape.ts'
+import { listDeliveriesByIds } from '../webhooks/deliveries/list/delivery-list-store.ts'
 import type { Deps } from './deps.ts'
 
 /** The live streams of this process, which read changed records through their company's share of the pool. */

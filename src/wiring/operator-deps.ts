@@ -6,7 +6,7 @@ import { enqueueRefresh } from '../templates/template-refresh.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { createImportVerbs } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
-import { eventReader } from './event-reader.ts'
+import { eventReader } from './events/event-reader.ts'
 
 /** A link that is printed is used soon, and stays in the log of a terminal. */
 const LINK_SECONDS = 60 * 60

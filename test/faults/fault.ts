@@ -1,4 +1,4 @@
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 import { longestGap } from './gap.ts'
 import type { Random } from './random.ts'
 import type { Stage } from './stage.ts'

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { total } from './counters.ts'
+import { startPostgres } from './database/postgres.ts'
+import { postgresFaults } from './database/postgres-faults.ts'
 import { CONTROL, QUICK } from './plan.ts'
-import { startPostgres } from './postgres.ts'
-import { postgresFaults } from './postgres-faults.ts'
 import { run } from './run.ts'
 
 const TIMEOUT = 900_000

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Sandbox } from '../../sandbox/sandbox.ts'
-import type { Company } from './company.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
 import type { Acknowledged, Arrived, Delivered, Evidence, Keyed, Stored } from './evidence.ts'
+import type { Company } from './load/company.ts'
 import type { Processes } from './processes.ts'
 
 /** Three refusals in a row wait for 10 s, 30 s and more. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../bench/free-port.ts'
-import { bundledMain } from '../bundled-programs.ts'
+import { bundledMain } from '../run/bundled-programs.ts'
 import type { Random } from './random.ts'
 
 const SKEW = new URL('./skew.mjs', import.meta.url).href

@@ -1,6 +1,6 @@
+import { startPostgres } from './database/postgres.ts'
 import type { Say } from './fault.ts'
-import { startCalls } from './kept-alive-calls.ts'
-import { startPostgres } from './postgres.ts'
+import { startCalls } from './load/kept-alive-calls.ts'
 import { createRandom } from './random.ts'
 import { onStage } from './stage.ts'
 

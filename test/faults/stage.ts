@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
-import { type Company, createCompany } from './company.ts'
-import type { Database } from './database.ts'
+import type { Database } from './database/database.ts'
+import { type Company, createCompany } from './load/company.ts'
+import { type Receivers, startReceivers } from './load/receivers.ts'
 import { type Processes, startProcesses } from './processes.ts'
 import type { Random } from './random.ts'
-import { type Receivers, startReceivers } from './receivers.ts'
 
 const ADMIN_TOKEN = randomBytes(24).toString('hex')
 const COMPANIES = 2

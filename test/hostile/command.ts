@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { RUN_VARIABLE } from '../clean-run.ts'
+import { RUN_VARIABLE } from '../run/clean-run.ts'
 import type { World } from './world.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { RUN_VARIABLE } from '../clean-run.ts'
+import { RUN_VARIABLE } from '../run/clean-run.ts'
 import type { Operation } from './operation.ts'
 import type { Counter } from './tally.ts'
 

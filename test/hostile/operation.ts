@@ -1,6 +1,12 @@
-import { type Content, type Described, type Parameter, readContract as readDocument, type Schema } from '../contract.ts'
+import {
+  type Content,
+  type Described,
+  type Parameter,
+  readContract as readDocument,
+  type Schema,
+} from '../contract/contract.ts'
 
-export type { Schema } from '../contract.ts'
+export type { Schema } from '../contract/contract.ts'
 
 /** One operation of the API, as openapi.json describes it. */
 export type Operation = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { UTILITY } from '../people/people-world.ts'
 import { type Chat, type Expected, keyOf, Limits, type Outcome } from './limits-model.ts'
-import { nameOf } from './people-check.ts'
+import { nameOf } from './people/people-check.ts'
 import type { Model } from './run.ts'
 import { type Answer, openShop, type Shop, same, Wrong } from './shop.ts'
 

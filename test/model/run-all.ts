@@ -1,6 +1,6 @@
-import { consent } from './consent.ts'
+import { consent } from './consent/consent.ts'
 import { limits } from './limits.ts'
-import { people } from './people.ts'
+import { people } from './people/people.ts'
 import { type Failure, type Runnable, runnable } from './run.ts'
 import { type Stage, startStage } from './stage.ts'
 

@@ -4,8 +4,8 @@ import { fixedClock } from '../../src/clock.ts'
 import { connect } from '../../src/db/connect.ts'
 import { endFile } from '../file-end.ts'
 import { WEBHOOK } from '../provider-webhook.ts'
+import { startTemplate } from '../run/template.ts'
 import { eventually, startTestService } from '../service.ts'
-import { startTemplate } from '../template.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /** Marketing templates need no open window: only consent can refuse them. A busy machine answers late. */

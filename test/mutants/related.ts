@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
-import { testFiles } from '../projects.ts'
+import { testFiles } from '../run/projects.ts'
 
 /** A quick test over all rooms of companies whose rows have the same ids. */
-const CROSS_COMPANY = 'test/same-ids.test.ts'
+const CROSS_COMPANY = 'test/companies/same-ids.test.ts'
 /** Test files of a room that stand outside of it, by a part of their names. */
 const OUTSIDE: Record<string, RegExp> = {
   companies: /company-removal|permissions/,
@@ -27,7 +27,7 @@ const IMPORTING = 4
 const OF_ROOMS = 8
 /** Importers of importers: the number of steps. */
 const DEPTH = 3
-/** A test file in which every company has a mirror (test/mirrors.ts). */
+/** A test file in which every company has a mirror (test/run/mirrors.ts). */
 const HAS_MIRRORS = /mirrors: true|startMailing\(|startContacts\(/
 
 /**

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { testFiles } from '../projects.ts'
+import { testFiles } from '../run/projects.ts'
 import { copyRepository } from './copy.ts'
 import { type Mutant, mutate } from './mutant.ts'
 import { createRelated } from './related.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { propertyRuns } from '../../../test/property-runs.ts'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import type { Pool } from '../../db/connect.ts'
 import { recordPreferences } from '../consent/contact-event-store.ts'
 import { latestConsents } from '../consent/shown-consent.ts'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
+import { diskFull } from '../../files/writable-folder.ts'
 import { StartError } from '../../start-error.ts'
-import { diskFull } from '../../writable-folder.ts'
 import { outlastFullDisk } from './outlast-full-disk.ts'
 import type { Server } from './server.ts'
 
-// test/full-disk.test.ts fills a real disk where it may mount one. Here servers end as the test says.
+// test/processes/full-disk.test.ts fills a real disk where it may mount one. Here servers end as the test says.
 const FULL = diskFull('/data', undefined)
 
 function serverThatEnds() {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDiskFull } from '../../files/writable-folder.ts'
 import { messageOf, StartError } from '../../start-error.ts'
-import { isDiskFull } from '../../writable-folder.ts'
 import type { Server } from './server.ts'
 
 /** How often a server that ended on a full disk looks for room. */

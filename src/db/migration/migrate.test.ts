@@ -12,7 +12,7 @@ import { connect, type Pool } from '../connect.ts'
 import { migrate, type SchemaSource } from './migrate.ts'
 import { readSqlObjects } from './sql-object.ts'
 
-const RUNNER = fileURLToPath(new URL('../../../test/run-migrate.ts', import.meta.url))
+const RUNNER = fileURLToPath(new URL('../../../test/schema/run-migrate.ts', import.meta.url))
 
 /** A database without anything in it. */
 async function emptyDatabase(): Promise<{ db: Pool; url: string }> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { promotedBy } from '../../../test/promoted.ts'
+import { promotedBy } from '../../../test/schema/promoted.ts'
 
 const { db } = await createTestDatabase()
 

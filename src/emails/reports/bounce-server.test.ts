@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net'
 import { createTransport } from 'nodemailer'
 import { expect, test } from 'vitest'
-import { dsn } from '../../../test/dsn.ts'
+import { dsn } from '../../../test/emails/dsn.ts'
 import { atFileEnd } from '../../../test/file-end.ts'
 import { createReportToken } from '../tracking/tracking-token.ts'
 import { createBounceServer } from './bounce-server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AUTOMATIC_ANSWER, dsn } from '../../../test/dsn.ts'
+import { AUTOMATIC_ANSWER, dsn } from '../../../test/emails/dsn.ts'
 import { readDeliveryReport } from './delivery-report.ts'
 
 const read = (text: string) => readDeliveryReport(Buffer.from(text))

@@ -1,6 +1,6 @@
 import { parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
-import { HTML_MAILS } from '../../../test/html-mails.ts'
+import { HTML_MAILS } from '../../../test/emails/html-mails.ts'
 import { findTracking, MAX_TRACKED_LINKS } from './rewrite-links.ts'
 import { putAddresses } from './track-email.ts'
 

@@ -9,7 +9,7 @@ import {
   storageUnavailable,
   validationError,
 } from '../../errors.ts'
-import { takesNoFiles } from '../../writable-folder.ts'
+import { takesNoFiles } from '../../files/writable-folder.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'
 import { withOwnFaults } from './value-faults.ts'

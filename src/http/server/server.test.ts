@@ -4,7 +4,7 @@ import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { fixedClock } from '../../clock.ts'
 import { contactNotFound, missingRecipient, sendFailed } from '../../errors.ts'
-import { diskFull } from '../../writable-folder.ts'
+import { diskFull } from '../../files/writable-folder.ts'
 import { pageQuery, parsePage } from '../paging/paging.ts'
 
 const { db } = await createTestDatabase()

@@ -6,7 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../../errors.ts'
-import { piecesOf } from '../../pieces-of.ts'
+import { piecesOf } from '../../files/pieces-of.ts'
 import { codeOf } from '../../start-error.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const

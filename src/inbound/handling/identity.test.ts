@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { propertyRuns } from '../../../test/property-runs.ts'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { createCompany, createSender, messageFrom, messageTo, record } from '../../../test/world.ts'
 import { prepareSends } from '../../messages/batch/prepare-sends.ts'
 import type { InboundEntry, InboundRecord } from './recording/decide-inbound.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import { acceptBodies, createAccept, toEvents } from './accept.ts'
 import { UNPROVEN } from './signature.ts'
 

@@ -1,4 +1,4 @@
-import type { BodyReader } from '../handling/body-reader.ts'
+import type { BodyReader } from '../handling/bodies/body-reader.ts'
 import type { SecretCache } from './secret-cache.ts'
 import { isProven, type Proof } from './signature.ts'
 

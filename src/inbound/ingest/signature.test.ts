@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { signedBodies } from '../../../test/provider-bodies.ts'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { signedBodies } from '../../../test/providers/provider-bodies.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import { createProof, isProven } from './signature.ts'
 
 const signatureIn = (header: string | undefined) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { createWorkerFixture, gate, keeping } from '../../../test/worker-fixture.ts'
+import { createWorkerFixture, gate, keeping } from '../../../test/webhooks/worker-fixture.ts'
 import { type DirectDispatch, done, type Job } from '../job.ts'
 
 const { db, startWorker, allDone } = await createWorkerFixture()

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createWorkerFixture, gate, jobs } from '../../../test/worker-fixture.ts'
+import { createWorkerFixture, gate, jobs } from '../../../test/webhooks/worker-fixture.ts'
 import { expireLeases } from '../../../test/world.ts'
 import { done, type Job } from '../job.ts'
 import { enqueueJobs } from '../job-store.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import MailComposer, { type MailComposerOptions } from 'nodemailer/lib/mail-composer'
-import { piecesOf } from '../../pieces-of.ts'
+import { piecesOf } from '../../files/pieces-of.ts'
 
 const PIECE_BYTES = 32 * 1024
 

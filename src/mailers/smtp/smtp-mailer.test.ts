@@ -1,7 +1,7 @@
 import { createServer, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { createCertificate } from '../../../test/certificate.ts'
-import { type Doing, type MailServer, type Moment, startMailServer } from '../../../test/mail-server.ts'
+import { createCertificate } from '../../../test/deploy/certificate.ts'
+import { type Doing, type MailServer, type Moment, startMailServer } from '../../../test/emails/mail-server.ts'
 import { anyMessage, describeMailer, HASTY_MS, mail, PATIENT, type ServerAnswer, yes } from '../mailer-suite.ts'
 import { createSmtpMailer } from './smtp-mailer.ts'
 

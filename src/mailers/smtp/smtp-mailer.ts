@@ -3,8 +3,8 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
+import { piecesOf } from '../../files/pieces-of.ts'
 import { memberOf } from '../../own-member.ts'
-import { piecesOf } from '../../pieces-of.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,

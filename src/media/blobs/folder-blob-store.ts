@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { makeWritableFolder, takesNoFiles, unusableFolder } from '../../writable-folder.ts'
+import { makeWritableFolder, takesNoFiles, unusableFolder } from '../../files/writable-folder.ts'
 import { writeMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
 

@@ -4,11 +4,11 @@ import { statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../../config.ts'
+import { makeWritableFolder } from '../../files/writable-folder.ts'
 import { newStorageKey } from '../../media/blobs/blob-store.ts'
 import { openBlobStore } from '../../media/blobs/open-blob-store.ts'
 import { codeOf, messageOf } from '../../start-error.ts'
 import { verifyMailServer } from '../../wiring/adapters.ts'
-import { makeWritableFolder } from '../../writable-folder.ts'
 import { type Finding, finding, skipped } from './finding.ts'
 
 const GIBIBYTE = 1024 ** 3

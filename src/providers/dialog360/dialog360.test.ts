@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { NUMBER_ID, startProvider } from '../../../test/provider-stand-in.ts'
+import { NUMBER_ID, startProvider } from '../../../test/providers/provider-stand-in.ts'
 import { describeProvider, type ProviderUnderTest } from '../provider-suite.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { providerBodies, signedBodies } from '../../../test/provider-bodies.ts'
+import { providerBodies, signedBodies } from '../../../test/providers/provider-bodies.ts'
 import { buildEnvelope, Envelope, isForwardable } from '../../webhooks/events/message-received.ts'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { InboundItem } from './event-item.ts'
 
 const CHANNEL = { companyId: 7, provider: 'meta', phoneNumber: null, channelId: 3 } as const

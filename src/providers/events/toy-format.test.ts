@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import { graphEvents } from '../graph-events/graph-events.ts'
 import type { MessageItem } from './event-item.ts'
 import { NO_DETAILS } from './event-item.ts'

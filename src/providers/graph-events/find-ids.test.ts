@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { providerBodies } from '../../../test/provider-bodies.ts'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { providerBodies } from '../../../test/providers/provider-bodies.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { Route } from '../events/event-item.ts'
 
 const idsOf = (body: unknown) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>

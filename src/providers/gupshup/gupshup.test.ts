@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startProvider } from '../../../test/provider-stand-in.ts'
+import { startProvider } from '../../../test/providers/provider-stand-in.ts'
 import { describeProvider } from '../provider-suite.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
 

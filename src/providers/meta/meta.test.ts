@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { startProvider } from '../../../test/provider-stand-in.ts'
+import { startProvider } from '../../../test/providers/provider-stand-in.ts'
 import { describeProvider } from '../provider-suite.ts'
 
 const ids = { wamid: expect.stringMatching(/^wamid\./), providerMessageId: null }

@@ -12,8 +12,8 @@ import {
   testCipher,
 } from '../../../test/webhook-fixture.ts'
 import { fixedClock } from '../../clock.ts'
-import { listLogs } from '../deliveries/delivery-log-store.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
+import { listLogs } from '../deliveries/log/delivery-log-store.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { makeAttempt } from './attempt.ts'
 import { createReceiverClient } from './post.ts'

@@ -5,9 +5,9 @@ import { connect } from '../../db/connect.ts'
 import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { makeDeliveryDays } from './delivery-day-store.ts'
 import { maintainDeliveryDays } from './delivery-days.ts'
-import { findLoggedDelivery, listLogs } from './delivery-log-store.ts'
 import { enqueueDeliveries } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
+import { findLoggedDelivery, listLogs } from './log/delivery-log-store.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()

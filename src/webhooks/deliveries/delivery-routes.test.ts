@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import { writeUnmirrored } from '../../../test/mirrors.ts'
+import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import {
   completeHeld,
   createCaller,
@@ -17,11 +17,11 @@ import {
 } from '../../../test/webhook-fixture.ts'
 import { systemClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
-import { DELIVERY_STATUSES, findDelivery, listDeliveries } from './delivery-list-store.ts'
-import { readDeliveredMessages } from './delivery-message-store.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
-import { findDeliveryIds } from './delivery-search-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
+import { DELIVERY_STATUSES, findDelivery, listDeliveries } from './list/delivery-list-store.ts'
+import { readDeliveredMessages } from './list/delivery-message-store.ts'
+import { findDeliveryIds } from './list/delivery-search-store.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
 const { db, url } = await createTestDatabase({ mirrors: true })

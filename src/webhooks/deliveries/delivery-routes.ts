@@ -16,15 +16,6 @@ import {
 } from '../registrations/registration.ts'
 import { hideValues } from '../registrations/static-header.ts'
 import {
-  DELIVERY_STATUSES,
-  type DeliveryDetails,
-  findDelivery,
-  listDeliveries,
-  MAX_DELIVERY_ID,
-} from './delivery-list-store.ts'
-import { readDeliveredMessages } from './delivery-message-store.ts'
-import { findDeliveryIds } from './delivery-search-store.ts'
-import {
   DeliveryDetailsRecord,
   LISTED_EXAMPLE,
   ListedDeliveryRecord,
@@ -32,6 +23,15 @@ import {
   toDeliveryRecord,
   toListedDelivery,
 } from './delivery-shape.ts'
+import {
+  DELIVERY_STATUSES,
+  type DeliveryDetails,
+  findDelivery,
+  listDeliveries,
+  MAX_DELIVERY_ID,
+} from './list/delivery-list-store.ts'
+import { readDeliveredMessages } from './list/delivery-message-store.ts'
+import { findDeliveryIds } from './list/delivery-search-store.ts'
 
 const PATH = '/public/v1/webhooks/registrations/:id/deliveries'
 const PAGE = { defaultSize: 25, maxSize: 100 }

@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { customerName } from '../../conversations/conversation-reply.ts'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../../http/shapes.ts'
 import { MESSAGE_RECEIVED } from '../events/message-received.ts'
-import { DELIVERY_STATUSES, type Delivery } from './delivery-list-store.ts'
-import { type DeliveredMessage, MAX_EXCERPT } from './delivery-message-store.ts'
+import { DELIVERY_STATUSES, type Delivery } from './list/delivery-list-store.ts'
+import { type DeliveredMessage, MAX_EXCERPT } from './list/delivery-message-store.ts'
 
 /** Attempts that a delivery shows, the latest. */
 export const MAX_SHOWN_ATTEMPTS = 100

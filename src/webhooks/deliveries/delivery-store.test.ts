@@ -14,9 +14,9 @@ import { connect, type Db } from '../../db/connect.ts'
 import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { recoverJobs } from '../../jobs/job-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from '../registrations/registration-store.ts'
-import { listLogs } from './delivery-log-store.ts'
 import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
+import { listLogs } from './log/delivery-log-store.ts'
 
 const { db, url } = await createTestDatabase({ mirrors: true })
 let companyId: number

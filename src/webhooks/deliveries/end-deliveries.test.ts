@@ -13,9 +13,9 @@ import { systemClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
 import { readHealth } from '../registrations/registration-health-store.ts'
 import { findRegistration, updateRegistrationRow } from '../registrations/registration-store.ts'
-import { listLogs } from './delivery-log-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { endDeliveries, shouldPause } from './end-deliveries.ts'
+import { listLogs } from './log/delivery-log-store.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()

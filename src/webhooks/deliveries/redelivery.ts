@@ -2,7 +2,7 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { badRequest, deliveryLogNotFound, validationError } from '../../errors.ts'
 import { getRegistrationRow } from '../registrations/registration.ts'
 import type { RegistrationRow } from '../registrations/registration-store.ts'
-import { findLoggedDelivery } from './delivery-log-store.ts'
+import { findLoggedDelivery } from './log/delivery-log-store.ts'
 import { countFinished, type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
 
 const BATCH = 1_000

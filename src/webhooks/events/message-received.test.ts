@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../wiring/event-reader.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import { buildEnvelope, isForwardable } from './message-received.ts'
 
 const CHANNEL = { companyId: 7, provider: 'meta', phoneNumber: '+49 30 1234567', channelId: 3 } as const

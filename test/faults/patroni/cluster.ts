@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
-import { has, ROOT } from '../../deploy-files.ts'
-import { commandsOf } from '../../docs-commands.ts'
+import { has, ROOT } from '../../deploy/deploy-files.ts'
+import { commandsOf } from '../../deploy/docs-commands.ts'
 import { until } from '../wait.ts'
 import { canMakeMachines, type Machine, type Machines, startMachines } from './machines.ts'
 

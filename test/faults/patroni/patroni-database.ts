@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { connect } from '../../../src/db/connect.ts'
-import { ROOT } from '../../deploy-files.ts'
-import type { Database } from '../database.ts'
+import { ROOT } from '../../deploy/deploy-files.ts'
+import type { Database } from '../database/database.ts'
 import { type Cluster, startCluster } from './cluster.ts'
 import { startWriters } from './writers.ts'
 

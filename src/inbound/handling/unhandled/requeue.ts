@@ -3,7 +3,7 @@ import type { EventReader } from '../../../providers/events/event-reader.ts'
 import { acceptBodies } from '../../ingest/accept.ts'
 import { openSecrets } from '../../ingest/secret-cache.ts'
 import { isProven, type RequiredSecrets } from '../../ingest/signature.ts'
-import { listWaitingBodies } from '../body-store.ts'
+import { listWaitingBodies } from '../bodies/body-store.ts'
 import { findSecretsOf } from '../routing-store.ts'
 import {
   listAwaitedSenders,

@@ -1,0 +1,84 @@
+import { access, constants, mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { giveToFolderOwner } from './ownership.ts'
+
+/** A folder of the operator's that takes no files, with the code of the system's error. */
+export class UnusableFolder extends StartError {
+  readonly code: string | undefined
+
+  constructor(message: string, cause: unknown, code = codeOf(cause)) {
+    super(message, cause)
+    this.code = code
+  }
+}
+
+/**
+ * Makes a folder if it is missing, and checks that it can be written.
+ *
+ * @throws UnusableFolder
+ */
+export async function makeWritableFolder(path: string): Promise<void> {
+  try {
+    const made = await mkdir(path, { recursive: true, mode: 0o700 })
+    if (made !== undefined) giveToFolderOwner(made)
+    await access(path, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw unusableFolder(path, (codeOf(error) === 'ENOENT' && (await refusalOfParent(path))) || error)
+  }
+}
+
+/** Of a read-only disk Node says that a folder in it is missing (ENOENT): the folder above knows better. */
+async function refusalOfParent(path: string): Promise<unknown> {
+  const parent = dirname(path)
+  const refusal = await access(parent, constants.W_OK | constants.X_OK).catch((error: unknown) => error)
+  return codeOf(refusal) === 'ENOENT' && parent !== path ? refusalOfParent(parent) : refusal
+}
+
+/** The sentence about a folder whose use failed with `error`. */
+export function unusableFolder(path: string, error: unknown): UnusableFolder {
+  if (isDiskFull(error)) return diskFull(path, error)
+  return new UnusableFolder(
+    `The data folder ${path} can't be used: ${causeOf(error)}. Set DATA_DIR to a folder that you may write, or change its owner`,
+    error,
+  )
+}
+
+function causeOf(error: unknown): string {
+  switch (codeOf(error)) {
+    case 'EEXIST':
+    case 'ENOTDIR':
+      return 'it is not a folder'
+    case 'EROFS':
+      return 'its disk is read-only'
+    case 'EACCES':
+    case 'EPERM':
+      return 'this user may not write there'
+    default:
+      return messageOf(error)
+  }
+}
+
+/** The error of a folder whose disk has no room, with what is needed where that is known. */
+export function diskFull(
+  path: string,
+  cause: unknown,
+  space?: { freeBytes: number; neededBytes: number },
+): UnusableFolder {
+  const amounts = space
+    ? `: ${space.freeBytes} bytes are free and ${space.neededBytes} bytes (${megabytes(space.neededBytes)} MB) are needed`
+    : ''
+  return new UnusableFolder(
+    `The disk of the data folder ${path} is full${amounts}. Free some space, or set DATA_DIR to a folder on another disk`,
+    cause,
+    'ENOSPC',
+  )
+}
+
+const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024)
+
+/** The disk has no room, or the quota of its user none. */
+export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')
+
+/** The disk takes no bytes, whatever the file: it is full or read-only. */
+export const takesNoFiles = (error: unknown): boolean => isDiskFull(error) || codeOf(error) === 'EROFS'

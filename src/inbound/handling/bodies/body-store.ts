@@ -1,0 +1,73 @@
+import { type Db, jsonRows } from '../../../db/connect.ts'
+import { joinBodies, type StoredEvent } from '../../event-store.ts'
+import type { Proof } from '../../ingest/signature.ts'
+import { type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
+
+/** Bytes of whole bodies that one statement reads: above it, the next body is left to the next statement. */
+const BYTES_AT_ONCE = 4 * 1024 * 1024
+const BODIES_AT_ONCE = 500
+
+/** Keeps the posted bodies of events, once for all items of each: items refer to them by the event's id. */
+export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const bodies = joinBodies(events)
+  const rows = events.map((event, index) => ({
+    id: event.id,
+    first: bodies.firsts[index],
+    length: event.body.length,
+    signature: event.signature?.toString('hex'),
+    secret_mac: event.secretMac?.toString('hex'),
+    received_at: event.receivedAt,
+  }))
+  await tx`
+    insert into inbound_bodies (event_id, body, signature, secret_mac, received_at)
+    select
+      event.id, substring(input.bytes from event.first for event.length),
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.received_at
+    from (select ${bodies.bytes}::bytea as bytes) as input
+    cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
+      id bigint, first integer, length integer, signature text, secret_mac text, received_at timestamptz
+    )
+    on conflict (event_id) do nothing
+  `
+}
+
+/** A body of which items wait for a number; null: nothing came with it, so it cannot be proven. */
+export type WaitingBody = Proof & { eventId: number; body: Buffer | null }
+
+/** The next bodies, by event id, of which unroutable or unverified items wait for a number, its account or its app. */
+export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promise<WaitingBody[]> {
+  return tx<WaitingBody[]>`
+    select event_id, signature, secret_mac, case when signature is not null or secret_mac is not null then body end as body
+    from (
+      select
+        bodies.*,
+        sum(octet_length(bodies.body)) over (order by bodies.event_id) - octet_length(bodies.body) as bytes_before
+      from inbound_bodies bodies
+      where bodies.event_id > ${after}
+        and bodies.event_id in (
+          select item.event_id
+          from inbound_items item
+          where item.state in ('unroutable', 'unverified') and ${waitsFor(tx, sender)}
+        )
+      order by bodies.event_id
+      limit ${BODIES_AT_ONCE}
+    ) as bodies
+    where bytes_before < ${BYTES_AT_ONCE}
+    order by event_id
+  `
+}
+
+/** Deletes bodies that arrived more than seven days ago, at most `most` of them. */
+export async function expireBodies(db: Db, most: number): Promise<number> {
+  const result = await db`
+    delete from inbound_bodies
+    where event_id in (
+      select event_id from inbound_bodies
+      where received_at < now() - interval '7 days'
+      order by received_at
+      limit ${most}
+    )
+  `
+  return result.count
+}

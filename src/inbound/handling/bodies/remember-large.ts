@@ -1,0 +1,27 @@
+import { LRUCache } from 'lru-cache'
+import type { ParsedInbound } from '../../../providers/events/event-item.ts'
+import type { EventReader } from '../../../providers/events/event-reader.ts'
+
+/** Bodies of which the items are handled in several transactions are at least this large. */
+const LARGE_BYTES = 8 * 1024
+const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
+const REMEMBERED_MS = 10_000
+
+/** Remembers the items of large bodies, which would otherwise be parsed again for each slice of their items. */
+export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
+  parse(raw: Buffer, eventId: number): ParsedInbound
+} {
+  const parsed = new LRUCache<number, { items: ParsedInbound; bytes: number }>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+    ttl: REMEMBERED_MS,
+  })
+  return {
+    parse: (raw, eventId) => {
+      if (raw.length < LARGE_BYTES) return reader.parse(raw)
+      const items = parsed.get(eventId)?.items ?? reader.parse(raw)
+      parsed.set(eventId, { items, bytes: raw.length })
+      return items
+    },
+  }
+}

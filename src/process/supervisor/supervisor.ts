@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { StartError } from '../../start-error.ts'
+import { createComponents, type Log } from '../components.ts'
+import { prepare, type Shared } from '../prepare.ts'
+import { DRAIN_DEADLINE_MS } from '../serve.ts'
+import { type Running, startErrorOf } from '../start.ts'
+import { restartDelayMs } from './restart-delay.ts'
+import { forkWorker, type WorkerEnd, type WorkerHandle } from './worker-handle.ts'
+import { createWorkerMetrics } from './worker-metrics.ts'
+
+/** Time for a stop beyond the delay before the listener closes and the time that requests in flight get. */
+const STOP_MARGIN_MS = 30_000
+/** Longer than a worker waits for a moment without new connections and than most requests take. */
+const DRAIN_MARGIN_MS = 3_000
+/** More than count in a minute. */
+const RESTARTS_KEPT = 20
+
+/**
+ * Prepares the installation, starts `PROCESSES` workers that accept connections from one listener, and restarts a worker
+ * when it ends.
+ *
+ * @throws StartError when a worker can't start: the message says what to do.
+ */
+export async function startSupervisor(config: Config, log: Logger, onStep: (title: string) => void): Promise<Running> {
+  const components = createComponents(log)
+  try {
+    const { shared, adminTokenFile, sandbox, ended } = await prepare(config, log, components, onStep)
+    onStep(`Starting ${config.processes} processes`)
+    const workers = await components.add('workers', () => startWorkers(config, shared, log))
+    const { address, exitCode, greeted } = workers
+    await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
+    const { stop } = components
+    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop, failed: ended, exitCode, greeted }
+  } catch (error) {
+    await components.stop()
+    throw startErrorOf(error)
+  }
+}
+
+type Workers = {
+  address: string
+  /** Stops all workers in order. */
+  stop(): Promise<void>
+  /** After the stop: 0, or the code of a worker that did not end in order. */
+  exitCode(): number
+  /** Makes the workers write their logs. */
+  greeted(): void
+}
+
+async function startWorkers(config: Config, shared: Shared, log: Log): Promise<Workers> {
+  const living = new Set<WorkerHandle>()
+  const metrics = createWorkerMetrics()
+  const planRestart = createRestarts(log)
+  let isStopping = false
+  let isGreeted = false
+  let exitCode = 0
+
+  const launch = (): WorkerHandle => {
+    const worker = forkWorker(shared, {
+      collected: metrics.collected,
+      readMetrics: () => metrics.read([...living]),
+    })
+    living.add(worker)
+    if (isGreeted) worker.greeted()
+    void worker.ended.then((end) => {
+      living.delete(worker)
+      void metrics.ended(worker.id)
+      if (isStopping) exitCode ||= end.code ?? 1
+      else if (isServing) planRestart(worker, end, () => isStopping || launch())
+    })
+    return worker
+  }
+  const stop = async (): Promise<void> => {
+    isStopping = true
+    const deadlineMs = config.stopDelayMs + DRAIN_DEADLINE_MS + STOP_MARGIN_MS
+    const late = setTimeout(() => living.forEach(({ kill }) => void kill()), deadlineMs)
+    await closeInTurn([...living], config.stopDelayMs)
+    await Promise.all([...living].map(({ ended }) => ended))
+    clearTimeout(late)
+  }
+  let isServing = false
+  try {
+    // The first one starts alone, so that a fault of the settings is reported once.
+    const first = launch()
+    const address = await first.ready
+    const others = Promise.all(Array.from({ length: config.processes - 1 }, () => launch().ready))
+    await Promise.race([others, first.ended.then(refuseStart)])
+    isServing = true
+    const greeted = (): void => {
+      isGreeted = true
+      for (const worker of living) worker.greeted()
+    }
+    return { address, stop, exitCode: () => exitCode, greeted }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+function refuseStart({ code, signal }: WorkerEnd): never {
+  throw new StartError(`A worker ended while others were starting (${signal ?? `code ${code}`})`)
+}
+
+/**
+ * Asks all workers to stop. A listener that closes resets connections that are not accepted, and clients whose connection a
+ * worker closed reconnect at once. One worker therefore accepts connections until the others have answered all requests
+ * and the supervisor has closed its share of the listener: it alone closes the listener, at a moment when no connection waits.
+ */
+async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promise<void> {
+  const [last, ...others] = workers
+  last?.stop(true)
+  for (const worker of others) worker.stop(false)
+  const late = sleep(stopDelayMs + DRAIN_MARGIN_MS, undefined, { ref: false })
+  await Promise.race([Promise.all(others.map(({ drained }) => drained)), late])
+  last?.disconnect()
+}
+
+/** Returns the function that logs the end of a worker and starts another after a delay, which grows while workers keep ending. */
+function createRestarts(log: Log) {
+  const restartsAtMs: number[] = []
+  return (worker: WorkerHandle, end: WorkerEnd, launch: () => unknown): void => {
+    const nowMs = performance.now()
+    const delayMs = Math.round(restartDelayMs(restartsAtMs, nowMs))
+    restartsAtMs.push(nowMs + delayMs)
+    if (restartsAtMs.length > RESTARTS_KEPT) restartsAtMs.shift()
+    log.error({ worker: worker.pid, ...end, restartInMs: delayMs }, 'worker.ended')
+    setTimeout(launch, delayMs)
+  }
+}

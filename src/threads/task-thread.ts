@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { createBatcher } from '../batching/batch.ts'
+import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
+
+const CHECK_MS = 50
+
+type Name<All extends Tasks> = keyof All & string
+type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
+type Result<Task> = Task extends (input: never) => infer Result ? Awaited<Result> : never
+
+export type TaskThreadOptions<All extends Tasks> = {
+  /** Calls `performTasks`. */
+  program: URL
+  /** Processor time of one task. A task that needs more is ended, with its thread. */
+  limitsMs: Readonly<Record<Name<All>, number>>
+  memory: ResourceLimits
+  /** Tasks that wait at most, a third of them of one lane, and for how long; after it, 503. Absent: without limit. */
+  maxWaiting?: number
+  maxWaitMs?: number
+}
+
+/**
+ * Runs a task in the thread, so that it holds up no request. `too-slow`: it took more processor time or memory than its
+ * limit.
+ *
+ * @throws {AppError} 503 when too many tasks wait
+ */
+export type RunTask<All extends Tasks> = <Task extends Name<All>>(
+  lane: number,
+  name: Task,
+  input: Input<All[Task]>,
+) => Promise<Result<All[Task]> | 'too-slow'>
+
+type Outcome = TaskAnswer | 'too-slow'
+
+/** A thread of this process that starts with its first task: one task at a time, of each lane in rotation. */
+export function createTaskThread<All extends Tasks>({
+  program,
+  limitsMs,
+  memory,
+  ...limits
+}: TaskThreadOptions<All>): RunTask<All> {
+  let thread: Promise<Worker> | undefined
+
+  const start = async (): Promise<Worker> => {
+    const started = new Worker(program, { resourceLimits: memory })
+    await once(started, 'message')
+    // It never keeps a process that has stopped.
+    started.unref()
+    // An error also rejects the task that waits for it.
+    started.on('error', () => {})
+    return started
+  }
+
+  const perform = async ({ limitMs, ...posted }: TaskCall & { limitMs: number }): Promise<Outcome> => {
+    thread ??= start().catch((error) => {
+      thread = undefined
+      throw error
+    })
+    const running = await thread
+    const ended = new AbortController()
+    try {
+      const before = await running.cpuUsage()
+      const answer = once(running, 'message', { signal: ended.signal })
+      running.postMessage(posted)
+      const [first] = await Promise.race([answer, untilSpent(running, before, limitMs, ended.signal)])
+      if (first !== SPENT) return first
+    } catch {
+      // The thread has ended, by its limit of memory.
+    } finally {
+      ended.abort()
+    }
+    thread = undefined
+    await running.terminate()
+    return 'too-slow'
+  }
+
+  const enqueue = createBatcher<TaskCall & { lane: number; limitMs: number }, Outcome>({
+    run: async ([task]) => {
+      if (task === undefined) return []
+      const { name, input, limitMs } = task
+      return [await perform({ name, input, limitMs })]
+    },
+    maxItems: 1,
+    maxRunning: 1,
+    companyOf: ({ lane }) => lane,
+    ...limits,
+  })
+
+  async function run<Task extends Name<All>>(
+    lane: number,
+    name: Task,
+    input: Input<All[Task]>,
+  ): Promise<Result<All[Task]> | 'too-slow'>
+  async function run(lane: number, name: Name<All>, input: unknown): Promise<unknown> {
+    const outcome = await enqueue({ lane, name, input, limitMs: limitsMs[name] })
+    if (outcome === 'too-slow') return outcome
+    if ('error' in outcome) throw new Error(outcome.error)
+    return outcome.result
+  }
+  return run
+}
+
+const SPENT = Symbol('spent')
+
+/** Counted in processor time: on a busy machine, a task may take longer by the clock. */
+async function untilSpent(
+  running: Worker,
+  before: NodeJS.CpuUsage,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<[typeof SPENT]> {
+  for (;;) {
+    await sleep(CHECK_MS, undefined, { signal, ref: false })
+    const { user, system } = await running.cpuUsage(before)
+    if ((user + system) / 1_000 >= limitMs) return [SPENT]
+  }
+}

@@ -1,0 +1,183 @@
+import type { Db, Fragment } from '../../../db/connect.ts'
+
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+/** One delivery: an event for a receiver. */
+export type Delivery = {
+  id: number
+  registrationId: number
+  event: string
+  /** The envelope's own id: for `whatsapp.message.received` the wamid. */
+  eventId: string
+  status: DeliveryStatus
+  /** Of the present round: a redelivery starts another one. */
+  attempts: number
+  /** Of the latest attempt; null when the receiver has not answered it. */
+  lastStatusCode: number | null
+  createdAt: Date
+  /** Null: no attempt follows. */
+  nextAttemptAt: Date | null
+}
+
+export type DeliveryFilter = {
+  readonly status?: DeliveryStatus | undefined
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+  readonly before?: number | undefined
+  readonly limit: number
+  /** Only deliveries of these ids. */
+  readonly ids?: readonly number[] | undefined
+}
+
+const IDS_A_DAY = 1_000_000_000
+/** The digits of an id before the last nine are its day, an integer of 32 bits. */
+export const MAX_DELIVERY_ID = (2 ** 31 - 1) * IDS_A_DAY
+const DAY_MS = 86_400_000
+/** Ids are in the order of time but for the duration of a transaction. */
+const SKEW_MS = 60_000
+
+/** Deliveries of a registration that were made from `since` until before `until`, newest first. */
+export function listDeliveries(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  { status, limit, ...range }: DeliveryFilter,
+): Promise<Delivery[]> {
+  const within = withinOf(db, range)
+  const ofStatus = (one: DeliveryStatus) => db`(
+    select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
+    from deliveries
+    where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${within}
+    order by id desc
+    limit ${limit}
+  )`
+  // Each status is a range of the index: a list of all of them takes the newest of each.
+  const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
+  const page = others.reduce((union, one) => db`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
+  return selectDeliveries(db, companyId, db`select * from (${page}) as one order by id desc limit ${limit}`)
+}
+
+/** The conditions of a filter on time and ids, each after an `and`. */
+export function withinOf(
+  db: Db,
+  { since, until, before, ids }: Pick<DeliveryFilter, 'since' | 'until' | 'before' | 'ids'>,
+): Fragment {
+  const days = [...new Set(ids?.map(dayOfId))]
+  return db`
+    ${since === undefined ? db`` : db`and created_at >= ${since} and ${from(db, since)}`}
+    ${until === undefined ? db`` : db`and created_at < ${until} and ${upTo(db, until)}`}
+    ${before === undefined ? db`` : db`and id < ${before} and day <= ${dayOfId(before)}::integer`}
+    ${ids === undefined ? db`` : db`and id = any (${[...ids]}::bigint[]) and day = any (${days}::integer[])`}
+  `
+}
+
+/** The deliveries of these ids that the company has. */
+export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Delivery[]> =>
+  selectDeliveries(
+    db,
+    companyId,
+    db`
+      select delivery.*
+      from unnest(${[...ids]}::bigint[]) as input (id)
+      cross join lateral (
+        select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
+        from deliveries existing
+        where existing.id = input.id and existing.company_id = ${companyId} and existing.day = (input.id / 1000000000)::integer
+        limit 1
+      ) as delivery
+    `,
+  )
+
+function selectDeliveries(db: Db, companyId: number, page: Fragment): Promise<Delivery[]> {
+  return db<Delivery[]>`
+    select
+      page.id, page.registration_id, page.event, page.event_id, page.status, page.attempts, page.created_at,
+      coalesce(latest.status_code, case when latest.id is null then page.status_code end) as last_status_code,
+      case when page.status = 'pending' then page.due_at end as next_attempt_at
+    from (${page}) as page
+    left join lateral (
+      select attempt.id, attempt.status_code
+      from delivery_attempts attempt
+      where attempt.company_id = ${companyId} and attempt.delivery_id = page.id and attempt.day >= page.day
+      order by attempt.id desc
+      limit 1
+    ) as latest on true
+    order by page.id desc
+  `
+}
+
+/** The ids of deliveries that can have been made at a time or later. */
+const from = (db: Db, at: Date) => {
+  const day = dayOf(at)
+  return db`
+    day >= ${day}::integer and id >= (select delivery_id_at(${day}::integer, ${new Date(at.getTime() - SKEW_MS)}))
+  `
+}
+
+/** The ids of deliveries that can have been made before a time. */
+const upTo = (db: Db, at: Date) => {
+  const day = dayOf(at)
+  return db`
+    day <= ${day}::integer and id < (select delivery_id_at(${day}::integer, ${new Date(at.getTime() + SKEW_MS)}))
+  `
+}
+
+/** The day of a partition: days since 1970. */
+const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
+/** The day that the id of a delivery begins with. */
+export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
+
+export type DeliveryAttempt = {
+  id: number
+  attempt: number
+  round: number
+  statusCode: number | null
+  response: string | null
+  errorMessage: string | null
+  durationMs: number
+  sentAt: Date
+}
+
+/** A delivery with what was sent and answered. */
+export type DeliveryDetails = Delivery & { body: string; recorded: DeliveryAttempt[] }
+
+/** One delivery of a registration with its latest attempts, at most `limit`, newest first. */
+export async function findDelivery(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  id: number,
+  limit: number,
+): Promise<DeliveryDetails | undefined> {
+  const [delivery] = await listDeliveriesByIds(db, companyId, [id])
+  if (delivery === undefined || delivery.registrationId !== registrationId) return undefined
+  const day = dayOfId(id)
+  const [envelope] = await db<{ body: string }[]>`
+    select body
+    from envelopes
+    where company_id = ${companyId} and event = ${delivery.event} and event_id = ${delivery.eventId}
+      and day = ${day}::integer
+  `
+  if (envelope === undefined) return undefined
+  const recorded = await db<DeliveryAttempt[]>`
+    select id, attempt, round, status_code, response, error_message, duration_ms, sent_at
+    from (
+      (
+        select id, attempt, round, status_code, response, error_message, duration_ms, sent_at
+        from delivery_attempts
+        where company_id = ${companyId} and delivery_id = ${id} and day >= ${day}::integer
+        order by id desc
+        limit ${limit}
+      )
+      union all
+      -- A first attempt that delivered is recorded in the row of its delivery.
+      select id, 1, 1, status_code, response, null, duration_ms, sent_at
+      from deliveries
+      where company_id = ${companyId} and id = ${id} and day = ${day}::integer and sent_at is not null
+    ) as attempt
+    order by id desc
+    limit ${limit}
+  `
+  return { ...delivery, ...envelope, recorded }
+}

@@ -1,0 +1,120 @@
+import type { Db } from '../../../db/connect.ts'
+import { parseId } from '../../../ids.ts'
+import { customerIdentity } from '../../../text/phone.ts'
+import { EVENT_NAMES } from '../../events/event-kinds.ts'
+import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
+import { messageStatus } from '../../events/message-status.ts'
+import {
+  DELIVERY_STATUSES,
+  type DeliveryFilter,
+  type DeliveryStatus,
+  dayOfId,
+  MAX_DELIVERY_ID,
+  withinOf,
+} from './delivery-list-store.ts'
+
+/** The latest messages of a customer whose deliveries a number finds. */
+const MAX_MESSAGES = 100
+/** The newest deliveries of each status in which a part of an event's id is looked for. */
+const MAX_EXAMINED = 10_000
+const MAX_FOUND = 1_000
+const PHONE = /^\+?[0-9][0-9 ().-]{4,24}$/
+
+/**
+ * The ids of the deliveries that a text names, at most 1,000: the id of one, the phone number of a customer in any
+ * formatting, the id of an event, or a part of it. Those of other registrations may be among them.
+ */
+export async function findDeliveryIds(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  search: string,
+  filter: DeliveryFilter,
+): Promise<number[]> {
+  const lists = PHONE.test(search)
+    ? [await idsOfDelivery(db, companyId, search), await idsOfCustomer(db, companyId, search)]
+    : [await idsOfEvent(db, companyId, search)]
+  const found = lists.flat()
+  return found.length > 0 ? found.slice(0, MAX_FOUND) : idsByPart(db, companyId, registrationId, search, filter)
+}
+
+async function idsOfDelivery(db: Db, companyId: number, text: string): Promise<number[]> {
+  const id = parseId(text)
+  if (id === undefined || id > MAX_DELIVERY_ID) return []
+  const rows = await db<{ id: number }[]>`
+    select id from deliveries
+    where company_id = ${companyId} and id = ${id} and day = ${dayOfId(id)}
+  `
+  return rows.map((row) => row.id)
+}
+
+/** Deliveries about the latest messages of the customers who have, or had, a phone number. */
+async function idsOfCustomer(db: Db, companyId: number, phone: string): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select unnest(envelope.delivery_ids) as id
+    from (
+      select message.id, message.wamid
+      from customer_identities identity
+      join conversations conversation
+        on conversation.company_id = ${companyId} and conversation.customer_id = identity.customer_id
+      cross join lateral (
+        select existing.id, existing.wamid
+        from messages existing
+        where existing.company_id = ${companyId} and existing.conversation_id = conversation.id
+        order by existing.seq desc
+        limit ${MAX_MESSAGES}
+      ) as message
+      where identity.company_id = ${companyId} and identity.identity = ${customerIdentity(phone)}
+        and identity.retired_at is null
+      order by message.id desc
+      limit ${MAX_MESSAGES}
+    ) as message
+    cross join lateral (
+      select ${MESSAGE_RECEIVED} as event, message.wamid as event_id
+      union all
+      select ${messageStatus.name}, 'msg_' || message.id || '.' || status
+      from unnest(array['sent', 'delivered', 'read', 'failed']) as status
+    ) as name
+    join envelopes envelope
+      on envelope.company_id = ${companyId} and envelope.event = name.event and envelope.event_id = name.event_id
+    limit ${MAX_FOUND}
+  `
+  return rows.map(({ id }) => id)
+}
+
+async function idsOfEvent(db: Db, companyId: number, eventId: string): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select unnest(envelope.delivery_ids) as id
+    from envelopes envelope
+    where envelope.company_id = ${companyId} and envelope.event = any (${[...EVENT_NAMES]}::text[])
+      and envelope.event_id = ${eventId}
+    limit ${MAX_FOUND}
+  `
+  return rows.map(({ id }) => id)
+}
+
+/** Looks at the newest deliveries of the filter only: a part of an id is in no index. */
+async function idsByPart(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  part: string,
+  { status, ...range }: DeliveryFilter,
+): Promise<number[]> {
+  const ofStatus = (one: DeliveryStatus) => db`(
+    select id, event_id
+    from deliveries
+    where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${withinOf(db, range)}
+    order by id desc
+    limit ${MAX_EXAMINED}
+  )`
+  const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
+  const newest = others.reduce((union, one) => db`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
+  const rows = await db<{ id: number }[]>`
+    select newest.id from (${newest}) as newest
+    where position(${part} in newest.event_id) > 0
+    order by newest.id desc
+    limit ${MAX_FOUND}
+  `
+  return rows.map(({ id }) => id)
+}

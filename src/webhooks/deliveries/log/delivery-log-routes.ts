@@ -1,0 +1,243 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { asFinal, testOutcomeUnknown } from '../../../errors.ts'
+import { completeKey, recordKeyProgress } from '../../../http/idempotency/idempotency.ts'
+import { beforeQuery, parseBefore } from '../../../http/paging/paging.ts'
+import { nullableInteger, nullableText, pathId, Success } from '../../../http/shapes.ts'
+import { parseId } from '../../../ids.ts'
+import { getRegistration } from '../../registrations/registration.ts'
+import { type TestDeliveryDeps, testRegistration } from '../../registrations/test-delivery.ts'
+import {
+  countRange,
+  parseRedeliveryRange,
+  type RangeProgress,
+  type RedeliveryDeps,
+  redeliverLog,
+  redeliverRange,
+} from '../redelivery.ts'
+import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
+
+export type DeliveryLogRoutesDeps = TestDeliveryDeps & RedeliveryDeps
+
+const PATH = '/public/v1/webhooks/registrations/:id'
+const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
+const Response = nullableText('The body that the receiver answered.')
+const StatusCode = nullableInteger('The status that the receiver answered; null when it did not answer.')
+const ErrorMessage = nullableText('Why the attempt failed; null after a success.')
+const tags = ['Webhook registrations']
+
+const LogReply = Type.Object(
+  {
+    id: Type.Integer(),
+    deliveryId: Type.Integer({ description: 'The id that all attempts of one delivery share.' }),
+    attempt: Type.Integer({ minimum: 1, maximum: 5, description: 'The number of the attempt.' }),
+    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'The delivered body.' }),
+    response: Response,
+    statusCode: StatusCode,
+    errorMessage: ErrorMessage,
+    deadLettered: Type.Boolean({ description: 'Whether this was the last attempt of a failed delivery.' }),
+    sentAt: Type.String({ format: 'date-time' }),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  {
+    title: 'DeliveryAttempt',
+    example: {
+      id: 5120,
+      deliveryId: 2207,
+      attempt: 1,
+      payload: { version: '1', event: 'whatsapp.message.received', companyId: 1 },
+      response: 'ok',
+      statusCode: 200,
+      errorMessage: null,
+      deadLettered: false,
+      sentAt: '2026-03-02T09:30:01.204Z',
+      createdAt: '2026-03-02T09:30:01.391Z',
+    },
+  },
+)
+
+const TestReply = Type.Object(
+  {
+    data: Type.Object(
+      {
+        statusCode: StatusCode,
+        response: Response,
+        errorMessage: ErrorMessage,
+        durationMs: Type.Integer({ description: 'The duration of the attempt in milliseconds.' }),
+      },
+      { title: 'TestDelivery', example: { statusCode: 200, response: 'ok', errorMessage: null, durationMs: 84 } },
+    ),
+  },
+  { description: 'The answer of the receiver.' },
+)
+
+const PAGE = { defaultSize: MAX_LOG_ROWS, maxSize: MAX_LOG_ROWS }
+const LogQuery = Type.Object({
+  ...beforeQuery(PAGE),
+  status: Type.Optional(
+    Type.Enum(['delivered', 'failed', 'dead'], {
+      description:
+        'Returns only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries.',
+    }),
+  ),
+})
+
+const Redeliver = Type.Object(
+  {
+    since: Type.String({ format: 'date-time', description: 'The start of the time range.' }),
+    until: Type.Optional(
+      Type.String({ format: 'date-time', description: 'The end of the time range, by default now.' }),
+    ),
+    onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Leaves out deliveries that succeeded.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only counts the deliveries, and enqueues none.' })),
+  },
+  { title: 'Redelivery', example: { since: '2026-03-01T00:00:00Z', onlyDeadLettered: true } },
+)
+
+const Redelivered = Type.Object(
+  {
+    success: Type.Literal(true),
+    count: Type.Integer({ description: 'The number of deliveries that were enqueued.' }),
+  },
+  { description: 'The deliveries were enqueued.', example: { success: true, count: 12 } },
+)
+
+/** The outcomes of deliveries, and redelivery (spec: Webhook delivery log row; decisions: section 10). */
+export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
+  const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
+  // A receiver has ten seconds, and a long range takes its time.
+  const asking = { ...config, takesLong: true }
+
+  return async (app) => {
+    app.get(
+      `${PATH}/logs`,
+      {
+        config: { ...config, errors: ['validation_error'] },
+        schema: {
+          tags,
+          operationId: 'listDeliveryAttempts',
+          summary: 'List delivery attempts',
+          description:
+            'Returns the newest attempts first. With `before`, the id of the last attempt of a page, every attempt that is kept can be reached.',
+          params: ById,
+          querystring: LogQuery,
+          response: { 200: Type.Array(LogReply, { description: 'One page of delivery attempts.' }) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const registration = await getRegistration(deps, companyId, parseId(request.params.id))
+        const { status } = request.query
+        const logs = await listLogs(deps.db, companyId, registration.id, {
+          ...parseBefore(request.query, PAGE),
+          status,
+        })
+        reply.type('application/json; charset=utf-8').serializer(serializeLogs)
+        return logs.map(toLogReply)
+      },
+    )
+
+    app.post(
+      `${PATH}/test`,
+      {
+        config: { ...asking, errors: ['send_outcome_unknown'] },
+        schema: {
+          tags,
+          operationId: 'testRegistration',
+          summary: 'Send one sample delivery',
+          description: 'Sends a sample envelope at once and returns what the receiver answered.',
+          params: ById,
+          response: { 200: TestReply },
+        },
+      },
+      async (request, reply) => {
+        if (request.idempotency?.progress) throw asFinal(testOutcomeUnknown())
+        const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id), () =>
+          recordKeyProgress(deps.db, request, { isStarted: true }),
+        )
+        const { statusCode, response, errorMessage, durationMs } = outcome
+        const answer = { data: { statusCode, response, errorMessage, durationMs } }
+        await completeKey(deps.db, request, reply, 200, answer)
+        return answer
+      },
+    )
+
+    app.post(
+      `${PATH}/logs/:logId/redeliver`,
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'redeliver',
+          summary: 'Repeat a delivery',
+          description: 'Enqueues the delivery again with the same bytes and the same delivery id.',
+          params: Type.Object({ ...ById.properties, logId: pathId('DeliveryAttemptId', 'The id of the attempt.') }),
+          response: { 200: Success },
+        },
+      },
+      async (request, reply) => {
+        const { id, logId } = request.params
+        const answer = { success: true as const }
+        await redeliverLog(deps, request.caller.companyId, parseId(id), parseId(logId), (tx) =>
+          completeKey(tx, request, reply, 200, answer),
+        )
+        return answer
+      },
+    )
+
+    app.post(
+      `${PATH}/redeliver`,
+      {
+        config: asking,
+        schema: {
+          tags,
+          operationId: 'redeliverRange',
+          summary: 'Repeat the deliveries of a time range',
+          description: 'Enqueues the deliveries again with the same bytes and the same delivery ids.',
+          params: ById,
+          body: Redeliver,
+          response: { 200: Redelivered },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const id = parseId(request.params.id)
+        const range = parseRedeliveryRange(request.body, deps.clock.now())
+        if (request.body.dryRun) {
+          const answer = { success: true as const, count: await countRange(deps, companyId, id, range) }
+          await completeKey(deps.db, request, reply, 200, answer)
+          return answer
+        }
+        const earlier = readProgress(request.idempotency?.progress)
+        const toAnswer = (count: number) => ({ success: true as const, count })
+        const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>
+          progress.cursor === null
+            ? completeKey(tx, request, reply, 200, toAnswer(progress.count))
+            : recordKeyProgress(tx, request, progress),
+        )
+        return toAnswer(count)
+      },
+    )
+  }
+}
+
+const RangeProgressShape = Type.Object({
+  until: Type.String(),
+  count: Type.Integer(),
+  cursor: Type.Union([Type.Integer(), Type.Null()]),
+})
+
+const readProgress = (stored: unknown): RangeProgress | null =>
+  Value.Check(RangeProgressShape, stored) ? stored : null
+
+const toLogReply = ({ body, ...log }: DeliveryLog) => ({
+  ...log,
+  payload: body,
+  sentAt: log.sentAt.toISOString(),
+  createdAt: log.createdAt.toISOString(),
+})
+
+/** Bodies are JSON already and go out as they are: parsing them would cost time and change long numbers. */
+const serializeLogs = (logs: ReturnType<typeof toLogReply>[]): string =>
+  `[${logs.map(({ payload, ...rest }) => `{"payload":${payload},${JSON.stringify(rest).slice(1)}`).join(',')}]`

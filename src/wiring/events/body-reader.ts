@@ -1,0 +1,15 @@
+import { createBodyReader } from '../../inbound/handling/bodies/body-reader.ts'
+import type { BodyTasks } from '../../inbound/handling/bodies/body-tasks.ts'
+import { programFile } from '../../program-file.ts'
+import { createTaskThread } from '../../threads/task-thread.ts'
+import { eventReader } from './event-reader.ts'
+
+/** A body of 4 MiB takes up to 0.7 s of processor time, and 100 MB. */
+const runBodyTask = createTaskThread<BodyTasks>({
+  program: programFile('src/wiring/events/body-program.ts'),
+  limitsMs: { findIds: 3_000, open: 3_000, cut: 3_000 },
+  memory: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
+})
+
+/** Reads the bodies of events. */
+export const bodyReader = createBodyReader(eventReader, runBodyTask)

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Builds the console unless its build is up to date. */
+export function buildConsole(): void {
+  execFileSync(process.execPath, [fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url)), 'console'])
+}
+
+/** A page of the console in a profile of its own, which keeps what must not happen on any page. */
+export async function openPage(browser: Browser, origins: string[], options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options })
+  // Less than the time of a test, so that a step that fails is named.
+  context.setDefaultTimeout(90_000)
+  const page = await context.newPage()
+  const faults: string[] = []
+  context.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url())
+    if (protocol.startsWith('http') && !origins.includes(origin)) faults.push(`foreign request: ${request.url()}`)
+  })
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  await page.exposeFunction('tellViolation', (text: string) => faults.push(`violation: ${text}`))
+  await page.addInitScript(
+    `document.addEventListener('securitypolicyviolation', (event) =>
+      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+  )
+  return { context, page, faults }
+}
+
+/** Opens the console and signs in with a key. */
+export async function signIn(page: Page, origin: string, token: string, path = '/console/'): Promise<void> {
+  await page.goto(`${origin}${path}`)
+  await page.getByLabel('API key or token').fill(token)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation').waitFor()
+}
+
+/**
+ * The rules that the page and its frames break, in light and in dark: those of WCAG 2.2 AA too, such as targets of 24 px.
+ */
+export async function axeFaults(page: Page): Promise<string[]> {
+  const faults: string[] = []
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    for (const frame of page.frames()) {
+      // A text is evaluated from outside, where the page's policy does not bind it.
+      await frame.evaluate(AXE)
+      const found: string[] = await frame.evaluate(
+        `axe.run(document, { iframes: false, rules: { 'target-size': { enabled: true } } })
+          .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))`,
+      )
+      faults.push(...found.map((fault) => `${colorScheme} ${fault}`))
+    }
+  }
+  return faults
+}
+
+export const expectAccessible = async (page: Page): Promise<void> => expect(await axeFaults(page)).toEqual([])

@@ -1,0 +1,275 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { ADMIN_TOKEN } from '../api.ts'
+import { eventually, uniquePhone } from '../service.ts'
+import { axeFaults, expectAccessible, openPage, signIn } from './console-page.ts'
+import { bubble, startConsoleWorld } from './console-world.ts'
+
+const { service, browser, origin, company, write, conversationOf, createReceiver, openSigned } =
+  await startConsoleWorld()
+const { control, operator } = service
+const { companyId, key } = company
+
+test('a link signs in once, and its code leaves the address', async () => {
+  const link = await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara', path: '/console/inbox' })
+  const first = await openPage(browser, [origin])
+  const second = await openPage(browser, [origin])
+  onTestFinished(async () => {
+    await first.context.close()
+    await second.context.close()
+  })
+  await first.page.goto(link.body.url)
+  await first.page.getByTitle('Your session').getByText('Mara').waitFor()
+  expect(first.page.url()).toBe(`${origin}/console/inbox`)
+  await second.page.goto(link.body.url)
+  await second.page.getByText('This link does not work any more').waitFor()
+  expect(second.page.url()).toBe(`${origin}/console/inbox`)
+  await expectAccessible(second.page)
+  expect([...first.faults, ...second.faults]).toEqual([])
+})
+
+test('a wrong and a revoked key are refused alike, and no storage or address holds a key', async () => {
+  const revoked = await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Old', permissions: ['WhatsApp'] })
+  await operator('DELETE', `/companies/${companyId}/api-keys/${revoked.body.clientId}`)
+  const { page, context, faults } = await openPage(browser, [origin])
+  onTestFinished(() => context.close())
+  await page.goto(`${origin}/console/`)
+  await page.getByLabel('API key or token').waitFor()
+  await expectAccessible(page)
+  const texts: string[] = []
+  for (const token of [`${key.token}x`, revoked.body.token]) {
+    await page.getByLabel('API key or token').fill(token)
+    await page.keyboard.press('Enter')
+    texts.push(await page.getByText('is not valid').innerText())
+    expect(await page.evaluate('JSON.stringify([{ ...localStorage }, { ...sessionStorage }])')).toBe('[{},{}]')
+    expect(await page.evaluate('document.cookie')).toBe('')
+    expect(page.url()).toBe(`${origin}/console/`)
+  }
+  expect(texts[0]).toBe(texts[1])
+  expect(faults).toEqual([])
+})
+
+test('a page whose key is revoked signs out and says so', async () => {
+  const own = await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Short', permissions: ['WhatsApp'] })
+  const { page } = await openSigned('/console/inbox', own.body.token)
+  await operator('DELETE', `/companies/${companyId}/api-keys/${own.body.clientId}`)
+  await page.getByText('Your session has ended').waitFor({ timeout: 25_000 })
+})
+
+test('records of another company are not found, and nothing of them is in a response', async () => {
+  const other = await service.createCompany()
+  const phone = uniquePhone()
+  await write(phone, 'okapi 7731', 'Eve', other.phoneNumberId)
+  const chatId = await conversationOf(phone, other.api)
+  const receiver = await createReceiver('Okapi', 'okapi', other)
+  await write(phone, 'okapi 7732', 'Eve', other.phoneNumberId)
+  const delivery = await eventually(async () => {
+    const { body } = await other.api('GET', `/webhooks/registrations/${receiver.id}/deliveries`)
+    return body.data[0]
+  })
+  const own = await createReceiver('Own', 'own')
+  const { page } = await openSigned(`/console/inbox/${chatId}`)
+  const bodies: Promise<string>[] = []
+  page.on('response', (response) => {
+    // The live stream has no end.
+    if (!response.url().includes('/events')) bodies.push(response.text().catch(() => ''))
+  })
+  await page.reload()
+  await page.getByText('Conversation not found').waitFor()
+  await page.goto(`${origin}/console/receivers/${receiver.id}`)
+  await page.getByText('Receiver not found').waitFor()
+  await expectAccessible(page)
+  await page.goto(`${origin}/console/receivers/${own.id}?delivery=${delivery.id}`)
+  await page.getByText('Delivery not found').waitFor()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.waitForURL(`${origin}/console/receivers/${own.id}`)
+  await page.goto(`${origin}/console/inbox?channelId=${other.sender.channelId}`)
+  await page.getByText('No conversation matches').waitFor()
+  const texts = (await Promise.all(bodies)).join()
+  expect(texts).toContain('"name":"Own"')
+  expect(texts).not.toMatch(/okapi/i)
+})
+
+test('a session without the permission WhatsApp sees no inbox, and the page names the permission', async () => {
+  const mail = await operator('POST', `/companies/${companyId}/api-keys`, {
+    name: 'Mail',
+    permissions: ['Transactional'],
+  })
+  const { page } = await openSigned('/console/inbox', mail.body.token)
+  await page.getByText('Your session needs the permission WhatsApp.').waitFor()
+  expect(await page.getByRole('link', { name: 'Inbox' }).count()).toBe(0)
+  await expectAccessible(page)
+})
+
+test('empty screens and every popup are accessible, in light and dark', async () => {
+  const fresh = await service.createCompany({ isConnected: false })
+  const { page } = await openSigned('/console/inbox', fresh.key.token)
+  await page.getByText('No conversations yet').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('Closed')
+  await page.getByText('No conversation matches').waitFor()
+  await expectAccessible(page)
+  await page.getByTitle('Your session').click()
+  await page.getByRole('menuitem', { name: 'Sessions' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('menuitem', { name: 'Sessions' }).click()
+  await page.getByText('This session').waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('?')
+  await page.getByText('Use single-key shortcuts').waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'Receivers' }).click()
+  await page.getByText('No receiver yet').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Add receiver' }).first().click()
+  await page.getByLabel('Signing secret').waitFor()
+  await expectAccessible(page)
+  // The control: axe finds a field without its label.
+  await page.evaluate(`document.querySelector('label').remove()`)
+  expect((await axeFaults(page)).join()).toContain('label')
+})
+
+test('with the keyboard alone: sign in, third conversation, answer, close, redeliver, sign out', async () => {
+  const own = await service.createCompany()
+  const receiver = `keys-${own.companyId}`
+  await createReceiver('Key shop', receiver, own)
+  const phones = [uniquePhone(), uniquePhone(), uniquePhone()]
+  for (const [index, phone] of phones.entries())
+    await write(phone, `Order ${index}?`, `Key ${index}`, own.phoneNumberId)
+  const received = async () => (await control('GET', `/receivers/${receiver}/requests`)).body as { headers: object }[]
+  await eventually(async () => (await received()).length === 3)
+
+  const { page, context, faults } = await openPage(browser, [origin])
+  onTestFinished(() => context.close())
+  const { keyboard } = page
+  await page.goto(`${origin}/console/`)
+  await page.getByLabel('API key or token').waitFor()
+  await keyboard.type(own.key.token)
+  await keyboard.press('Enter')
+  const third = await page.locator('[aria-posinset="3"]', { hasText: 'Key' }).innerText()
+  const index = Number(/Key (\d)/.exec(third)?.[1])
+  for (const key of ['j', 'j', 'j', 'Enter']) await keyboard.press(key)
+  await bubble(page, `Order ${index}?`).waitFor()
+  await keyboard.press('r')
+  await keyboard.type('Ready at noon')
+  await keyboard.press('Control+Enter')
+  await bubble(page, 'Ready at noon').waitFor()
+  await keyboard.press('Escape')
+  await keyboard.press('e')
+  await page.getByRole('button', { name: 'Status of the conversation: Closed' }).waitFor()
+  const chatId = await conversationOf(phones[index]!, own.api)
+  expect((await own.api('GET', `/whatsapp/conversations/${chatId}`)).body.data.status).toBe('closed')
+
+  for (const key of ['g', 'w']) await keyboard.press(key)
+  await moveTo(page, page.getByRole('link', { name: /Key shop/ }))
+  await keyboard.press('Enter')
+  await moveTo(page, page.locator('[data-delivery]').first())
+  await keyboard.press('Enter')
+  await moveTo(page, page.getByRole('button', { name: 'Redeliver', exact: true }))
+  await keyboard.press('Enter')
+  await eventually(async () => (await received()).length === 4)
+  await moveTo(page, page.getByTitle('Your session'))
+  await keyboard.press('Enter')
+  await moveTo(page, page.getByRole('menuitem', { name: 'Sign out' }), 'ArrowDown')
+  await keyboard.press('Enter')
+  await page.getByText('Sign in to Parley').waitFor()
+  expect(await context.cookies()).toEqual([])
+  expect(faults).toEqual([])
+})
+
+/** Presses the key until the control has the focus. */
+async function moveTo(page: Page, control: Locator, key = 'Tab'): Promise<void> {
+  await control.waitFor()
+  for (let press = 0; press < 150; press += 1) {
+    if ((await control.and(page.locator(':focus')).count()) > 0) return
+    await page.keyboard.press(key)
+  }
+  throw new Error(`The focus did not reach ${control}`)
+}
+
+test('a failure is shown with its message and tried again, and an address of no screen says so', async () => {
+  const fresh = await service.createCompany({ isConnected: false })
+  const { page, context } = await openSigned('/console/receivers', fresh.key.token)
+  await page.getByText('No receiver yet').waitFor()
+  const failWith = async (status: number) => {
+    const answer = { status, headers: { 'retry-after': '2' }, contentType: 'application/json', body: '{}' }
+    await context.route('**/webhooks/registrations', (route) => route.fulfill(answer))
+    await page.reload()
+  }
+  await failWith(500)
+  await page.getByText('The service had an error').waitFor({ timeout: 20_000 })
+  await expectAccessible(page)
+  await context.unroute('**/webhooks/registrations')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('No receiver yet').waitFor()
+  await failWith(429)
+  await page.getByText('Too many requests').waitFor()
+  await context.unroute('**/webhooks/registrations')
+  await page.getByText('No receiver yet').waitFor()
+  await page.goto(`${origin}/console/no-such-screen`)
+  await page.getByText('Nothing is at this address').waitFor()
+  await expectAccessible(page)
+  await context.setOffline(true)
+  await page.getByText('You are offline').waitFor()
+  await page.getByText('Not live', { exact: true }).waitFor()
+  await expectAccessible(page)
+})
+
+test('the menus and dialogs of a conversation and of a receiver are accessible', async () => {
+  const own = await service.createCompany()
+  const phone = uniquePhone()
+  await createReceiver('Popups', 'popups', own)
+  await write(phone, 'Hello', 'Popup Customer', own.phoneNumberId)
+  const chatId = await conversationOf(phone, own.api)
+  const { page } = await openSigned(`/console/inbox/${chatId}`, own.key.token)
+  await page.getByRole('button', { name: /Status of the conversation/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Snoozed' }).waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  // The key works although the menu was open just before.
+  await page.keyboard.press('t')
+  await page.getByRole('dialog').getByText('order_update').first().waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.goto(`${origin}/console/receivers`)
+  await page.getByRole('link', { name: /Popups/ }).click()
+  for (const [item, heading] of [
+    ['Edit', 'Save'],
+    ['Remove', 'Cancel'],
+  ] as const) {
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: item }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('menuitem', { name: item }).click()
+    await page.getByRole('button', { name: heading, exact: true }).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+})
+
+test('the operator chooses a company to act for, and a banner says so', async () => {
+  await write(uniquePhone(), 'Hello')
+  const { page, context } = await openPage(browser, [origin])
+  onTestFinished(() => context.close())
+  await signIn(page, origin, ADMIN_TOKEN)
+  await page.getByRole('button', { name: 'Act for Acme' }).first().waitFor()
+  await expectAccessible(page)
+  await page.goto(`${origin}/console/inbox?as=${companyId}`)
+  await page.getByText('You act for Acme').waitFor()
+  await page.locator('[data-chat]').first().click()
+  await page.locator('[data-message]').first().waitFor()
+  expect(page.url()).toContain(`as=${companyId}`)
+  await expectAccessible(page)
+})
+
+test('a style that is not of the console is reported: the control of the policy', async () => {
+  const { page, context, faults } = await openPage(browser, [origin])
+  onTestFinished(() => context.close())
+  await page.goto(`${origin}/console/`)
+  await page.evaluate("document.body.append(Object.assign(document.createElement('style'), { textContent: 'p{}' }))")
+  await eventually(async () => faults.some((fault) => fault.startsWith('violation: style-src')))
+})

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { holdOpen } from '../../held-locks.ts'
+import { expectAccessible } from '../console-page.ts'
+import { startConsoleWorld } from '../console-world.ts'
+
+const { service, origin, openSigned } = await startConsoleWorld()
+const { db, operator, createCompany, codeOf } = service
+
+const newCompany = () => createCompany({ isConnected: false })
+type Company = Awaited<ReturnType<typeof newCompany>>
+const open = async (company: Company, path = '/console/imports') => (await openSigned(path, company.key.token)).page
+const choose = (page: Page, name: string, content: string) =>
+  page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) })
+const contactsOf = async (company: Company) => (await company.api('GET', '/contacts?sort=email&limit=100')).body
+const target = (page: Page, column: string) => page.getByRole('combobox', { name: `Target of ${column}` })
+
+const CSV = [
+  'E-Mail,Mobile,Given name,Loyalty,Remark',
+  'ada@example.com,+39 333 1234567,Ada,gold,"a, ""b"""',
+  ',,Nobody,silver,x',
+  'not an address,,Eve,gold,x',
+  'grace@example.com,12,Grace,gold,x',
+  'alan@example.com,,Alan,silver,x',
+  'short@example.com',
+  '',
+].join('\r\n')
+
+test('a dropped CSV is mapped by its columns, shows ten rows and counts its faults, and imports what is right', async () => {
+  const company = await newCompany()
+  await company.api('POST', '/custom-fields', { key: 'LOYALTY', displayName: 'Loyalty', type: 'text' })
+  const page = await open(company)
+  await page.getByText('No import yet').waitFor()
+  await expectAccessible(page)
+  const transfer = await page.evaluateHandle(`(() => {
+    const transfer = new DataTransfer()
+    transfer.items.add(new File([${JSON.stringify(CSV)}], 'people.csv', { type: 'text/csv' }))
+    return transfer
+  })()`)
+  await page.getByRole('region', { name: 'Import contacts' }).dispatchEvent('drop', { dataTransfer: transfer })
+  await page.getByText('6 rows, of which 4 will be refused. The others are imported.').waitFor()
+  for (const [column, value] of [
+    ['E-Mail', 'email'],
+    ['Mobile', 'phone'],
+    ['Given name', 'first_name'],
+    ['Loyalty', 'custom_fields.LOYALTY'],
+    ['Remark', ''],
+  ] as const) {
+    expect(await target(page, column).inputValue(), column).toBe(value)
+  }
+  for (const fault of [
+    'It has neither email nor phone: 1 row',
+    'Its email is no address: 1 row',
+    'Its phone is not 7 to 15 digits with the country code: 1 row',
+    'It does not have one cell for each column, or is no object: 1 row',
+  ])
+    await page.getByText(fault, { exact: true }).waitFor()
+  await page.getByRole('cell', { name: 'a, "b"', exact: true }).waitFor()
+  await expectAccessible(page)
+  await target(page, 'Mobile').selectOption('Leave out')
+  await page.getByText('6 rows, of which 3 will be refused. The others are imported.').waitFor()
+  await target(page, 'Remark').selectOption('Field without a definition: Remark')
+  await page.getByRole('button', { name: 'Import 6 rows' }).click()
+  await page.getByText('Completed').waitFor()
+  await expect.poll(() => page.locator('[data-count=created]').innerText()).toBe('3')
+  expect(await page.locator('[data-count=refused]').innerText()).toBe('3')
+  await expectAccessible(page)
+  const { data } = await contactsOf(company)
+  expect(
+    data.map(({ email, first_name, custom_fields }: Record<string, unknown>) => [email, first_name, custom_fields]),
+  ).toEqual([
+    ['ada@example.com', 'Ada', { LOYALTY: 'gold', Remark: 'a, "b"' }],
+    ['alan@example.com', 'Alan', { LOYALTY: 'silver', Remark: 'x' }],
+    ['grace@example.com', 'Grace', { LOYALTY: 'gold', Remark: 'x' }],
+  ])
+})
+
+test('refused rows are downloaded, and after a correction the file is imported again', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  await choose(page, 'people.csv', 'email,first_name\r\nada@example.com,Ada\r\nwrong,Eve\r\n')
+  await page.getByRole('button', { name: 'Import 2 rows' }).click()
+  await page.getByRole('listitem').getByText('email must be one address').waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download the refused rows' }).click(),
+  ])
+  const refused = await readFile(await download.path(), 'utf8')
+  expect(refused).toContain('wrong,Eve')
+  await page.getByRole('button', { name: 'All imports' }).click()
+  await page.getByText('2 of 2 rows').waitFor()
+  await choose(page, 'refused.csv', refused.replace('wrong', 'eve@example.com'))
+  await page.getByText('1 row, no fault found.').waitFor()
+  await page.getByRole('button', { name: 'Import 1 row' }).click()
+  await page.getByText('Completed').waitFor()
+  expect((await contactsOf(company)).data.map(({ email }: { email: string }) => email)).toEqual([
+    'ada@example.com',
+    'eve@example.com',
+  ])
+})
+
+test('progress follows the stream and survives a reload', async () => {
+  const company = await newCompany()
+  // The second thousand rows waits: another transaction writes a contact with the same address.
+  const release = await holdOpen(
+    db,
+    `insert into contacts (company_id, email, email_key, source, source_type)
+     values (${company.companyId}, 'row1500@example.com', 'row1500@example.com', 'test', 'test')`,
+  )
+  const page = await open(company)
+  const rows = Array.from({ length: 2_500 }, (_, i) => `row${i}@example.com`)
+  await choose(page, 'many.csv', ['email', ...rows].join('\n'))
+  await page.getByRole('button', { name: 'Import 2,500 rows' }).click()
+  await page.getByText('1,000 of 2,500 rows').waitFor()
+  await page.getByText('Running').waitFor()
+  await page.reload()
+  await page.getByText('1,000 of 2,500 rows').waitFor()
+  await expectAccessible(page)
+  await release()
+  await page.getByText('2,500 of 2,500 rows').waitFor()
+  await page.getByText('Completed').waitFor()
+  expect(await page.locator('[data-count=created]').innerText()).toBe('2,500')
+})
+
+test('lines of JSON are mapped too', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  const lines = [{ mail: 'ada@example.com', tags: ['vip'], size: 38, custom_fields: { A: 1 } }, { mail: 'eve' }]
+  await choose(page, 'people.ndjson', `${lines.map((line) => JSON.stringify(line)).join('\n')}\n{broken\n`)
+  await page.getByText('3 rows, of which 2 will be refused. The others are imported.').waitFor()
+  await target(page, 'size').selectOption('Field without a definition: size')
+  await page.getByRole('button', { name: 'Import 3 rows' }).click()
+  await page.getByText('Completed').waitFor()
+  const { data } = await contactsOf(company)
+  expect(data).toMatchObject([{ email: 'ada@example.com', tags: ['vip'], custom_fields: { A: 1, size: 38 } }])
+})
+
+test('a file without rows, a mapping without an address, and an upload that fails are said', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  await choose(page, 'empty.csv', 'email\r\n')
+  await page.getByText('This file has no rows.').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Choose another file' }).click()
+  await choose(page, 'names.csv', 'First,Last\r\nAda,Lovelace\r\n')
+  await page.getByText('Choose a column for the email, the phone or the contact id.').waitFor()
+  expect(await page.getByRole('button', { name: /^Import/ }).isDisabled()).toBe(true)
+  await page.getByRole('button', { name: 'Back' }).click()
+  await choose(page, 'people.csv', 'email\r\nada@example.com\r\n')
+  await page.context().route('**/contacts/import', (route) => route.abort())
+  await page.getByRole('button', { name: 'Import 1 row' }).click()
+  await page.getByRole('alert').getByText('The service cannot be reached').waitFor()
+  await page.context().unroute('**/contacts/import')
+  await page.getByRole('button', { name: 'Import 1 row' }).click()
+  await page.getByText('Completed').waitFor()
+  await page.goto(`${origin}/console/imports/999999`)
+  await page.getByText('Import not found').waitFor()
+  await expectAccessible(page)
+})
+
+test('a developer does not see imports, and on a small window the screen fits', async () => {
+  const company = await newCompany()
+  const link = await operator('POST', `/companies/${company.companyId}/sign-in-links`, {
+    name: 'Dev',
+    role: 'developer',
+  })
+  const { page } = await openSigned('/console/imports', codeOf(link.body.url))
+  await page.getByText('Your session needs the role Agent or Admin.').waitFor()
+  const small = await openSigned('/console/imports', company.key.token, { viewport: { width: 390, height: 844 } })
+  await choose(small.page, 'people.csv', CSV)
+  await small.page.getByText('of which 4 will be refused').waitFor()
+  await expectAccessible(small.page)
+  expect(await small.page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+})

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+const openapi = JSON.parse(read('openapi.json'))
+const rows = read('docs/limits.md')
+  .split('\n')
+  .filter((line) => line.startsWith('|'))
+
+type Bound = { name: string; bound: number }
+const KEYWORDS = ['maxLength', 'maxItems', 'maxProperties']
+
+/** Every bound of a shape, with the name of the member that has it. */
+function boundsOf(shape: unknown, name: string): Bound[] {
+  if (typeof shape !== 'object' || shape === null) return []
+  const found: Bound[] = []
+  for (const [key, value] of Object.entries(shape)) {
+    if (KEYWORDS.includes(key) && typeof value === 'number') found.push({ name, bound: value })
+    else if (key === '$ref') found.push(...boundsOf(resolve(String(value)), name))
+    else if (key === 'properties') {
+      for (const [member, its] of Object.entries(value)) found.push(...boundsOf(its, member))
+    } else found.push(...boundsOf(value, name))
+  }
+  return found
+}
+
+const resolve = (ref: string): unknown =>
+  ref
+    .slice(2)
+    .split('/')
+    .reduce<Record<string, unknown>>((node, part) => node[part] as Record<string, unknown>, openapi)
+
+const ARRAY_OF_CONTACTS = { name: 'body', bound: 1_000 }
+
+test('docs/limits.md has every bound of the bodies that callers with a key send', () => {
+  const bodies = Object.entries<Record<string, { requestBody?: unknown }>>(openapi.paths)
+    .filter(([path]) => path.startsWith('/public/v1/') || path.startsWith('/api/'))
+    .flatMap(([, operations]) => Object.values(operations).map(({ requestBody }) => requestBody))
+  const bounds = bodies.flatMap((body) => boundsOf(body, 'body'))
+  expect(bounds.length).toBeGreaterThan(30)
+  const isListed = ({ name, bound }: Bound) =>
+    rows.some((row) => {
+      const isOfField = name === ARRAY_OF_CONTACTS.name || new RegExp(`\`(\\w+\\.)?${name}\``).test(row)
+      return isOfField && row.includes(bound.toLocaleString('en-US'))
+    })
+  expect(bounds.filter((one) => !isListed(one))).toEqual([])
+})
+
+test('the page of limits states the burst to one customer', () => {
+  const row = rows.find((line) => line.startsWith('| Messages to one customer |'))
+  expect(row).toContain(`| ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} s |`)
+})

@@ -1,0 +1,450 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { findSeq, listMessages } from '../../src/conversations/conversation-store.ts'
+import { listConversations } from '../../src/conversations/list/conversation-list-store.ts'
+import { connect, type Db } from '../../src/db/connect.ts'
+import { inboxOf, providerOf, secondsNow, textFrom } from '../provider-webhook.ts'
+import { writeUnmirrored } from '../run/mirrors.ts'
+import { startTestService, type TestService, uniquePhone } from '../service.ts'
+
+const LIST = '/whatsapp/conversations'
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+let service: TestService
+let provider: ReturnType<typeof providerOf>
+type Company = Awaited<ReturnType<TestService['createCompany']>>
+beforeAll(async () => {
+  service = await startTestService({ mirrors: true })
+  provider = providerOf(service)
+})
+
+const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
+const chatsOf = (rows: { chatId: number }[]) => rows.map(({ chatId }) => chatId)
+
+describe('the records', () => {
+  test('of a conversation and its messages are exactly those of the specification and the decisions', async () => {
+    const company = await service.createCompany()
+    const inbox = inboxOf(company)
+    const from = uniquePhone()
+    const at = secondsNow() - 30
+    const contacts = [{ wa_id: from, profile: { name: 'Ada' } }]
+    const image = { ...textFrom(from, ''), type: 'image', image: { id: '42', mime_type: 'image/png', caption: 'Look' } }
+    await provider.report({
+      entry: [
+        {
+          changes: [
+            {
+              field: 'messages',
+              value: {
+                metadata: { phone_number_id: company.phoneNumberId },
+                contacts,
+                messages: [{ ...image, text: undefined, timestamp: String(at) }],
+              },
+            },
+          ],
+        },
+      ],
+    })
+    const { body, status } = await company.api('GET', LIST)
+    expect([status, body]).toEqual([
+      200,
+      {
+        data: [
+          {
+            chatId: expect.any(Number),
+            contact: { id: expect.any(Number), phone: from, name: 'Ada', userId: null },
+            sender: { channelId: company.sender.channelId, phoneNumber: company.sender.phoneNumber, phoneName: 'Acme' },
+            window: { isOpen: true, closesAt: new Date((at + 24 * 3600) * 1000).toISOString() },
+            assignee: null,
+            controlledBy: null,
+            groupId: null,
+            status: 'open',
+            unreadMessages: 1,
+            lastMessage: {
+              id: expect.any(Number),
+              text: 'Look',
+              direction: 'inbound',
+              status: 'received',
+              kind: 'image',
+              itemCount: null,
+              timestamp: at,
+              timestampIso: new Date(at * 1000).toISOString(),
+            },
+            createdAt: expect.stringMatching(ISO),
+            updatedAt: expect.stringMatching(ISO),
+          },
+        ],
+        pagination: {
+          ...{ totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+          ...{ nextCursor: null, previousCursor: null },
+        },
+      },
+    ])
+    const [{ chatId, contact }] = body.data
+    const messages = await company.api('GET', `${LIST}/${chatId}/messages`)
+    expect(messages.body).toEqual({
+      data: [
+        {
+          id: expect.any(Number),
+          wamid: image.id,
+          direction: 'inbound',
+          type: 'image',
+          text: 'Look',
+          media: { url: expect.stringMatching(/^http/), type: 'image/png', filename: null },
+          reaction: null,
+          status: 'received',
+          error: null,
+          pricing: null,
+          senderName: 'Ada',
+          timestamp: at,
+          timestampIso: new Date(at * 1000).toISOString(),
+          editedAt: null,
+          revokedAt: null,
+          content: null,
+          quotedWamid: null,
+          quotedMessageId: null,
+          ...{ kind: 'image', reply: null, location: null, contacts: null, order: null, quoted: null },
+        },
+      ],
+      pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+    })
+    const name = async (change: object) => {
+      await company.api('PUT', `/contacts/${contact.id}`, change)
+      return (await inbox.find(from)).contact.name
+    }
+    expect(await name({ firstName: 'Grace' })).toBe('Grace')
+    expect(await name({ lastName: 'Hopper' })).toBe('Grace Hopper')
+  })
+
+  test('of what the specification has no type for', async () => {
+    const company = await service.createCompany()
+    const from = uniquePhone()
+    const of = (type: string, content: object) => ({ ...textFrom(from, ''), text: undefined, type, [type]: content })
+    await provider.messages(
+      company.phoneNumberId,
+      of('sticker', { id: '1', mime_type: 'image/webp' }),
+      of('location', { latitude: 1, longitude: 2, name: 'Duomo' }),
+      of('location', { latitude: 1, longitude: 2 }),
+      of('contacts', [{}] as unknown as object),
+      of('interactive', { type: 'list_reply', list_reply: { id: 'a', title: 'Blue' } }),
+      of('button', { text: 'Yes', payload: 'y' }),
+      of('order', { catalog_id: '1' }),
+      of('audio', { id: '2', mime_type: 'audio/ogg', voice: true }),
+      of('document', { id: '3', mime_type: 'application/pdf', filename: 'a.pdf' }),
+    )
+    const { chatId } = await inboxOf(company).find(from)
+    const rows = (await inboxOf(company).messages(chatId)).reverse()
+    expect(rows.map(({ type, text }) => [type, text])).toEqual([
+      ['image', '[sticker]'],
+      ['text', 'Duomo'],
+      ['text', '[location]'],
+      ['text', '[contacts]'],
+      ['text', 'Blue'],
+      ['text', 'Yes'],
+      ['text', '[order]'],
+      ['audio', '[audio]'],
+      ['document', '[document]'],
+    ])
+    expect(rows.at(-1).media).toMatchObject({ filename: 'a.pdf', type: 'application/pdf' })
+  })
+})
+
+describe('status and unread', () => {
+  test('closing, snoozing, re-opening and marking read; an inbound message re-opens', async () => {
+    const company = await service.createCompany()
+    const inbox = inboxOf(company)
+    const from = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(from, 'one'), textFrom(from, 'two'))
+    const { chatId } = await inbox.find(from)
+    const patch = (body: unknown, id: number | string = chatId) => company.api('PATCH', `${LIST}/${id}`, body)
+    expect((await patch({ status: 'closed' })).body.data).toMatchObject({ chatId, status: 'closed', unreadMessages: 2 })
+    expect((await patch({ unreadMessages: 0 })).body.data).toMatchObject({ status: 'closed', unreadMessages: 0 })
+    await provider.messages(company.phoneNumberId, textFrom(from, 'three'))
+    expect(await inbox.find(from)).toMatchObject({ status: 'open', unreadMessages: 1 })
+    await patch({ status: 'snoozed' })
+    await provider.echoes(company.phoneNumberId, { ...textFrom('1', 'ours'), to: from })
+    expect(await inbox.find(from)).toMatchObject({ status: 'snoozed', unreadMessages: 0 })
+    await provider.messages(company.phoneNumberId, textFrom(from, 'four'))
+    expect((await inbox.find(from)).status).toBe('open')
+    await company.api('POST', '/templates/whatsapp/send', { recipient: from, type: 'text', text: 'answer' })
+    expect(await inbox.find(from)).toMatchObject({ unreadMessages: 0, lastMessage: { direction: 'outbound' } })
+
+    expect((await patch({})).status).toBe(400)
+    for (const wrong of [{ status: 'gone' }, { unreadMessages: 3 }, { status: null }]) {
+      expect((await patch(wrong)).status, JSON.stringify(wrong)).toBe(422)
+    }
+    const foreign = await service.createCompany()
+    for (const [who, id] of [
+      [foreign, chatId],
+      [company, 999_999_999],
+      [company, 'x'],
+    ] as [Company, number | string][]) {
+      const answer = await who.api('PATCH', `${LIST}/${id}`, { status: 'closed' })
+      expect([answer.status, answer.body]).toEqual([404, { message: 'Conversation not found' }])
+    }
+    expect((await inbox.find(from)).status).toBe('open')
+  })
+})
+
+describe('pages', () => {
+  const COUNT = 47
+  let company: Company
+  let chats: number[]
+  let chatId: number
+  beforeAll(async () => {
+    company = await service.createCompany()
+    for (let n = 0; n < COUNT; n += 1) {
+      await provider.post({
+        entry: [
+          {
+            changes: [
+              {
+                field: 'messages',
+                value: {
+                  metadata: { phone_number_id: company.phoneNumberId },
+                  messages: [textFrom(`3900000${100 + n}`, `n${n}`)],
+                },
+              },
+            ],
+          },
+        ],
+      })
+    }
+    const talkative = Array.from({ length: COUNT - 1 }, (_, n) => textFrom(`3900000${100}`, `m${n}`))
+    await provider.messages(company.phoneNumberId, ...talkative)
+    const all = await inboxOf(company).list()
+    chats = chatsOf(all)
+    chatId = chats[0]!
+    expect(all[0].contact.phone).toBe(`3900000${100}`)
+  })
+  const page = async (query: string) => (await company.api('GET', `${LIST}?${query}`)).body
+  const messagePage = async (query: string) => (await company.api('GET', `${LIST}/${chatId}/messages?${query}`)).body
+
+  test('hold every conversation once, newest activity first, with the defaults of the specification', async () => {
+    expect(chats).toHaveLength(COUNT)
+    const first = await page('')
+    expect(first.data).toHaveLength(20)
+    expect(first.pagination).toMatchObject({
+      totalRecords: 47,
+      currentPage: 1,
+      totalPages: 3,
+      nextPage: 2,
+      prevPage: null,
+    })
+    const pages = [first, await page('page=2'), await page('page=3')]
+    expect(pages.flatMap(({ data }) => chatsOf(data))).toEqual(chats)
+    expect(pages[2].pagination).toMatchObject({ nextPage: null, prevPage: 2 })
+    for (const size of [1, 7, 46, 47, 48]) {
+      const walked: number[] = []
+      for (let n = 1; n <= Math.ceil(COUNT / size); n += 1) {
+        walked.push(...chatsOf((await page(`page=${n}&pageSize=${size}`)).data))
+      }
+      expect(walked).toEqual(chats)
+    }
+  })
+
+  test.each([
+    ['page=0', 1, 20],
+    ['page=-1', 1, 20],
+    ['page=x&pageSize=y', 1, 20],
+    ['pageSize=0', 1, 20],
+    ['pageSize=1000', 1, 47],
+    ['page=2&pageSize=1e3', 2, 20],
+    ['page=9', 9, 0],
+    ['page=99999999999999999999', 1_000_000_000, 0],
+  ])('?%s never fails', async (query, currentPage, count) => {
+    const { data, pagination } = await page(query)
+    expect([data.length, pagination.currentPage, pagination.totalRecords]).toEqual([count, currentPage, 47])
+    if (count === 0) expect(pagination).toMatchObject({ nextPage: null, prevPage: 3 })
+  })
+
+  test('of messages: newest first, default 30, at most 100, past the end nothing', async () => {
+    const first = await messagePage('')
+    expect(first.data).toHaveLength(30)
+    expect(first.pagination).toEqual({ totalRecords: 47, currentPage: 1, totalPages: 2, nextPage: 2, prevPage: null })
+    const all = [...first.data, ...(await messagePage('page=2')).data]
+    expect(all.map(({ text }: { text: string }) => text)).toEqual([
+      ...Array.from({ length: COUNT - 1 }, (_, n) => `m${COUNT - 2 - n}`),
+      'n0',
+    ])
+    expect(idsOf(all)).toEqual(idsOf(all).toSorted((a, b) => b - a))
+    expect((await messagePage('pageSize=500')).data).toHaveLength(47)
+    expect((await messagePage('page=3')).pagination).toMatchObject({ nextPage: null, prevPage: 2, currentPage: 3 })
+    expect((await messagePage('page=3')).data).toEqual([])
+  })
+
+  test('by cursor: before and after, in both lists', async () => {
+    const all = idsOf((await messagePage('pageSize=100')).data)
+    expect(idsOf((await messagePage(`before=${all[9]}&pageSize=5`)).data)).toEqual(all.slice(10, 15))
+    expect(idsOf((await messagePage(`after=${all[9]}&pageSize=5`)).data)).toEqual(all.slice(4, 9))
+    expect((await messagePage(`before=${all.at(-1)}`)).data).toEqual([])
+    expect((await messagePage(`after=${all[0]}`)).data).toEqual([])
+    expect(chatsOf((await page(`before=${chats[9]}&pageSize=5`)).data)).toEqual(chats.slice(10, 15))
+    expect(chatsOf((await page(`after=${chats[9]}&pageSize=5`)).data)).toEqual(chats.slice(4, 9))
+    expect(await page(`before=${chats[9]}`)).toMatchObject({ pagination: { totalRecords: 47, nextPage: null } })
+    const walked: number[] = []
+    for (let at: number | undefined = chats[0]; at !== undefined; at = walked.at(-1)) {
+      const next = chatsOf((await page(`before=${at}&pageSize=6`)).data)
+      if (next.length === 0) break
+      walked.push(...next)
+    }
+    expect(walked).toEqual(chats.slice(1))
+  })
+
+  test('by the cursors of the pages: forth and back, over every conversation once', async () => {
+    const walk = async (side: 'before' | 'after', member: 'nextCursor' | 'previousCursor', from: string) => {
+      const seen: number[][] = []
+      for (let cursor: string | null = from; cursor !== null; ) {
+        const { data, pagination } = await page(`${side}=${cursor}&pageSize=10`)
+        seen.push(chatsOf(data))
+        cursor = pagination[member]
+      }
+      return seen
+    }
+    const first = await page('pageSize=10')
+    expect([chatsOf(first.data), first.pagination.previousCursor]).toEqual([chats.slice(0, 10), null])
+    const forth = await walk('before', 'nextCursor', first.pagination.nextCursor)
+    expect(forth).toEqual([10, 20, 30, 40].map((at) => chats.slice(at, at + 10)))
+    const last = await page('page=5&pageSize=10')
+    expect([chatsOf(last.data), last.pagination.nextCursor]).toEqual([chats.slice(40), null])
+    const back = await walk('after', 'previousCursor', last.pagination.previousCursor)
+    expect(back).toEqual([30, 20, 10, 0].map((at) => chats.slice(at, at + 10)))
+    const filtered = await page('status=open&pageSize=10')
+    expect(chatsOf((await page(`before=${filtered.pagination.nextCursor}&status=open&pageSize=10`)).data)).toEqual(
+      chats.slice(10, 20),
+    )
+  })
+
+  test('a cursor of a page keeps its place when its conversation becomes active', async () => {
+    const quiet = await service.createCompany()
+    const phones = Array.from({ length: 6 }, uniquePhone)
+    for (const from of phones) await provider.messages(quiet.phoneNumberId, textFrom(from, 'hi'))
+    const read = async (query: string) => (await quiet.api('GET', `${LIST}?pageSize=2&${query}`)).body
+    const customers = (rows: { contact: { phone: string } }[]) => rows.map(({ contact }) => contact.phone)
+    const first = await read('')
+    expect(customers(first.data)).toEqual([phones[5], phones[4]])
+    await provider.messages(quiet.phoneNumberId, textFrom(phones[4]!, 'again'))
+    const second = await read(`before=${first.pagination.nextCursor}`)
+    expect(customers(second.data)).toEqual([phones[3], phones[2]])
+    expect(customers((await read(`before=${first.data[1].chatId}`)).data)).toEqual([phones[5], phones[3]])
+  })
+
+  test('the first page leads to the next one also when the count of conversations is older than the page', async () => {
+    const busy = await service.createCompany()
+    for (const from of Array.from({ length: 3 }, uniquePhone)) {
+      await provider.messages(busy.phoneNumberId, textFrom(from, 'hi'))
+    }
+    await service.db`insert into conversation_counts (company_id, writer, total) values (${busy.companyId}, -1, -1)`
+    const { data, pagination } = (await busy.api('GET', `${LIST}?pageSize=2`)).body
+    expect([data.length, pagination.totalRecords]).toEqual([2, 2])
+    const next = (await busy.api('GET', `${LIST}?pageSize=2&before=${pagination.nextCursor}`)).body
+    expect([next.data.length, next.pagination.nextCursor]).toEqual([1, null])
+  })
+
+  test('by an unknown or malformed cursor: 422 that names it', async () => {
+    for (const query of ['before=x', 'before=0', 'before=', 'after=999999999', 'before=-5', 'after=1.5']) {
+      const refused = { error: { code: 'validation_error', details: { fields: [{ path: query.split('=')[0] }] } } }
+      for (const path of [LIST, `${LIST}/${chatId}/messages`]) {
+        const answer = await company.api('GET', `${path}?${query}`)
+        expect([answer.status, answer.body], `${path}?${query}`).toMatchObject([422, refused])
+      }
+    }
+  })
+
+  test('of nothing at all', async () => {
+    const empty = await service.createCompany()
+    expect((await empty.api('GET', LIST)).body).toMatchObject({
+      data: [],
+      pagination: { totalRecords: 0, currentPage: 1, totalPages: 0, nextPage: null, prevPage: null },
+    })
+  })
+
+  test('of a conversation that is missing or another company’s: the same 404', async () => {
+    const foreign = await service.createCompany()
+    for (const [who, id] of [
+      [foreign, chatId],
+      [company, 999_999_999],
+      [company, 'abc'],
+      [company, '-1'],
+    ] as [Company, number | string][]) {
+      const answer = await who.api('GET', `${LIST}/${id}/messages`)
+      expect([answer.status, answer.body]).toEqual([404, { message: 'Conversation not found' }])
+    }
+    // Another company's ids as cursors are unknown.
+    expect((await foreign.api('GET', `${LIST}?before=${chatId}`)).status).toBe(422)
+  })
+
+  test('need the permission', async () => {
+    const weak = await service.createCompany({ permissions: ['Transactional'] })
+    for (const path of [LIST, `${LIST}/1/messages`]) expect((await weak.api('GET', path)).status).toBe(403)
+    expect((await weak.api('PATCH', `${LIST}/1`, { status: 'closed' })).status).toBe(403)
+  })
+})
+
+describe('plans', () => {
+  test('no statement of the lists scans a table or sorts it, at twenty thousand rows', async () => {
+    const company = await service.createCompany()
+    const { db } = service
+    const id = company.companyId
+    const chat = await writeUnmirrored(db, (tx) => fill(tx, id, 20_000))
+    await db`analyze conversations, conversation_activity, contacts, messages, message_reactions`
+    const plans = await plansOf(async (tx) => {
+      for (const offset of [0, 19_980, 12_000]) await listConversations(tx, id, { offset, limit: 20, total: 20_000 })
+      for (const from of [1, 10_000, 19_971]) await listMessages(tx, id, chat, { from, to: from + 29 })
+      await findSeq(tx, id, chat, 1)
+    })
+    expect(plans.length).toBeGreaterThanOrEqual(7)
+    for (const plan of plans)
+      expect(plan).not.toMatch(/Seq Scan on (conversations|conversation_activity|messages|contacts)/)
+  })
+})
+
+/** Writes so many conversations of a company, and as many messages of one of them; returns its id. */
+async function fill(tx: Db, companyId: number, rows: number): Promise<number> {
+  await tx`
+    insert into contacts (company_id, source, source_type) select ${companyId}, 'x', 'x' from generate_series(1, ${rows}::integer)
+  `
+  await tx`
+    with customer as (
+      insert into customers (company_id, contact_id, phone)
+      select company_id, id, id::text from contacts where company_id = ${companyId}
+      returning id
+    )
+    insert into conversations (company_id, sender_id, customer_id)
+    select ${companyId}, (select id from senders where company_id = ${companyId}), customer.id
+    from customer
+  `
+  await tx`
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+    select company_id, id, now() - customer_id * interval '1 second', sender_id
+    from conversations where company_id = ${companyId}
+  `
+  const [row] = await tx<{ id: number }[]>`
+    update conversations set message_count = ${rows}
+    where company_id = ${companyId} and id = (select min(id) from conversations where company_id = ${companyId})
+    returning id
+  `
+  await tx`
+    insert into messages (company_id, conversation_id, seq, direction, type, status)
+    select ${companyId}, ${row!.id}, n, 'inbound', 'text', 'received' from generate_series(1, ${rows}::integer) as n
+  `
+  return row!.id
+}
+
+/** The plans of what is run, as the database itself reports them. */
+async function plansOf(run: (tx: TestService['db']) => Promise<void>): Promise<string[]> {
+  const plans: string[] = []
+  const watched = connect(service.databaseUrl, {
+    max: 1,
+    onNotice: (message) => plans.push(message),
+  })
+  try {
+    await watched`load 'auto_explain'`
+    await watched`select set_config('auto_explain.log_min_duration', '0', false),
+      set_config('auto_explain.log_level', 'notice', false)`
+    plans.length = 0
+    await run(watched)
+  } finally {
+    await watched.end()
+  }
+  return plans
+}

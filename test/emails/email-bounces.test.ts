@@ -1,0 +1,309 @@
+import { createTransport } from 'nodemailer'
+import { describe, expect, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
+import { startReceiver } from '../receiver.ts'
+import { eventually } from '../service.ts'
+import { AUTOMATIC_ANSWER, dsn } from './dsn.ts'
+import { type Api, startMailing, uniqueAddress } from './email-world.ts'
+import { startMailServer } from './mail-server.ts'
+
+const DOMAIN = 'bounces.example.org'
+const SECRET = 'a secret of the reports'
+const port = await freePort()
+const mailing = await startMailing({
+  bounceDomain: DOMAIN,
+  bounceSmtpPort: port,
+  bounceSmtpHost: '127.0.0.1',
+  mailReportsSecret: SECRET,
+  webhookAllowPrivate: true,
+})
+const { createMailing, statsOf, deliver, operator, db, url, call, deps, get, linksOf, received } = mailing
+
+/** Sends a mail to a return path, as a mail server does. */
+async function report(to: string, raw: string | Buffer = dsn()): Promise<{ code: number; message: string }> {
+  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true })
+  return transport
+    .sendMail({ envelope: { from: '', to: [to] }, raw })
+    .then(
+      ({ response }) => ({ code: Number(response.slice(0, 3)), message: response }),
+      (error) => ({ code: error.responseCode, message: error.message }),
+    )
+    .finally(() => transport.close())
+}
+
+/** A mail that its server accepted, and the return path that it got. */
+async function mailed(api: Api, mail: object = {}) {
+  const { id, to, arrived } = await deliver(api, mail)
+  const returnPath: string = arrived.envelope.from
+  expect(returnPath).toMatch(/^bounce\+[0-9a-f]{48}@bounces\.example\.org$/)
+  return { id, to, returnPath }
+}
+
+async function subscribe(api: Api, events: string[]) {
+  const receiver = await startReceiver()
+  const answer = await api('POST', '/webhooks/registrations', { name: 'R', url: receiver.url, events })
+  expect(answer.status).toBe(201)
+  return receiver
+}
+
+const changesOf = (receiver: Awaited<ReturnType<typeof startReceiver>>) =>
+  receiver.received.map(({ body }) => JSON.parse(String(body)))
+
+const contactOf = async (api: Api, email: string) =>
+  (await api('GET', `/contacts/by-email/${encodeURIComponent(email)}`)).body.data
+
+describe('a notification at the return path', () => {
+  test('of a permanent failure: the mail is bounced, the event comes once, the contact is suppressed for marketing', async () => {
+    const { api, send: sendMarketing, companyId } = await createMailing({ category: 'MARKETING' })
+    const { id, to, returnPath } = await mailed(api)
+    await api('POST', '/contacts', { email: to })
+    expect(await contactOf(api, to)).not.toHaveProperty('email_suppression')
+    const receiver = await subscribe(api, ['email.status', 'contact.changed'])
+
+    expect((await report(returnPath)).code).toBe(250)
+    expect(await statsOf(api, id)).toMatchObject({
+      status: 'bounced',
+      failureReason: '550 5.1.1 No such user',
+      bouncedAt: expect.stringMatching(/Z$/),
+      complainedAt: null,
+    })
+    expect((await report(returnPath.toUpperCase())).code).toBe(250)
+    await eventually(async () => receiver.received.length >= 2)
+    await eventually(
+      async () =>
+        (
+          await db`
+      select from deliveries where company_id = ${companyId} and status = 'pending'
+    `
+        ).length === 0,
+    )
+    const events = changesOf(receiver)
+    expect(events).toHaveLength(2)
+    expect(events.find(({ event }) => event === 'email.status')).toMatchObject({
+      id: `${id}.bounced`,
+      change: 'bounced',
+      data: { id, status: 'bounced' },
+    })
+    const suppression = { reason: 'bounce', since: expect.stringMatching(/Z$/) }
+    expect(events.find(({ event }) => event === 'contact.changed')).toMatchObject({
+      change: 'updated',
+      data: { email: to, email_suppression: suppression },
+    })
+    expect(await contactOf(api, to)).toMatchObject({ email_suppression: suppression })
+
+    expect(await sendMarketing(to)).toMatchObject({
+      status: 403,
+      body: { error: { code: 'forbidden', message: expect.stringContaining('bounced') } },
+    })
+    // Other mail still goes there.
+    expect((await api('POST', '/emails', { to, subject: 'S', html: 'H', from: 'shop@example.org' })).status).toBe(201)
+
+    const path = `/companies/${companyId}/email-suppressions`
+    expect((await operator('GET', path)).body).toMatchObject([{ address: to, reason: 'bounce' }])
+    const other = await createMailing()
+    const theirs = `/companies/${other.companyId}/email-suppressions/${encodeURIComponent(to)}`
+    expect((await operator('DELETE', theirs)).status).toBe(404)
+    expect((await operator('GET', path)).body).toHaveLength(1)
+    expect((await operator('DELETE', `${path}/${encodeURIComponent(to.toUpperCase())}`)).status).toBe(200)
+    expect(await operator('DELETE', `${path}/${encodeURIComponent(to)}`)).toMatchObject({
+      status: 404,
+      body: { message: 'Suppression not found' },
+    })
+    expect(await contactOf(api, to)).not.toHaveProperty('email_suppression')
+    expect((await sendMarketing(to)).status).toBe(200)
+  })
+
+  test('of a temporary failure: the mail is bounced, and its address is not suppressed', async () => {
+    const { api, companyId } = await createMailing()
+    const { id, returnPath } = await mailed(api)
+    expect((await report(returnPath, dsn({ status: '4.4.7', diagnostic: 'smtp; 451 Expired' }))).code).toBe(250)
+    expect(await statsOf(api, id)).toMatchObject({ status: 'bounced', failureReason: '451 Expired' })
+    expect(await db`select from email_suppressions where company_id = ${companyId}`).toHaveLength(0)
+  })
+
+  test.each([
+    ['a delay', dsn({ action: 'delayed', status: '4.4.1' })],
+    ['an automatic answer', AUTOMATIC_ANSWER],
+  ])('of %s is accepted and changes nothing', async (_name, raw) => {
+    const { api } = await createMailing()
+    const { id, returnPath } = await mailed(api)
+    expect((await report(returnPath, raw)).code).toBe(250)
+    expect((await statsOf(api, id)).status).toBe('sent')
+  })
+
+  test('bounces are not counted out of the rates of a template', async () => {
+    const { api, send, template } = await createMailing()
+    const to = uniqueAddress()
+    const { id } = (await send(to)).body.data
+    await mailing.untilCompleted(api, id)
+    const [arrived] = await received(to)
+    await report(arrived.envelope.from)
+    await get(linksOf(arrived.html).pixel)
+    const { body } = await api('GET', `/transactionals/${template.transactionalId}/stats`)
+    expect(body.data).toMatchObject({ totalMessagesSent: 1, openRate: '100%', totalBounced: 1, totalComplaints: 0 })
+  })
+
+  test('a mail with a returned mail of many megabytes is read', async () => {
+    const { api } = await createMailing()
+    const { id, returnPath } = await mailed(api)
+    expect((await report(returnPath, dsn({ more: 'x\r\n'.repeat(1_000_000) }))).code).toBe(250)
+    expect((await statsOf(api, id)).status).toBe('bounced')
+  })
+
+  test('of a mail whose outcome is unknown: it is counted as sent, and bounced', async () => {
+    const company = await createMailing()
+    let isGone = true
+    const server = await startMailServer({ behave: (moment) => (moment === 'END' && isGone ? 'drop' : undefined) })
+    await operator('PUT', `/companies/${company.companyId}/email-settings`, {
+      from: 'shop@example.org',
+      smtpUrl: server.url,
+    })
+    const to = uniqueAddress()
+    const { id } = (await company.send(to)).body.data
+    expect(await mailing.untilCompleted(company.api, id)).toMatchObject({ status: 'failed' })
+    isGone = false
+    const [row] = await db<{ id: number; secret: Buffer }[]>`
+      select id, secret from emails where (company_id, uid) = (${company.companyId}, ${id})
+    `
+    const { createReportToken } = await import('../../src/emails/tracking/tracking-token.ts')
+    const { returnPath } = await import('../../src/emails/reports/return-path.ts')
+    const token = createReportToken({ companyId: company.companyId, ...row! })
+    expect((await report(returnPath(DOMAIN, token))).code).toBe(250)
+    expect((await statsOf(company.api, id)).status).toBe('bounced')
+    expect(await db`select sent from email_template_counts where company_id = ${company.companyId}`).toMatchObject([
+      { sent: 1 },
+    ])
+    await server.stop()
+  })
+})
+
+describe('the mail server of return paths', () => {
+  test('refuses every other recipient', async () => {
+    const { api } = await createMailing()
+    const { id, returnPath } = await mailed(api)
+    const [local = ''] = returnPath.split('@')
+    const forged = `${local.slice(0, -1)}${local.endsWith('0') ? '1' : '0'}`
+    for (const to of [`${forged}@${DOMAIN}`, `${local}@example.net`, `postmaster@${DOMAIN}`, `bounce+@${DOMAIN}`]) {
+      expect(await report(to)).toMatchObject({ code: 550 })
+    }
+    expect((await statsOf(api, id)).status).toBe('sent')
+  })
+
+  test('answers 451 while the report cannot be written, and 250 to its repetition', async () => {
+    const { api, companyId } = await createMailing()
+    const { id, returnPath } = await mailed(api)
+    await db`create table held_reports ()`
+    await db.unsafe(`
+      create function refuse_report() returns trigger language plpgsql as $$ begin raise 'disk full'; end $$;
+      create trigger refuse_report before insert on email_suppressions for each row
+      when (new.company_id = ${companyId}) execute function refuse_report()
+    `)
+    expect((await report(returnPath)).code).toBe(451)
+    expect((await statsOf(api, id)).status).toBe('sent')
+    await db.unsafe(
+      'drop trigger refuse_report on email_suppressions; drop function refuse_report; drop table held_reports',
+    )
+    expect((await report(returnPath)).code).toBe(250)
+    expect((await statsOf(api, id)).status).toBe('bounced')
+  })
+
+  test('looks up no more recipients after twenty of a session', async () => {
+    const { createConnection } = await import('node:net')
+    const socket = createConnection(port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const lines = () => text.split('\r\n').length - 1
+    const command = async (line: string) => {
+      const before = lines()
+      socket.write(`${line}\r\n`)
+      await eventually(async () => lines() > before)
+    }
+    await eventually(async () => text.startsWith('220'))
+    await command('HELO mx.example.com')
+    await command('MAIL FROM:<>')
+    for (let count = 0; count < 21; count += 1) await command(`RCPT TO:<bounce+${'0'.repeat(48)}@${DOMAIN}>`)
+    socket.destroy()
+    expect(text.split('\r\n').filter((line) => line.startsWith('550'))).toHaveLength(20)
+    expect(text.split('\r\n').filter((line) => line.startsWith('421'))).toHaveLength(1)
+  })
+})
+
+describe('reports that Postmark posts', () => {
+  const post = (body: object, authorization = `Basic ${Buffer.from(`parley:${SECRET}`).toString('base64')}`) =>
+    call(url, 'POST', '/public/v1/webhooks/email/postmark', body, { authorization })
+  const tokenOf = (returnPath: string) => returnPath.slice('bounce+'.length).split('@')[0]
+
+  test.each([
+    ['HardBounce', { status: 'bounced' }, 'bounce'],
+    ['SoftBounce', { status: 'bounced' }, null],
+    ['Transient', { status: 'sent' }, null],
+    ['AutoResponder', { status: 'sent' }, null],
+  ])('%s', async (type, stats, reason) => {
+    const { api } = await createMailing()
+    const { id, to, returnPath } = await mailed(api)
+    await api('POST', '/contacts', { email: to })
+    const body = { RecordType: 'Bounce', Type: type, Details: 'smtp;550 No', Metadata: { report: tokenOf(returnPath) } }
+    expect((await post(body)).status).toBe(200)
+    expect(await statsOf(api, id)).toMatchObject(stats)
+    expect((await contactOf(api, to)).email_suppression?.reason ?? null).toBe(reason)
+  })
+
+  test('a complaint leaves the mail sent, shows its time, and suppresses the address', async () => {
+    const { api, send, template } = await createMailing({ category: 'MARKETING' })
+    const to = uniqueAddress()
+    const { id } = (await send(to)).body.data
+    await mailing.untilCompleted(api, id)
+    const [arrived] = await received(to)
+    const returnPath = arrived.envelope.from
+    await api('POST', '/contacts', { email: to })
+    const body = { RecordType: 'SpamComplaint', Type: 'SpamComplaint', Metadata: { report: tokenOf(returnPath) } }
+    expect((await post(body)).status).toBe(200)
+    expect(await statsOf(api, id)).toMatchObject({ status: 'sent', complainedAt: expect.stringMatching(/Z$/) })
+    expect((await contactOf(api, to)).email_suppression.reason).toBe('complaint')
+    expect((await post(body)).status).toBe(200)
+    const stats = await api('GET', `/transactionals/${template.transactionalId}/stats`)
+    expect(stats.body.data).toMatchObject({ totalMessagesSent: 1, totalBounced: 0, totalComplaints: 1 })
+    expect(await send(to)).toMatchObject({ status: 403, body: { error: { message: expect.stringContaining('spam') } } })
+  })
+
+  test('without the password are refused, and with a forged token change nothing', async () => {
+    const { api } = await createMailing()
+    const { id } = await mailed(api)
+    const body = { RecordType: 'Bounce', Type: 'HardBounce', Metadata: { report: '0'.repeat(48) } }
+    for (const header of ['', `Basic ${Buffer.from('parley:wrong').toString('base64')}`, `Bearer ${SECRET}`]) {
+      expect((await post(body, header)).status).toBe(401)
+    }
+    expect((await post(body)).status).toBe(200)
+    expect((await post({ RecordType: 'Open' })).status).toBe(200)
+    expect((await statsOf(api, id)).status).toBe('sent')
+  })
+})
+
+test('an erasure keeps the suppression as a keyed hash; the archive shows it before, and it still holds', async () => {
+  const { api, send, companyId } = await createMailing({ category: 'MARKETING' })
+  const { to, returnPath } = await mailed(api)
+  const [contact] = (await api('POST', '/contacts', { email: to })).body.data
+  await report(returnPath)
+  const archive = await api('GET', `/contacts/${contact.id}/archive`)
+  expect(archive.text).toContain('"email_suppression"')
+  expect((await api('DELETE', `/contacts/${contact.id}?erase=true`)).status).toBe(200)
+  const rows = await db`select address, detail from email_suppressions where company_id = ${companyId}`
+  expect(rows).toEqual([{ address: expect.stringMatching(/^hash:/), detail: null }])
+  // The mail is erased, so its return path leads nowhere.
+  expect((await report(returnPath)).code).toBe(550)
+  expect((await send(to)).status).toBe(403)
+  await api('POST', '/contacts', { email: to })
+  expect((await contactOf(api, to)).email_suppression.reason).toBe('bounce')
+  expect(
+    (await operator('DELETE', `/companies/${companyId}/email-suppressions/${encodeURIComponent(to)}`)).status,
+  ).toBe(200)
+  expect((await send(to)).status).toBe(200)
+})
+
+test('the counts of reports are in the metrics', async () => {
+  expect(await deps.metrics.registry.getSingleMetricAsString('parley_email_reports_total')).toMatch(
+    /kind="bounce"\} [1-9]/,
+  )
+})

@@ -1,0 +1,268 @@
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Client, createClient } from '../client.ts'
+import type { Tally } from '../tally.ts'
+import { untilFound, untilHandled, untilNone } from '../until-found.ts'
+import { inboundText, type World } from '../world.ts'
+import { holdBodies, holdConnections } from './sockets.ts'
+
+const WEBHOOK = '/public/v1/webhooks/whatsapp'
+const JSON_TYPE = { 'content-type': 'application/json' }
+const MIB = 1024 * 1024
+/** The attacker posts from the address that the provider uses. */
+const PROVIDER_ADDRESS = '127.0.0.4'
+const SECRET = 'the-app-secret-of-the-number'
+
+/** Forged bodies come from there while they are measured, one round from each. */
+const FORGER_ADDRESSES = ['127.0.0.8', '127.0.0.10', '127.0.0.11']
+
+/** Parsing so many takes longer than the hundredth of a second in which processor time is counted. */
+const MEASURED_VALUES = 600_000
+/** The highest cost of a forged body, which is not parsed, as a multiple of what parsing it costs here. */
+const MOST_PARSES = 1
+/** Messages of a bulk body that are recorded before one of another company; the body has 4,900. */
+const MOST_BEFORE = 1_500
+
+/** 0.9 MB of links, each of which is read and rewritten. */
+const LONG_MAIL = '<p><a href="https://example.com/a">link</a></p>'.repeat(20_000)
+
+/** An attack, and whether it can begin again at once. */
+export type Attack = { name: string; run: (round: number) => Promise<void>; isRepeatable?: boolean }
+
+/**
+ * Attacks that cost the service much: on bodies in flight, signatures, addresses, the order of work and the console's routes.
+ * Large bodies are made before the first of them. `isBrief`: only what shows the planted faults.
+ */
+export async function createCostAttacks(world: World, tally: Tally, isBrief: boolean) {
+  const provider = createClient(world.stage.url, PROVIDER_ADDRESS)
+  const signed = await connectSigned(world)
+  const forged = forgedBodies(signed)
+  const garbage = Buffer.from(`garbage ${'x'.repeat(4 * MIB - 100)}`)
+  const mail = { to: 'a@example.com', from: 'b@example.com', subject: 'Long', html: LONG_MAIL }
+  const texts = {
+    templates: SLOW_TEMPLATES.map((html) => JSON.stringify({ name: 'Slow', subject: 'Slow', html })),
+    mail: JSON.stringify(mail),
+  }
+  const attacks: Attack[] = [
+    {
+      name: 'idle connections',
+      run: (round) => holdConnections(world, PROVIDER_ADDRESS, tally, round),
+      isRepeatable: true,
+    },
+    { name: 'held bodies', run: () => holdBodies(world, provider, PROVIDER_ADDRESS, tally, isBrief) },
+    { name: 'a bulk body', run: (round) => postBulk(world, provider, tally, round), isRepeatable: true },
+    {
+      name: 'a spent address',
+      run: (round) => spendAddress(world, signed, garbage, tally, round),
+      isRepeatable: true,
+    },
+    { name: 'forged bodies', run: () => forgeBulk(provider, forged, tally), isRepeatable: true },
+    {
+      name: 'slow templates and mails',
+      run: () => sendSlowTexts(world, provider, texts, tally),
+      isRepeatable: true,
+    },
+    { name: 'pages of other sites', run: () => askAsOtherSite(world, tally), isRepeatable: true },
+  ]
+  return {
+    attacks,
+    measureForged: () => measureForged(world, signed, tally),
+    close: () => provider.close(),
+  }
+}
+
+const SLOW_TEMPLATES = [
+  '{% assign a = (1..2000000) | where_exp: "i", "i > 5" %}',
+  `${'{% if a %}'.repeat(20_000)}x${'{% endif %}'.repeat(20_000)}`,
+]
+
+const text = (phoneNumberId: string, content: string): string =>
+  JSON.stringify(
+    inboundText(phoneNumberId, `3933${randomInt(1e7, 1e8)}`, content, `wamid.${randomBytes(9).toString('hex')}`),
+  )
+const signatureOf = (body: string, secret = SECRET) => ({
+  'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+})
+
+/** A number whose events have to be signed. */
+async function connectSigned({ stage }: World): Promise<string> {
+  const { companyId, senders } = await stage.createCompany()
+  const [sender] = senders
+  if (sender === undefined) throw new Error('The company has no number')
+  await stage.operator('PATCH', `/companies/${companyId}/senders/${sender.id}`, { appSecret: SECRET })
+  return sender.phoneNumberId
+}
+
+/**
+ * A valid body of 4,900 messages, and behind it one message of another company: counted by the order of the records. A lock
+ * on the table of messages holds the first items of the body until the other message has been accepted.
+ */
+async function postBulk({ stage, own, foreign }: World, provider: Client, tally: Tally, round: number): Promise<void> {
+  const bulk = `bulk-${round}`
+  const body = inboundText(own.phoneNumberId, '393339999999', bulk, 'wamid.bulk')
+  const [message] = body.entry[0]?.changes[0]?.value.messages ?? []
+  const messages = Array.from({ length: 4_900 }, (_, n) => ({ ...message, id: `wamid.${bulk}.${n}` }))
+  Object.assign(body.entry[0]?.changes[0]?.value ?? {}, { messages })
+  const marker = `after-bulk-${randomBytes(4).toString('hex')}`
+  const post = async (event: string) => {
+    tally.requests++
+    const { status } = await provider.send({ method: 'post', path: WEBHOOK, headers: JSON_TYPE, body: event })
+    if (status !== 200) tally.add('healthy calls refused', `a valid event: ${status}`)
+  }
+  await stage.db.begin(async (tx) => {
+    await tx`lock table messages in share mode`
+    await post(JSON.stringify(body))
+    await untilFound(async () => {
+      const waiting = await stage.db`select from pg_locks where relation = 'messages'::regclass and not granted`
+      return waiting.length > 0 || undefined
+    })
+    await post(text(foreign.phoneNumberId, marker))
+  })
+  const before = await untilFound(async () => {
+    const [row] = await stage.db<{ before: number }[]>`
+      select (
+        select count(*)::int from messages bulk where bulk.company_id = ${own.id} and bulk.text = ${bulk} and bulk.id < other.id
+      ) as before
+      from messages other
+      where other.company_id = ${foreign.id} and other.text = ${marker}
+    `
+    return row?.before
+  })
+  const add = (evidence: string) => tally.add('others delayed by a hostile body', evidence)
+  if (before === undefined) add('a message behind a bulk body was not recorded')
+  else if (before > MOST_BEFORE) add(`${before} messages of a bulk body were recorded before another's`)
+  await untilHandled(stage.db)
+}
+
+type Forged = { body: Buffer; headers: Record<string, string> }
+
+/** Bodies for a number with an app secret, which another secret signed: by default of 4 MiB. */
+function forgedBodies(signed: string, values = 1_390_000): Forged[] {
+  const named = text(signed, 'forged')
+  const headers = { ...JSON_TYPE, ...signatureOf(named, 'another-secret-of-16') }
+  const members = `[${'{},'.repeat(values)}{}]`
+  return [`{"entry":${members}}`, named.replace('"entry"', `"x":${members},"entry"`)].map((body) => ({
+    body: Buffer.from(body),
+    headers,
+  }))
+}
+
+async function forgeBulk(client: Client, bodies: readonly Forged[], tally: Tally): Promise<void> {
+  for (const { body, headers } of bodies) {
+    tally.requests++
+    const { status } = await client.send({ method: 'post', path: WEBHOOK, headers, body })
+    if (status !== 401) tally.add('healthy calls refused', `a forged body was answered ${status}`)
+  }
+}
+
+/**
+ * Compares the processor time of the service for forged bodies with that of parsing them here. Other work of the service can
+ * only add to it, so the cheapest round counts.
+ */
+async function measureForged({ stage }: World, signed: string, tally: Tally): Promise<void> {
+  const bodies = forgedBodies(signed, MEASURED_VALUES)
+  const started = process.cpuUsage()
+  for (const { body } of bodies) JSON.parse(String(body))
+  const { user, system } = process.cpuUsage(started)
+  const parsing = (user + system) / 1e6
+  const rounds: number[] = []
+  for (const address of FORGER_ADDRESSES) {
+    const forger = createClient(stage.url, address)
+    const before = (await stage.cpu()).service
+    await forgeBulk(forger, bodies, tally)
+    rounds.push(((await stage.cpu()).service - before) / parsing)
+    await forger.close()
+    if ((rounds.at(-1) ?? 0) <= MOST_PARSES) break
+  }
+  const parses = Math.min(...rounds)
+  tally.figures.push(`a forged body costs the service ${parses.toFixed(2)} times what parsing it costs`)
+  if (parses > MOST_PARSES) {
+    tally.add('processor time beyond the bound', `a forged body: ${parses.toFixed(2)} parses, at most ${MOST_PARSES}`)
+  }
+}
+
+/** Posts garbage until the address is refused; a body that proves itself is accepted all the same. The first address is the provider's. */
+async function spendAddress(
+  { stage }: World,
+  signed: string,
+  garbage: Buffer,
+  tally: Tally,
+  round: number,
+): Promise<void> {
+  const client = createClient(stage.url, round === 0 ? PROVIDER_ADDRESS : `127.0.3.${round}`)
+  const post = (body: string | Buffer, headers = {}) =>
+    client.send({ method: 'post', path: WEBHOOK, headers: { ...JSON_TYPE, ...headers }, body })
+  let status = 200
+  for (let tries = 0; status !== 429 && tries < 200; tries++) {
+    tally.requests++
+    status = (await post(tries < 5 ? garbage : 'garbage')).status
+    if (tries >= 5) await sleep(100)
+  }
+  if (status !== 429) tally.add('log lines or rows beyond the bound', `garbage is still answered ${status}`)
+  const proven = text(signed, 'proven')
+  const answer = await post(proven, signatureOf(proven))
+  if (answer.status !== 200) tally.add('proven events refused', `${answer.status} ${answer.text.slice(0, 100)}`)
+  await untilHandled(stage.db)
+  await client.close()
+}
+
+/** Templates of an operator that take long to parse or to fill, which are refused, and mails that take long to read. */
+async function sendSlowTexts(
+  { stage, own }: World,
+  client: Client,
+  { templates, mail }: { templates: readonly string[]; mail: string },
+  tally: Tally,
+): Promise<void> {
+  const send = async (path: string, token: string, body: string) => {
+    tally.requests++
+    const headers = { ...JSON_TYPE, authorization: `Bearer ${token}` }
+    return (await client.send({ method: 'post', path, headers, body })).status
+  }
+  for (const template of templates) {
+    const status = await send(`/admin/v1/companies/${own.id}/email-templates`, stage.adminToken, template)
+    if (status !== 422) {
+      tally.add('processor time beyond the bound', `a template that does not end was answered ${status}`)
+    }
+  }
+  for (let n = 0; n < 4; n++) {
+    const status = await send('/public/v1/emails', own.keys.all, mail)
+    if (status !== 201) tally.add('healthy calls refused', `a mail of 0.9 MB was answered ${status}`)
+  }
+  await untilNone(() => stage.db`select from emails where company_id = ${own.id} and status = 'pending' limit 1`)
+}
+
+/** The console's routes, and what only this machine reads, as a page of another site asks for them. */
+async function askAsOtherSite(world: World, tally: Tally): Promise<void> {
+  const client = createClient(world.stage.url, '127.0.0.1')
+  const [session, operator] = world.askers.slice(-2)
+  const own = new URL(world.stage.url)
+  const page = { ...session?.headers, origin: own.origin, 'sec-fetch-site': 'same-origin' }
+  const forged: Record<string, Record<string, string>> = {
+    'another host': { ...page, host: 'evil.example' },
+    'another port': { ...page, host: `${own.hostname}:1` },
+    'another site': { ...page, 'sec-fetch-site': 'cross-site' },
+    'a sibling site': { ...page, 'sec-fetch-site': 'same-site' },
+  }
+  const routes = ['/session', '/sessions', '/public/v1/me', '/public/v1/contacts', '/public/v1/whatsapp/conversations']
+  for (const [name, headers] of Object.entries(forged)) {
+    for (const route of routes) {
+      tally.requests++
+      const answer = await client.send({ method: 'get', path: `/console/api${route}`, headers })
+      if (answer.status !== 403) tally.add('answers to other sites', `${route} for ${name}: ${answer.status}`)
+    }
+    tally.requests++
+    const headersOfOperator = { ...headers, cookie: operator?.headers.cookie ?? '' }
+    const companies = await client.send({
+      method: 'get',
+      path: '/console/api/admin/v1/companies',
+      headers: headersOfOperator,
+    })
+    if (companies.status !== 403) tally.add('answers to other sites', `companies for ${name}: ${companies.status}`)
+  }
+  for (const path of ['/metrics', '/readyz']) {
+    tally.requests++
+    const { text: shown } = await client.send({ method: 'get', path, headers: { host: 'evil.example:3000' } })
+    if (/parley_build_info|details/.test(shown)) tally.add('leaks', `${path} is read under the name of another site`)
+  }
+  await client.close()
+}

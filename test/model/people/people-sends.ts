@@ -1,0 +1,76 @@
+import { UTILITY } from '../../people/people-world.ts'
+import { secondsNow } from '../../provider-webhook.ts'
+import { same, Wrong } from '../shop.ts'
+import { expectContact, meet, nameOf, pick, type Run } from './people-check.ts'
+import { sameNumber } from './truth.ts'
+
+export function replies(place: number): Run {
+  return async ({ people }, shop) => {
+    const conversation = pick(people.conversations, place)
+    if (conversation === undefined) return false
+    const text = `answer ${shop.story.length}`
+    shop.say(`The shop answers in conversation ${conversation.chatId}`)
+    const { status, body } = await shop.reply(conversation.chatId, {
+      type: 'template',
+      template: { name: 'shipping_notice' },
+    })
+    const { customer } = conversation
+    if (customer === null) {
+      if (status === 200)
+        throw new Wrong(
+          `An answer in the conversation of an erased person reached ${await shop.recipientOf(body.data.wamid)}`,
+        )
+      return true
+    }
+    if (status === 400 && conversation.isReplaced) return true
+    if (status !== 200)
+      throw new Wrong(
+        `The answer to ${customer.person} in conversation ${conversation.chatId} is refused with ${status}: ${JSON.stringify(body)} (${text})`,
+      )
+    const reached = sameNumber(await shop.recipientOf(body.data.wamid))
+    same(
+      `The recipient of the answer to ${customer.person} in conversation ${conversation.chatId}`,
+      reached,
+      customer.phone ?? customer.userId,
+    )
+    conversation.texts.push(TEMPLATE_TEXT)
+    conversation.unread = 0
+    const seen = (await shop.conversations()).find(({ chatId }) => chatId === conversation.chatId)
+    expectContact(people, customer, seen)
+    return true
+  }
+}
+
+const TEMPLATE_TEXT = 'Your parcel has left our warehouse.'
+
+/** To the number of a person; the provider's answer may name the user id. */
+export function sends(who: number, at: number, namesIds: boolean): Run {
+  return async (state, shop) => {
+    const { name, phone, userId } = state.persons[who]!
+    if (phone === null) return false
+    const named = { phone, userId: namesIds ? userId : null }
+    const holder = state.people.byPhone(phone)
+    // An answer that names another user id says that the number was recycled, after the message went out.
+    if (holder !== undefined && holder.person !== name) return false
+    if (holder?.userId && holder.userId !== userId && !holder.awaitsUserId) return false
+    if (namesIds && holder !== state.people.byUserId(userId) && state.people.byUserId(userId) !== undefined)
+      return false
+    const recipient = phone.replace(/^52(?=\d{10}$)/, '521')
+    await shop.identify(recipient, namesIds ? { userId } : {}, at)
+    shop.say(
+      `The shop sends a template from ${nameOf(at)} to ${recipient}${namesIds ? `; the provider names ${userId}` : ''}`,
+    )
+    const { status, body } = await shop.send(recipient, UTILITY, at)
+    if (status !== 200) throw new Wrong(`The send is refused with ${status}: ${JSON.stringify(body)}`)
+    const customer = state.people.identify(named, name, secondsNow())
+    const conversation = await meet(state, shop, customer, at, { chatId: body.data.chatId })
+    state.sent.push({ wamid: body.data.wamid, name, phone, at })
+    conversation.texts.push(TEMPLATE_TEXT)
+    conversation.unread = 0
+    if (namesIds) await nextSecond()
+    return true
+  }
+}
+
+/** Events carry whole seconds: one of the second in which the service learnt something else would seem older. */
+const nextSecond = () => new Promise((resume) => setTimeout(resume, 1_000 - (Date.now() % 1_000)))
