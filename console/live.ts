@@ -15,7 +15,18 @@ type Listeners = {
 }
 
 const NAME = `parley.live.${SCOPE}`
-const TYPES = ['ready', 'conversation', 'message', 'answering', 'delivery', 'import', 'contact', 'reset', 'bye']
+const TYPES = [
+  'ready',
+  'conversation',
+  'message',
+  'answering',
+  'delivery',
+  'import',
+  'contact',
+  'scheduled',
+  'reset',
+  'bye',
+]
 const DOWN_AFTER_MS = 10_000
 const REOPEN_MS = 5_000
 

@@ -56,13 +56,17 @@ function setWaiting(next: ReadonlyMap<number, Change>): void {
 export function applyConversation(client: QueryClient, record: Conversation): void {
   const isNews = !isSameMessage(shownIn(client, record.chatId), record)
   client.setQueryData(conversationQuery(record.chatId).queryKey, record)
-  const scheduled = scheduledQuery(record.chatId).queryKey
-  if (client.getQueryState(scheduled) !== undefined) invalidateSoon(client, scheduled)
   countUnread(client, record)
   changeRows(client, record.chatId, () => record)
   const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }
   if (isListInUse) holdConversation(client, change)
   else placeConversation(client, change)
+}
+
+/** Reads the scheduled messages of a conversation again, if they were read. */
+export function rereadScheduled(client: QueryClient, chatId: number): void {
+  const { queryKey } = scheduledQuery(chatId)
+  if (client.getQueryState(queryKey) !== undefined) invalidateSoon(client, queryKey)
 }
 
 function holdConversation(client: QueryClient, change: Change): void {

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { showAnswering } from '../inbox/composer/answering.ts'
 import { summaryOfMessage } from '../inbox/list/summary.ts'
-import { applyConversation, applyMessage, placeWaiting } from '../inbox/live-inbox.ts'
+import { applyConversation, applyMessage, placeWaiting, rereadScheduled } from '../inbox/live-inbox.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { areNotificationsOn } from '../notifications/setting.ts'
 import { announce } from '../parts/announcer.tsx'
@@ -41,6 +41,7 @@ export function useLiveUpdates(): LiveState {
       if (type === 'message' && areNotificationsOn()) void notifyOf(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
+      if (type === 'scheduled') rereadScheduled(client, recordOf<{ chatId: number }>(data).chatId)
       if (type === 'import') invalidateSoon(client, ['imports'])
       if (type === 'contact') {
         invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])

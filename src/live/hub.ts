@@ -169,7 +169,7 @@ function startReset(company: Company): void {
 }
 
 /** A message comes before the conversation that it changes. */
-const READ_TOPICS = ['message', 'conversation', 'contact', 'delivery', 'import'] as const
+const READ_TOPICS = ['message', 'conversation', 'contact', 'delivery', 'import', 'scheduled'] as const
 type Merged = {
   readonly ids: Record<(typeof READ_TOPICS)[number], Set<number>>
   readonly answering: ReadonlyMap<number, string>
@@ -180,7 +180,14 @@ type Merged = {
 /** The changes of several notices, each once; undefined when they are too many to be read. */
 function mergeOf(pending: readonly Changed[]): Merged | undefined {
   const noIds = () => new Set<number>()
-  const ids = { message: noIds(), conversation: noIds(), contact: noIds(), delivery: noIds(), import: noIds() }
+  const ids = {
+    message: noIds(),
+    conversation: noIds(),
+    contact: noIds(),
+    delivery: noIds(),
+    import: noIds(),
+    scheduled: noIds(),
+  }
   const answering = new Map<number, string>()
   let isReset = false
   for (const changed of pending) {

@@ -15,6 +15,7 @@ const Named = Type.Object({
   delivery: Type.Optional(Ids),
   import: Type.Optional(Ids),
   contact: Type.Optional(Ids),
+  scheduled: Type.Optional(Ids),
   /** Empty: more has changed than is named. */
   all: Type.Optional(Ids),
   answering: Type.Optional(Type.Array(Type.Tuple([Type.Integer(), Type.String()]))),

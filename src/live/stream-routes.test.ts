@@ -29,6 +29,7 @@ const readers = {
   contact: read,
   delivery: read,
   import: read,
+  scheduled: read,
   conversationsOf: async () => [],
 }
 const publish = createPublish(db, () => {})

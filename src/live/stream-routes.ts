@@ -30,7 +30,8 @@ const END_MS = 1_000
 const RETRY_AFTER_SECONDS = 5
 
 const DESCRIPTION = `Stays open and sends \`ready\`, \`reset\` (after both read again what is shown), \`bye\` and the topics: a record as
-its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`, a deleted \`contact\` as \`{id, deleted}\`.`
+its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`, \`scheduled\`
+(scheduled messages of a conversation) as \`{chatId}\`, a deleted \`contact\` as \`{id, deleted}\`.`
 
 type Deps = { hub: Hub }
 

@@ -48,6 +48,7 @@ export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
         const found = await Promise.all(ids.map((id) => findImport(db, companyId, id)))
         return found.flatMap((one) => (one === undefined ? [] : [toListedImport(one)]))
       }),
+      scheduled: async (_companyId, ids) => ids.map((chatId) => ({ chatId })),
       conversationsOf: withCompanySlot((companyId, ids, limit) => listConversationIdsOf(db, companyId, ids, limit)),
     },
   })

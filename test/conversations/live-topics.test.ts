@@ -26,6 +26,20 @@ async function openQuiet(company: Company) {
   return stream
 }
 
+test('the live stream names the conversation whose scheduled messages change', async () => {
+  const company = await service.createCompany()
+  const phone = uniquePhone()
+  await provider.messages(company.phoneNumberId, textFrom(phone, 'Hello'))
+  const { chatId } = await inboxOf(company).find(phone)
+  const stream = await open(company, '?topics=scheduled')
+  const sendAt = new Date(Date.now() + 3_600_000).toISOString()
+  const reply = { type: 'text', text: 'Your table is ready', sendAt }
+  const { body } = await company.api('POST', `/whatsapp/conversations/${chatId}/messages`, reply)
+  expect(await stream.next('scheduled')).toEqual({ chatId })
+  await company.api('DELETE', `/whatsapp/scheduled-messages/${body.data.id}`)
+  expect(await stream.next('scheduled')).toEqual({ chatId })
+})
+
 describe('the live stream sends contacts', () => {
   test('that are created, updated, or deleted by the API, with the conversations that show them', async () => {
     const company = await service.createCompany()

@@ -71,9 +71,9 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
   }
 
-  /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`, a deleted `contact` as `{id, deleted}`. */
+  /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`, `scheduled` (scheduled messages of a conversation) as `{chatId}`, a deleted `contact` as `{id, deleted}`. */
   streamEvents(params?: {
-    /** Some of `conversation`, `message`, `answering`, `delivery`, `import`, `contact`, with commas. */
+    /** Some of `conversation`, `message`, `answering`, `delivery`, `import`, `contact`, `scheduled`, with commas. */
     topics?: string
   }, options?: RequestOptions): Promise<Response> {
     return this.open({ method: 'GET', path: '/public/v1/events', params }, options)

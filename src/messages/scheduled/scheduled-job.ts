@@ -4,7 +4,7 @@ import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
 import type { SingleKind } from '../../jobs/job-kind.ts'
 import type { Publish } from '../../live-change.ts'
 import { type SendDeps, sendMessage } from '../send.ts'
-import { publishConversation, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
+import { publishScheduled, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
 import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError } from './scheduled-store.ts'
 
 export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
@@ -42,7 +42,7 @@ async function sendDue(deps: ScheduledJobDeps, { companyId = 0, subjectId: id, a
     await failScheduled(deps.db, companyId, id, toError(refusal))
   }
   await endSent(deps.db, companyId, id)
-  publishConversation(deps, companyId, message)
+  publishScheduled(deps, companyId, message)
   return done
 }
 

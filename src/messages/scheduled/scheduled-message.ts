@@ -63,7 +63,7 @@ export async function scheduleMessage(
     return { message }
   })
   const { message } = await withTimeout(writing)
-  publishConversation(deps, companyId, message)
+  publishScheduled(deps, companyId, message)
   return message
 }
 
@@ -111,14 +111,13 @@ export async function cancelScheduled(
     await getScheduled(deps.db, companyId, text)
     throw alreadySent()
   }
-  publishConversation(deps, companyId, deleted)
+  publishScheduled(deps, companyId, deleted)
 }
 
-/** The conversation shows its scheduled messages. */
-export function publishConversation(
+export function publishScheduled(
   { publish }: { publish: Publish },
   companyId: number,
   { conversationId }: { conversationId: number | null },
 ): void {
-  if (conversationId !== null) publish([{ topic: 'conversation', companyId, id: conversationId }])
+  if (conversationId !== null) publish([{ topic: 'scheduled', companyId, id: conversationId }])
 }
