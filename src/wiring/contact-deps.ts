@@ -24,7 +24,7 @@ export const createImportJobDeps = (
   },
 })
 
-/** Imports on the command line: worked off by the command itself, beside a service that may be running. */
+/** Imports on the command line: the command itself runs them, while a service may be running. */
 export const createImportVerbs = (
   deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportVerbs => ({

@@ -5,14 +5,13 @@ import { recordMedia } from '../media/copy-job.ts'
 import { createProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'
+import { givenUp } from '../messages/batch/given-up.ts'
 import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
 import { createSendBatches, type SendConsequences } from '../messages/batch/send-batches.ts'
 import { findMessageOf } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { resolveSender, type Sender } from '../senders/sender.ts'
 import type { Deps } from './deps.ts'
-
-const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 
 /**
  * The dependencies of sending: the process's caches, shared statements, and measurements of the provider. A database that is
@@ -44,28 +43,9 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
   /** The caller got the answer that nothing was sent, and nothing is. */
-  const giveUp = async ({ companyId, dailyLimit, idempotencyId, scheduledId }: Send, prepared: PreparedSend) => {
+  const giveUp = async (send: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
-    const { messageId } = prepared
-    const nothing = {
-      wamid: null,
-      providerMessageId: null,
-      recipient: null,
-      hasProviderMedia: false,
-      reaction: null,
-      answer: null,
-    }
-    const failed = {
-      companyId,
-      isLimited: dailyLimit !== null,
-      idempotencyId,
-      scheduledId,
-      messageId,
-      status: 'failed',
-      error: NOT_SENT,
-      ...nothing,
-    } as const
-    await complete(failed).catch(onIncomplete)
+    await complete(givenUp(send, prepared.messageId)).catch(onIncomplete)
   }
 
   return {

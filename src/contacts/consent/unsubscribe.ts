@@ -1,0 +1,24 @@
+import type { Pool } from '../../db/connect.ts'
+import type { Publish } from '../../live-change.ts'
+import type { RecordChange, RecordEvents } from '../../record-change.ts'
+import { findContactByEmail } from '../contact-store.ts'
+import { upsertContacts } from '../write/contact-upsert.ts'
+
+const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
+
+/** Records that the recipient of an email wants no more marketing, with the event of the email in the same transaction. */
+export async function unsubscribe(
+  { db, recordEvents: events, publish }: { db: Pool; recordEvents: RecordEvents; publish: Publish },
+  companyId: number,
+  { emailId, recipient }: { emailId: number; recipient: string },
+): Promise<void> {
+  const unsubscribed: RecordChange = { event: 'email.status', companyId, id: emailId, change: 'unsubscribed' }
+  const existing = await findContactByEmail(db, companyId, recipient)
+  // An address that is no contact becomes one, so that its opt-out can be seen and changed.
+  const write = { email: recipient, emailConsent: false, ...(existing === undefined && { source: 'Email' }) }
+  const contacts = await upsertContacts(db, companyId, [write], UNSUBSCRIBED, {
+    events,
+    alsoCommit: (tx) => events.publish(tx, [unsubscribed]),
+  })
+  publish(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
+}

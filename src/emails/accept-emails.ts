@@ -1,0 +1,33 @@
+import { createBatcher } from '../batching/batch.ts'
+import type { Pool } from '../db/connect.ts'
+import type { EmailDeps } from './email.ts'
+import { type AcceptedEmail, insertEmails } from './email-store.ts'
+
+/** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
+const BOUNDS = {
+  maxItems: 100,
+  maxBytes: 8 * 1024 * 1024,
+  maxWaiting: 2_000,
+  maxWaitingBytes: 32 * 1024 * 1024,
+  // Less than a request may wait for the database: an email whose caller was answered 503 is not accepted later.
+  maxWaitMs: 2_000,
+  maxRunning: 2,
+}
+
+/** Stores emails with their jobs; those of concurrent requests share statements. */
+export function createEmailAcceptance(pool: Pool): EmailDeps['acceptEmail'] {
+  const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
+    ...BOUNDS,
+    run: (items) =>
+      insertEmails(
+        pool,
+        items.map(({ email }) => email),
+      ),
+    companyOf: ({ email }) => email.companyId,
+    bytesOf: ({ bytes }) => bytes,
+  })
+  return (email) => accept({ email, bytes: bytesOf(email) })
+}
+
+const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): number =>
+  Buffer.byteLength(html) + Buffer.byteLength(`${text ?? ''}${subject}${JSON.stringify([headers, tracking])}`)

@@ -1,0 +1,24 @@
+import type { CompletedSend } from './complete-store.ts'
+import type { Send } from './decide-sends.ts'
+
+const ERROR = { code: null, title: 'The database answered too late: nothing was sent', details: null }
+
+/** The outcome of a send whose caller was answered 503 before the provider was called. */
+export const givenUp = (
+  { companyId, dailyLimit, idempotencyId, scheduledId }: Send,
+  messageId: number,
+): CompletedSend => ({
+  companyId,
+  messageId,
+  status: 'failed',
+  error: ERROR,
+  isLimited: dailyLimit !== null,
+  idempotencyId,
+  scheduledId,
+  wamid: null,
+  providerMessageId: null,
+  recipient: null,
+  hasProviderMedia: false,
+  reaction: null,
+  answer: null,
+})
