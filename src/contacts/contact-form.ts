@@ -1,4 +1,9 @@
-const TEXTS = ['email', 'phone', 'firstName', 'lastName', 'status', 'source', 'source_type', 'identityProof']
+import { CONTACT_MEMBERS } from './write/contact-members.ts'
+
+const TEXTS = [
+  ...Object.values(CONTACT_MEMBERS).flatMap(({ body, type }) => (body !== null && type === 'text' ? [body] : [])),
+  'identityProof',
+]
 const CHANNELS = ['email', 'whatsapp']
 const FLAGS = new Map<unknown, boolean>([
   ['true', true],

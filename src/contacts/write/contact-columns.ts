@@ -13,13 +13,14 @@ const CUSTOM_FIELD = 'custom_fields.'
 const JSON_MARK = 'json:'
 const TAG_SEPARATOR = ';'
 
+const headOf = (name: string): string => name.split('.')[0] ?? ''
+
 /** The names that the write body has for columns of the record. */
-const BODY_NAMES = new Map([
-  ['first_name', 'firstName'],
-  ['last_name', 'lastName'],
-  ['custom_fields', 'customFields'],
-  ['marketing_consent', 'marketingConsent'],
-])
+const BODY_NAMES = new Map(
+  Object.values(CONTACT_MEMBERS).flatMap(({ wire, body }): [string, string][] =>
+    wire === null || body === null ? [] : [[headOf(wire), headOf(body)]],
+  ),
+)
 
 /** A column as the first line names it: spaces around it mean nothing, but those at the end of a custom field's key. */
 export function toColumn(text: string): string {
@@ -40,7 +41,7 @@ function formName(column: string): string {
 /** The first part of each column in lower case, with and without underscores, and its name in a form. */
 const FORM_HEADS = new Map(
   [...LIST_COLUMNS, CUSTOM_FIELD].flatMap((column) => {
-    const [head = ''] = column.split('.')
+    const head = headOf(column)
     const name = BODY_NAMES.get(head) ?? head
     return [
       [head, name],
