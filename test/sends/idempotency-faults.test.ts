@@ -13,6 +13,8 @@ import { register } from '../webhook-fixture.ts'
 
 const service = await startTestService({ config: { webhookAllowPrivate: true } })
 const { db, control } = service
+/** For locks and looks at them: while a table is locked, the workers of the service may take all connections of `db`. */
+const aside = connect(service.databaseUrl, { max: 12 })
 
 /** One request of a route, and how often it has taken effect. */
 type Attempt = {
@@ -325,8 +327,14 @@ const MAX_STEPS = 40
 const LONGER_THAN_CALLERS_WAIT_MS = 4_000
 
 describe('whatever answer of the database is lost, one key has one effect', () => {
+  let api: Awaited<ReturnType<typeof startFaultyApi>>
+  beforeAll(async () => {
+    api = await startFaultyApi()
+  })
+  afterAll(() => api.stop())
+
   test.each(Object.entries(CASES))('%s', { timeout: 240_000 }, async (route, { make }) => {
-    const { proxy, post, stop } = await startFaultyApi()
+    const { proxy, post } = api
     let step = 0
     for (let isCut = true; isCut && step < MAX_STEPS; ) {
       step += 1
@@ -344,7 +352,6 @@ describe('whatever answer of the database is lost, one key has one effect', () =
       else expect({ ...seen, effects: await attempt.effects() }).toEqual({ ...seen, effects: 1 })
       if (first.status < 300) expect(last.text).toBe(first.text)
     }
-    await stop()
     expect(step).toBeLessThan(MAX_STEPS)
     expect(step).toBeGreaterThan(1)
   })
@@ -361,27 +368,23 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
       const api = await startFaultyApi()
       const attempt = await make()
       const key = randomUUID()
-      const free = Promise.withResolvers<void>()
-      const locked = Promise.withResolvers<void>()
-      const holder = db.begin(async (tx) => {
-        await tx`lock table ${tx(table)} in exclusive mode`
-        locked.resolve()
-        await free.promise
-      })
-      await locked.promise
-      let first = observe(api.post(route, attempt, key))
-      await eventually(async () => {
-        if (await isAwaited(table)) return true
-        // A busy machine may answer 503 before the call needs the table: it is repeated, as clients do.
-        if (first.isAnswered) first = observe(api.post(route, attempt, key))
-        return false
-      })
-      // Callers of routes that may take long are not answered 503 while the database answers others.
-      const early = await Promise.race([first.reply, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
-      const meanwhile = await api.post(route, attempt, key)
-      expect([early?.status ?? 503, meanwhile.status]).toEqual([503, expect.toBeOneOf([409, 503])])
-      free.resolve()
-      await holder
+      const release = await lockTable(table)
+      try {
+        let first = observe(api.post(route, attempt, key))
+        await eventually(async () => {
+          if (await isAwaited(table)) return true
+          // A busy machine may answer 503 before the call needs the table: it is repeated, as clients do.
+          if (first.isAnswered) first = observe(api.post(route, attempt, key))
+          return false
+        })
+        // Callers of routes that may take long are not answered 503 while the database answers others.
+        const early = await Promise.race([first.reply, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
+        const meanwhile = await api.post(route, attempt, key)
+        expect([early?.status ?? 503, meanwhile.status]).toEqual([503, expect.toBeOneOf([409, 503])])
+      } finally {
+        // Tests of other tables wait for this one.
+        await release()
+      }
       const last = await eventually(async () => {
         const reply = await api.post(route, attempt, key)
         return isDone(reply) ? reply : undefined
@@ -391,6 +394,22 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
     })
   })
 })
+
+/** Locks a table until the returned function is called. */
+async function lockTable(table: string): Promise<() => Promise<void>> {
+  const released = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holder = aside.begin(async (tx) => {
+    await tx`lock table ${tx(table)} in exclusive mode`
+    locked.resolve()
+    await released.promise
+  })
+  await Promise.race([locked.promise, holder])
+  return async () => {
+    released.resolve()
+    await holder
+  }
+}
 
 /** A call, and whether it was answered by now. */
 function observe<Reply>(reply: Promise<Reply>): { reply: Promise<Reply>; isAnswered: boolean } {
@@ -404,6 +423,9 @@ function observe<Reply>(reply: Promise<Reply>): { reply: Promise<Reply>; isAnswe
 
 /** Whether a statement waits for a lock on the table. */
 const isAwaited = async (table: string) =>
-  (await db`select from pg_locks where not granted and relation = ${table}::regclass`).length > 0
+  (await aside`select from pg_locks where not granted and relation = ${table}::regclass`).length > 0
 
-afterAll(() => receiver.close())
+afterAll(async () => {
+  await receiver.close()
+  await aside.end()
+})
