@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from '../../test/console/browser.ts'
+import { sharedBrowser } from '../../test/console/browser.ts'
 import { startTestService } from '../../test/service.ts'
 import { createProject, type Project } from './project.ts'
 
@@ -34,9 +34,9 @@ test('a page in a browser writes a contact with a ContactsUpsert key, and reads 
     permissions: ['ContactsUpsert'],
     allowedOrigins: [site],
   })
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
+  const browser = await sharedBrowser()
   const page = await browser.newPage()
+  onTestFinished(() => page.close())
   await page.goto(site)
   const seen = await page.evaluate(`(async () => {
     const { Parley } = await import('/index.js')

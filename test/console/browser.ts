@@ -21,3 +21,13 @@ export async function launchBrowser(): Promise<Browser> {
     headless: true,
   })
 }
+
+let running: Promise<Browser> | undefined
+
+/** The browser of the test files of this worker: a start takes a second of processor time. It ends with the worker. */
+export async function sharedBrowser(): Promise<Browser> {
+  const browser = await running
+  if (browser?.isConnected()) return browser
+  running = launchBrowser()
+  return running
+}

@@ -7,9 +7,13 @@ import { expect } from 'vitest'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Builds the console unless its build is up to date. */
+const SETUP = fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url))
+let isBuilt = false
+
+/** Builds the console unless its build is up to date: once for the files of a worker. */
 export function buildConsole(): void {
-  execFileSync(process.execPath, [fileURLToPath(new URL('../../scripts/setup.mjs', import.meta.url)), 'console'])
+  if (!isBuilt) execFileSync(process.execPath, [SETUP, 'console'])
+  isBuilt = true
 }
 
 /** A page of the console in a profile of its own, which keeps what must not happen on any page. */
@@ -24,10 +28,10 @@ export async function openPage(browser: Browser, origins: string[], options: Bro
     if (protocol.startsWith('http') && !origins.includes(origin)) faults.push(`foreign request: ${request.url()}`)
   })
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
-  await page.exposeFunction('tellViolation', (text: string) => faults.push(`violation: ${text}`))
+  await page.exposeFunction('reportViolation', (text: string) => faults.push(`violation: ${text}`))
   await page.addInitScript(
     `document.addEventListener('securitypolicyviolation', (event) =>
-      tellViolation(event.violatedDirective + ' ' + event.blockedURI))`,
+      reportViolation(event.violatedDirective + ' ' + event.blockedURI))`,
   )
   return { context, page, faults }
 }

@@ -2,7 +2,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, onTestFinished } from 'vitest'
 import { atFileEnd } from '../file-end.ts'
 import { eventually, uniquePhone } from '../service.ts'
-import { launchBrowser } from './browser.ts'
+import { sharedBrowser } from './browser.ts'
 import { startConsole } from './console-client.ts'
 import { buildConsole, openPage } from './console-page.ts'
 
@@ -10,8 +10,8 @@ import { buildConsole, openPage } from './console-page.ts'
 export async function startConsoleWorld() {
   buildConsole()
   const service = await startConsole({ config: { webhookAllowPrivate: true } })
-  const browser = await launchBrowser()
-  atFileEnd(() => browser.close())
+  const browser = await sharedBrowser()
+  atFileEnd(() => Promise.all(browser.contexts().map((context) => context.close())))
   const { origin, control } = service
   const company = await service.createCompany()
 

@@ -37,7 +37,7 @@ test('the inbox takes at most twelve files, and its lists come compressed', asyn
   expect(encodings.get('/console/api/public/v1/whatsapp/conversations')).toBe('gzip')
 })
 
-/** What a page read of the API of its company, the stream apart, and how often it did. */
+/** The answers that a page read of the API of its company, the stream apart, and how often it did. */
 function watchReads(page: Page): Map<string, number> {
   const reads = new Map<string, number>()
   page.on('request', (request: Request) => {

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { readyFolder, runParley } from '../parley-process.ts'
 import { eventually } from '../service.ts'
-import { launchBrowser } from './browser.ts'
+import { sharedBrowser } from './browser.ts'
 import { buildConsole, expectAccessible, openPage } from './console-page.ts'
 
 /** A fresh start with the sandbox, and a page that the printed link signs in. */
@@ -16,9 +16,9 @@ async function startPhone() {
   await parley.says('/sandbox/messages')
   const link = /Console: +(\S+)/.exec(parley.output())![1]!
   const sandbox = /http:\/\/127\.0\.0\.1:\d+(?=\/sandbox\/)/.exec(parley.output())![0]
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
-  const { page, faults } = await openPage(browser, [parley.address, sandbox])
+  const browser = await sharedBrowser()
+  const { context, page, faults } = await openPage(browser, [parley.address, sandbox])
+  onTestFinished(() => context.close())
   return { parley, link, sandbox, page, faults }
 }
 

@@ -1,39 +1,36 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/browser.ts'
 import { startTestService } from '../service.ts'
 import { createTestFolder } from '../temporary-folder.ts'
 
 test('the reference is read in a browser, without a request to another host', async () => {
   const service = await startTestService()
-  const browser = await launchBrowser()
-  try {
-    const page = await browser.newPage()
-    const foreign: string[] = []
-    const complaints: string[] = []
-    page.on('request', (request) => {
-      const { protocol, origin } = new URL(request.url())
-      if (protocol.startsWith('http') && origin !== service.url) foreign.push(request.url())
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
-    await page.goto(`${service.url}/docs`)
-    await page.getByText('Send a WhatsApp message').first().waitFor({ timeout: 30_000 })
-    expect(await page.title()).toContain('Parley')
-    expect(foreign).toEqual([])
-    expect(complaints).toEqual([])
-  } finally {
-    await browser.close()
-  }
+  const browser = await sharedBrowser()
+  const page = await browser.newPage()
+  onTestFinished(() => page.close())
+  const foreign: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url())
+    if (protocol.startsWith('http') && origin !== service.url) foreign.push(request.url())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(`${service.url}/docs`)
+  await page.getByText('Send a WhatsApp message').first().waitFor({ timeout: 30_000 })
+  expect(await page.title()).toContain('Parley')
+  expect(foreign).toEqual([])
+  expect(complaints).toEqual([])
 }, 300_000)
 
 test('the reference leads from the first call to a verified webhook, with the demo key filled in', async () => {
   const dataDir = await createTestFolder()
   await writeFile(join(dataDir, 'demo-token'), 'PARLEY-demo-token\n')
   const service = await startTestService({ config: { dataDir, sandbox: true } })
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
+  const browser = await sharedBrowser()
   const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  onTestFinished(() => page.close())
   await page.goto(`${service.url}/docs`)
   await page.getByRole('heading', { name: 'From the first call to a verified webhook' }).waitFor({ timeout: 30_000 })
   const filledIn = () =>

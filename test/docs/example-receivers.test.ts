@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
-import { launchBrowser } from '../console/browser.ts'
+import { sharedBrowser } from '../console/browser.ts'
 import { eventually, startTestService } from '../service.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname
@@ -123,9 +123,9 @@ test('the contact form creates a contact with consent, and shows what the servic
   const key = { name: 'Form', permissions: ['ContactsUpsert'], allowedOrigins: [origin] }
   token = (await service.operator('POST', `/companies/${companyId}/api-keys`, key)).body.token
 
-  const browser = await launchBrowser()
-  onTestFinished(() => browser.close())
+  const browser = await sharedBrowser()
   const page = await browser.newPage()
+  onTestFinished(() => page.close())
   await page.goto(origin)
   await page.getByLabel('Email', { exact: true }).fill('ada@example.com')
   await page.getByLabel('First name').fill('Ada')

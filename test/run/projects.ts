@@ -6,9 +6,9 @@ export type Project = 'unit' | 'database' | 'process'
 
 const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy', 'examples']
 
-/** Starts programs: the service, a database server, a browser, or a short run of attacks or faults. */
+/** Starts programs: the service, a database server, a browser, a package, or a short run of attacks, faults or models. */
 const STARTS_PROCESSES =
-  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|run)\.ts)'|startEmbedded\(/
+  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|run|run-all|project)\.ts)'|startEmbedded\(/
 
 /**
  * Sorts every test file into the project whose name says what it needs, by what it imports, so that no list has to be

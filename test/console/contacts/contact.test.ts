@@ -38,7 +38,7 @@ const open = async (id: number, token = company.key.token) => {
 }
 const section = (page: Page, name: string) => page.getByRole('region', { name })
 
-test('a contact shows its fields by their kinds, its tags, and those that nobody defined', async () => {
+test('a contact shows its fields by their kinds, its tags, and those without a definition', async () => {
   const { id, email } = await createContact()
   const { page } = await open(id)
   const details = section(page, 'Details')
@@ -69,7 +69,7 @@ test('the history of consent names sources and keys, and the activity has conver
   expect(words.indexOf('Second')).toBeLessThan(words.indexOf('First'))
   expect(words).toContain('Is it ready?')
   await expectAccessible(page)
-  // What comes while the page is open.
+  // Changes while the page is open.
   await write(phone, 'Still waiting', 'Ada Lovelace')
   await eventually(async () => {
     const { body } = await api('GET', `/contacts/${id}/activity`)

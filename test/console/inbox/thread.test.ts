@@ -59,7 +59,7 @@ test('the thread fits at every width after the window changed', async () => {
   await expectAccessible(page)
 })
 
-/** What is wider than its pane: bubbles, the list of messages, and the page. */
+/** The elements that are wider than their pane: bubbles, the list of messages, and the page. */
 const wideOnes = (page: Page): Promise<string[]> =>
   page.evaluate(`new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => {
     const pane = document.querySelector('${PANE}')
