@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, changeOf, inboxOf, providerOf, textFrom } from '../provider-webhook.ts'
+import { propertyRuns } from '../run/property-runs.ts'
 import { startTestService, type TestService, uniquePhone } from '../service.ts'
 import { providerBodies, signedBodies } from './provider-bodies.ts'
 
@@ -114,6 +115,7 @@ describe('broken bodies, posted', () => {
     fc.constantFrom('', '\0', '\uD800', '__proto__', 1e300, -1, 2 ** 70, [], {}, [[]], [null], 'x'.repeat(70_000)),
   )
 
+  // src/providers/events/provider-bodies.test.ts tries every place of each body without a service.
   test('cut off anywhere, or with a value of another kind anywhere: 200, and nothing is stuck', async () => {
     const post = async (body: string) => expect((await provider.post(body)).status).toBe(200)
     await fc.assert(
@@ -122,7 +124,7 @@ describe('broken bodies, posted', () => {
         const body = all[which % all.length] ?? ''
         await post(body.slice(0, length % body.length))
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns(30) },
     )
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.nat(), hostile, async (which, place, value) => {
@@ -133,7 +135,7 @@ describe('broken bodies, posted', () => {
         if (slot) slot.holder[slot.name] = value
         await post(JSON.stringify(tree))
       }),
-      { numRuns: 500 },
+      { numRuns: propertyRuns(50) },
     )
     await provider.handled()
     const from = uniquePhone()
