@@ -35,7 +35,7 @@ export const benchOf =
     })
   }
 
-/** What each of these measures, twice by turns (a, b, b, a), so that other load of the machine affects all alike. */
+/** The measurements of each of these, twice by turns (a, b, b, a), so that other load of the machine affects all alike. */
 export async function byTurns<Name extends string, T>(
   measures: Record<Name, () => Promise<T>>,
 ): Promise<Record<Name, T[]>> {

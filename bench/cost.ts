@@ -3,7 +3,7 @@ import { type Figure, figure } from './figure.ts'
 import { cpuSeconds, residentMegabytes } from './process.ts'
 import type { Stage } from './stage.ts'
 
-/** What a work cost on this machine. */
+/** The cost of some work on this machine. */
 export type Cost = {
   seconds: number
   /** Processor seconds of the program that was measured, and of the database. */

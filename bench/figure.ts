@@ -12,7 +12,7 @@ export type Figure = {
   goal: string | null
   /** Null: no goal was set for it. */
   met: boolean | null
-  /** What keeps the figure from its goal, as this run measured it. */
+  /** The reason why the figure misses its goal, as this run measured it. */
   limitedBy: string | null
 }
 

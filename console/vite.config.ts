@@ -16,7 +16,7 @@ const INITIAL = ['$initial' as const]
  * first group that names it, and so do the modules that it imports.
  */
 const GROUPS = [
-  // What both pages start with; the phone alone starts with lists.
+  // Both pages start with these; the phone alone starts with lists.
   {
     name: 'base',
     test: at(/node_modules\/(?!.*virtual)|^(texts|base.css|parts\/(?!lists\/list|json\/json-view))/),

@@ -28,7 +28,7 @@ type Measured = ReceiverReport & { cost: Cost }
 
 /**
  * Messages at a constant rate to healthy receivers, round robin for four companies: one has only these, one has others that
- * never answer, one has others that answer 500, and one has more that answer at once. What a round leaves is ended before
+ * never answer, one has others that answer 500, and one has more that answer at once. Deliveries that a round leaves unfinished are ended before
  * the next one.
  */
 export const receiversBench: Bench = benchOf(async (context, stage) => ({ context, stage }), {
@@ -67,7 +67,7 @@ async function measureHealthy({ context: { quick, report, say }, stage }: Play):
   report(ratioFigure(what(`${BAD} that answer 500, as many attempts`), p99Of('failing'), 'ms', busy))
 }
 
-/** What a message cost in all rounds, and how many attempts at the other receivers there were meanwhile. */
+/** The cost of a message in all rounds, and how many attempts at the other receivers there were meanwhile. */
 function reasonFor(some: readonly Measured[]): string {
   const sum = (of: (one: Measured) => number) => some.reduce((total, one) => total + of(one), 0)
   const cost = joinCosts(some.map((one) => one.cost))

@@ -9,10 +9,10 @@ import { sendOrder } from './send.ts'
 
 const CONCURRENCY = 64
 const SECONDS = 3
-/** What a change may cost: a path that loses more is looked at. */
+/** The share that a change may cost: a path that loses more is looked at. */
 const LEAST = 0.9
 
-/** What is compared: each does its work for some seconds, and returns how many a second came to their end. */
+/** The paths that are compared: each works for some seconds, and returns how many items a second it completed. */
 type Paths = Record<'sends' | 'events handled' | 'messages forwarded', () => Promise<number>>
 
 /** The service of this checkout and of another, both running, by turns of some seconds: what slows the machine affects both. */

@@ -1,5 +1,5 @@
 /**
- * What the three peers of forwarding share, whatever their queue: they write the message and its conversation, sign and
+ * The common part of the three peers of forwarding, whatever their queue: they write the message and its conversation, sign and
  * post it, and log the attempt. A failed attempt is thrown, so that the queue tries again later.
  */
 import { createHmac } from 'node:crypto'

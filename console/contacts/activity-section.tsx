@@ -11,7 +11,7 @@ import { text } from '../texts/text.ts'
 import { activityQuery } from './contact-queries.ts'
 import css from './section.module.css'
 
-const words = contactText.activity
+const texts = contactText.activity
 const TONES: Record<EmailStats['status'], Tone> = { pending: 'plain', sent: 'good', failed: 'bad', bounced: 'bad' }
 
 /** The conversations and emails of a contact, newest first. */
@@ -19,8 +19,8 @@ export function ActivitySection({ id }: { id: number }) {
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery(activityQuery(id))
   const items = data?.pages.flatMap((page) => page.data) ?? []
   return (
-    <section className={css.section} aria-label={words.title}>
-      <h3 className={css.title}>{words.title}</h3>
+    <section className={css.section} aria-label={texts.title}>
+      <h3 className={css.title}>{texts.title}</h3>
       {data === undefined ? (
         error ? (
           <Failure error={error} retry={refetch} />
@@ -28,9 +28,9 @@ export function ActivitySection({ id }: { id: number }) {
           <Skeleton rows={3} />
         )
       ) : items.length === 0 ? (
-        <p className={css.soft}>{words.none}</p>
+        <p className={css.soft}>{texts.none}</p>
       ) : (
-        <ol className={css.list} aria-label={words.title}>
+        <ol className={css.list} aria-label={texts.title}>
           {items.map((item) => (
             <Item key={item.email?.id ?? `chat ${item.conversation?.chatId}`} item={item} />
           ))}
@@ -38,7 +38,7 @@ export function ActivitySection({ id }: { id: number }) {
       )}
       {hasNextPage && (
         <Button className={css.more} isBusy={isFetchingNextPage} onClick={() => fetchNextPage()}>
-          {words.older}
+          {texts.older}
         </Button>
       )}
     </section>
@@ -50,7 +50,7 @@ function Item({ item: { at, conversation, email } }: { item: ContactActivity }) 
     <li className={css.item}>
       <span className={css.line}>
         {conversation && <ConversationLink conversation={conversation} />}
-        {email && <span>{words.email}</span>}
+        {email && <span>{texts.email}</span>}
         <time dateTime={at} title={utc(at)} className={css.when}>
           {moment(at)}
         </time>
@@ -64,13 +64,13 @@ function Item({ item: { at, conversation, email } }: { item: ContactActivity }) 
 function ConversationLink({ conversation: { chatId, sender } }: { conversation: Conversation }) {
   return (
     <Link to="/inbox/{-$chatId}" params={{ chatId: String(chatId) }} className={css.link ?? ''}>
-      {words.conversation(sender.phoneNumber)}
+      {texts.conversation(sender.phoneNumber)}
     </Link>
   )
 }
 
 function LastMessage({ conversation: { lastMessage } }: { conversation: Conversation }) {
-  if (lastMessage === null) return <span className={css.words}>{words.noMessages}</span>
+  if (lastMessage === null) return <span className={css.words}>{texts.noMessages}</span>
   return (
     <span className={css.words} dir="auto">
       {lastMessage.direction === 'outbound' && `${text.inbox.you}: `}
@@ -81,9 +81,9 @@ function LastMessage({ conversation: { lastMessage } }: { conversation: Conversa
 
 function Email({ email: { subject, status, opened, clickCount, failureReason, complainedAt } }: { email: EmailStats }) {
   const facts = [
-    ...(opened ? [words.opened] : []),
-    ...(clickCount > 0 ? [words.clicks(clickCount)] : []),
-    ...(complainedAt === null ? [] : [words.complained]),
+    ...(opened ? [texts.opened] : []),
+    ...(clickCount > 0 ? [texts.clicks(clickCount)] : []),
+    ...(complainedAt === null ? [] : [texts.complained]),
     ...(failureReason === null ? [] : [failureReason]),
   ]
   return (
@@ -92,7 +92,7 @@ function Email({ email: { subject, status, opened, clickCount, failureReason, co
         {subject}
       </span>
       <span className={css.tags}>
-        <Badge tone={TONES[status]}>{words.states[status]}</Badge>
+        <Badge tone={TONES[status]}>{texts.states[status]}</Badge>
         <span className={css.soft}>{facts.join(', ')}</span>
       </span>
     </>

@@ -10,7 +10,7 @@ const YES_OR_NO = [
   { value: 'no', label: text.contact.no },
 ] as const
 
-/** What counts on a channel, and a choice that says otherwise. Nothing makes consent unknown again. */
+/** The consent that counts on a channel, and a choice that changes it. Nothing makes consent unknown again. */
 export function ConsentChoice({ contact, channel }: { contact: Contact; channel: 'whatsapp' | 'email' }) {
   const value = contact.marketing_consent[channel]
   const { change, isBusy, fault } = useContactChange(contact, () => {})

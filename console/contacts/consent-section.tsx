@@ -9,22 +9,22 @@ import { ConsentChoice } from './consent-choice.tsx'
 import { consentQuery } from './contact-queries.ts'
 import css from './section.module.css'
 
-const words = contactText.consentSection
+const texts = contactText.consentSection
 const CHANNELS = ['whatsapp', 'email'] as const
 
-/** What counts on each channel, and everything that was said. */
+/** The consent that counts on each channel, and all statements about it. */
 export function ConsentSection({ contact }: { contact: Contact }) {
   const { data, error, refetch } = useQuery(consentQuery(contact.id))
   return (
-    <section className={css.section} aria-label={words.title}>
-      <h3 className={css.title}>{words.title}</h3>
+    <section className={css.section} aria-label={texts.title}>
+      <h3 className={css.title}>{texts.title}</h3>
       <dl className={css.facts}>
         {CHANNELS.map((channel) => (
           <ConsentChoice key={channel} contact={contact} channel={channel} />
         ))}
       </dl>
-      {contact.email_suppression && <Badge tone="bad">{words.suppressed[contact.email_suppression.reason]}</Badge>}
-      <h4 className={css.group}>{words.history}</h4>
+      {contact.email_suppression && <Badge tone="bad">{texts.suppressed[contact.email_suppression.reason]}</Badge>}
+      <h4 className={css.group}>{texts.history}</h4>
       {data === undefined ? (
         error ? (
           <Failure error={error} retry={refetch} />
@@ -32,9 +32,9 @@ export function ConsentSection({ contact }: { contact: Contact }) {
           <Skeleton rows={2} />
         )
       ) : data.length === 0 ? (
-        <p className={css.soft}>{words.none}</p>
+        <p className={css.soft}>{texts.none}</p>
       ) : (
-        <ol className={css.list} aria-label={words.history}>
+        <ol className={css.list} aria-label={texts.history}>
           {data.map((entry) => (
             <Entry key={entry.id} entry={entry} />
           ))}
@@ -46,14 +46,14 @@ export function ConsentSection({ contact }: { contact: Contact }) {
 
 function Entry({ entry: { channel, value, at, firstAt, source, keyName } }: { entry: ConsentEntry }) {
   const details = [
-    words.sources.get(source) ?? words.source(source),
-    ...(keyName === null ? [] : [words.by(keyName)]),
-    ...(firstAt === null ? [] : [words.first(moment(firstAt))]),
+    texts.sources.get(source) ?? texts.source(source),
+    ...(keyName === null ? [] : [texts.by(keyName)]),
+    ...(firstAt === null ? [] : [texts.first(moment(firstAt))]),
   ]
   return (
     <li className={css.item}>
       <span className={css.line}>
-        <span>{words.value(contactText.channels[channel], value)}</span>
+        <span>{texts.value(contactText.channels[channel], value)}</span>
         <time dateTime={at} title={utc(at)} className={css.when}>
           {moment(at)}
         </time>

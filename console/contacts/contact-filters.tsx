@@ -75,8 +75,8 @@ function FieldFilter({ fields, value: chosen, onChange }: FieldProps) {
   const colon = chosen.indexOf(':')
   const key = colon === -1 ? chosen : chosen.slice(0, colon)
   const value = colon === -1 ? '' : chosen.slice(colon + 1)
-  const known = fields.map((field) => ({ value: field.key, label: field.displayName }))
-  const isKnown = key === '' || known.some((one) => one.value === key)
+  const options = fields.map((field) => ({ value: field.key, label: field.displayName }))
+  const isKnown = key === '' || options.some((one) => one.value === key)
   const field = fields.find((one) => one.key === key)
   const values =
     field?.type === 'boolean'
@@ -95,7 +95,7 @@ function FieldFilter({ fields, value: chosen, onChange }: FieldProps) {
         choices={[
           { value: '', label: contactText.anyField },
           ...(isKnown ? [] : [{ value: key, label: key }]),
-          ...known,
+          ...options,
         ]}
         onChange={(next) => onChange(next === '' ? undefined : `${next}:`)}
       />

@@ -11,7 +11,7 @@ type Props = {
   value: unknown
   allowedValues: readonly string[] | null
   isBusy: boolean
-  /** What the service found wrong with the last value. */
+  /** The fault that the service found in the last value. */
   fault: string | undefined
   onSave: (value: unknown) => void
   onCancel: () => void

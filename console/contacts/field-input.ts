@@ -11,7 +11,7 @@ export function toInput(type: FieldType, value: unknown): string {
   return type === 'date' ? String(value).slice(0, 10) : String(value)
 }
 
-/** What a control holds, as it is stored, or what is wrong with it. An empty control removes the value. */
+/** The value of a control as it is stored, or its fault. An empty control removes the value. */
 export function fromInput(type: FieldType, input: string): { value: unknown } | { fault: string } {
   const text = input.trim()
   if (text === '') return { value: null }

@@ -3,7 +3,7 @@ import { createCsvReader, toCsvLine } from './csv-reader.ts'
 export type ListFormat = 'csv' | 'ndjson'
 /** A row of a list: its cells in the order of the columns. A row that cannot be read has a fault. */
 export type ListRow = { cells: readonly unknown[]; isBroken: boolean }
-/** What the beginning of a file says about it. */
+/** The facts about a file that its beginning shows. */
 export type ListHead = { format: ListFormat; columns: string[]; headBytes: number; first: ListRow[] }
 
 /** Rows that are shown before an import. */

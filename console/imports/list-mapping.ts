@@ -49,11 +49,11 @@ export function guessTargets(
   columns: readonly string[],
   fields: readonly CustomField[],
 ): (string | null)[] {
-  const known = Object.entries({ ...KNOWN, ...(format === 'ndjson' && WHOLE) })
+  const targets = Object.entries({ ...KNOWN, ...(format === 'ndjson' && WHOLE) })
   const taken = new Set<string>()
   return columns.map((column) => {
     const name = plain(column)
-    const own = known.find(([target, names]) => plain(target) === name || names.includes(name))?.[0]
+    const own = targets.find(([target, names]) => plain(target) === name || names.includes(name))?.[0]
     const field = fields.find(({ key, displayName }) =>
       [plain(key), plain(displayName), plain(CUSTOM + key)].includes(name),
     )
@@ -78,7 +78,7 @@ const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/
 const PHONE = /^\+?[1-9]\d{6,14}$/
 const FLAG = /^(true|false|1|0)$/i
 
-/** What the service would refuse a row for, as far as the page knows; undefined: for nothing. */
+/** The reason for which the service would refuse a row, as far as the page knows; undefined: none. */
 export function rowFault({ cells, isBroken }: ListRow, targets: readonly (string | null)[]): string | undefined {
   const { faults } = importText
   if (isBroken) return faults.broken

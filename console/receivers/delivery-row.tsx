@@ -32,7 +32,7 @@ export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
         {momentWithSeconds(createdAt)}
       </time>
       <span className={css.words} dir="auto" title={eventId}>
-        {wordsOf(delivery)}
+        {summaryOf(delivery)}
       </span>
       <span className={css.outcome}>
         <span className={css.attempts}>{attempts > 1 && deliveryText.attempts(attempts)}</span>
@@ -52,10 +52,10 @@ function aboutOf({ event, message }: ListedDelivery): string {
 }
 
 /** A message without a text is named by its kind, another event by its id. A status says that it is one. */
-function wordsOf({ event, eventId, message }: ListedDelivery): string {
+function summaryOf({ event, eventId, message }: ListedDelivery): string {
   if (message === null) return eventId
-  const words = message.text ?? `[${message.type}]`
-  return event === 'whatsapp.message.received' ? words : `${eventName(event)}: ${words}`
+  const summary = message.text ?? `[${message.type}]`
+  return event === 'whatsapp.message.received' ? summary : `${eventName(event)}: ${summary}`
 }
 
 const eventName = (event: string): string =>

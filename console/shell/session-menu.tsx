@@ -100,7 +100,7 @@ function Notifications() {
   const [isOn, setOn] = useState(areNotificationsOn)
   const isBlocked = Notification.permission === 'denied'
   return (
-    <MenuSwitch icon="bell" isOn={isOn} onChange={(wanted) => void setNotifications(wanted).then(setOn)}>
+    <MenuSwitch icon="bell" isOn={isOn} onChange={(turnOn) => void setNotifications(turnOn).then(setOn)}>
       {isBlocked ? text.menu.notificationsBlocked : text.menu.notifications}
     </MenuSwitch>
   )

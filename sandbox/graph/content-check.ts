@@ -17,7 +17,7 @@ const LIMITS = {
 const [BODY, LIST_BODY] = [1_024, 4_096]
 const [BUTTONS, ROWS, SECTIONS, CARDS] = [3, 10, 10, 257]
 
-/** What the provider refuses in the content of a message, beyond its shape. */
+/** The faults for which the provider refuses the content of a message, beyond its shape. */
 export function contentRefusal(world: World, phoneNumberId: string, request: SendRequest): Refusal | undefined {
   const { interactive, location, contacts } = request
   const fault =
@@ -122,6 +122,6 @@ function contactsFault(contacts: SendRequest['contacts'] = []): string | undefin
 }
 
 const areRepeated = (values: readonly unknown[]): boolean => {
-  const given = values.filter((value) => value !== undefined)
-  return new Set(given).size < given.length
+  const present = values.filter((value) => value !== undefined)
+  return new Set(present).size < present.length
 }

@@ -80,7 +80,7 @@ function methodOf(document: ApiDocument, method: string, path: string, operation
   const params =
     parameters.length > 0 ? `params${isOptional ? '?' : ''}: ${paramsType(parameters, schemas)}` : undefined
   const bodySource = body && `body: ${body.type}`
-  // What may be left out comes last.
+  // Optional parameters come last.
   const sources = [...(isOptional ? [bodySource, params] : [params, bodySource]), 'options?: RequestOptions']
   const request = [
     `method: '${method}'`,

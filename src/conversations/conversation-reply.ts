@@ -91,7 +91,7 @@ export const ConversationRecord = Type.Object(
         text: nullableText('The text, the caption or a placeholder.'),
         direction: Direction,
         status: Type.Union([MessageStatus, Type.Null()], { description: 'Null when the message is deleted.' }),
-        kind: nullableText('What the message is, such as `text` or `sticker`; null when the message is deleted.'),
+        kind: nullableText('The kind of the message, such as `text` or `sticker`; null when the message is deleted.'),
         itemCount: nullableInteger('The number of products of an order, or of contact cards; null for other kinds.'),
         timestamp: Type.Integer({ description: 'The time in epoch seconds.' }),
         timestampIso: Type.String({ format: 'date-time' }),

@@ -63,7 +63,7 @@ const QuotedMessage = Type.Union([
       id: Type.Integer({ description: 'The id of the message.' }),
       wamid: Type.String({ description: 'The id of the message at the provider.' }),
       direction: Direction,
-      kind: Type.String({ description: 'What the message is.' }),
+      kind: Type.String({ description: 'The kind of the message.' }),
       text: nullableText('The first 500 characters of the text, the caption or a placeholder.'),
       senderName: nullableText('The sender at that time.'),
     },
@@ -103,7 +103,7 @@ export const MessageRecord = Type.Object(
     quotedMessageId: nullableInteger('The id of that message here; null while it is not known.'),
     kind: Type.String({
       description:
-        'What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider.',
+        'The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider.',
     }),
     ...MESSAGE_MEMBERS,
     quoted: QuotedMessage,

@@ -1,7 +1,7 @@
 import { connect, type Pool } from './connect.ts'
 import { pooledAddress, readAddress } from './driver/session/address.ts'
 
-/** What a service does without behind a pooler in transaction mode, for its operator. */
+/** The limitations of a service behind a pooler in transaction mode, for its operator. */
 export const WITHOUT_SESSIONS =
   'DATABASE_URL leads to a pooler in transaction mode: the live stream and the console look for new messages once a second instead of ' +
   'being notified, and statements are planned each time instead of being prepared. Use its session mode or the server itself to ' +

@@ -31,7 +31,7 @@ import { getEmailTemplateCounts, listEmailTemplates } from './email-template.ts'
 const tags = ['Email']
 const permissions = ['Transactional'] as const
 
-/** The errors of a template email beside those of every POST. */
+/** The errors of a template email, in addition to those of every POST. */
 export const TEMPLATE_EMAIL_ERRORS = ['text 400', 'text 500', 'message'] as const
 
 const toOneShotReply = (data: Accepted) => ({ data })

@@ -58,12 +58,12 @@ const openSmtpUrl = (cipher: Cipher, { smtpUrl }: EmailSettingsRow): string | nu
   smtpUrl === null ? null : cipher.decrypt(smtpUrl)
 
 /** The given address with what it leaves out of the stored one: login and options, while host, port and user are the same. */
-function withStoredLogin(given: string | null, stored: string | null): string | null {
-  const [url, storedUrl] = [given, stored].map((text) => (text === null ? null : URL.parse(text)))
-  if (!url || !storedUrl) return given
+function withStoredLogin(input: string | null, stored: string | null): string | null {
+  const [url, storedUrl] = [input, stored].map((text) => (text === null ? null : URL.parse(text)))
+  if (!url || !storedUrl) return input
   const isSameServer = url.hostname === storedUrl.hostname && portOf(url) === portOf(storedUrl)
   const isSameUser = url.username === '' || url.username === storedUrl.username
-  if (!isSameServer || !isSameUser || url.password !== '') return given
+  if (!isSameServer || !isSameUser || url.password !== '') return input
   url.username = storedUrl.username
   url.password = storedUrl.password
   if (url.search === '') url.search = storedUrl.search

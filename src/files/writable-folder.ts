@@ -20,8 +20,8 @@ export class UnusableFolder extends StartError {
  */
 export async function makeWritableFolder(path: string): Promise<void> {
   try {
-    const made = await mkdir(path, { recursive: true, mode: 0o700 })
-    if (made !== undefined) giveToFolderOwner(made)
+    const created = await mkdir(path, { recursive: true, mode: 0o700 })
+    if (created !== undefined) giveToFolderOwner(created)
     await access(path, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw unusableFolder(path, (codeOf(error) === 'ENOENT' && (await refusalOfParent(path))) || error)

@@ -15,7 +15,7 @@ function passed(...changes: LiveChange[]) {
   return parseNotice(text)
 }
 
-test('a notice names each change once, also beside a reason to read again', () => {
+test('a notice names each change once, also together with a reason to read again', () => {
   const changes = passed(
     { topic: 'message', companyId: 1, id: 7 },
     { topic: 'message', companyId: 1, id: 7 },

@@ -17,7 +17,7 @@ const config = {
   waitsForOthers: true,
 } as const
 
-/** What a customer sees of the reading and writing of the business. */
+/** Read receipts and typing indicators for customers. */
 export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
   const answer = async (request: FastifyRequest, reply: FastifyReply, chatId: string, show: typeof showTyping) => {
     const { companyId } = request.caller

@@ -27,7 +27,7 @@ export async function markConversationRead(
   const { id, messageCount } = conversation
   const wamid = await withTimeout(findLastInbound(deps.db, companyId, id, messageCount))
   if (wamid !== undefined) await sendReceipt(deps, companyId, conversation, wamid, false)
-  // What came meanwhile stays unread.
+  // Messages that came meanwhile stay unread.
   await withTimeout(markRead(deps.db, companyId, id, messageCount))
   deps.publish([{ topic: 'conversation', companyId, id }])
 }

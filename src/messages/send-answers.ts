@@ -34,7 +34,7 @@ export function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'
   return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }
 
-/** What was asked for: the member of the request, its value and the provider of the sender. */
+/** The address that a request names: the member of the request, its value and the provider of the sender. */
 export type Asked = { path: string; what: string; provider: string }
 
 /** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */

@@ -69,7 +69,7 @@ export type SendOutcome =
 
 export type SendFailure = Exclude<SendOutcome, { kind: 'accepted' }>
 
-/** What became of a read receipt. It may be repeated at any time. */
+/** The outcome of a read receipt. It may be repeated at any time. */
 export type ReceiptOutcome = { kind: 'taken' } | SendFailure
 
 /** A template as the provider has it; members that it does not know are null. */
@@ -99,7 +99,7 @@ export type NewTemplate = {
   components: readonly TemplateComponent[]
 }
 
-/** What the provider made of a new template. */
+/** The provider's answer to a new template. */
 export type TemplateReceipt = { externalId: string | null; status: string; category: string }
 
 /** Passed on as the provider gave it; these are the members that we read. */

@@ -228,7 +228,7 @@ test('a contact that was written always has an id in the answer', () => {
   expect(schemas.Contact?.required).toContain('id')
 })
 
-test('the answer to a key for browsers is described beside that to other keys, for one contact and for an array', () => {
+test('the answer to a key for browsers is described in addition to that to other keys, for one contact and for an array', () => {
   const { schema, examples } = operationOf('upsertContacts').responses['200']!.content!['application/json']!
   const names = ['UpsertedContacts', 'WrittenFields']
   expect(schema).toEqual({ anyOf: names.map((name) => ({ $ref: `#/components/schemas/${name}` })) })

@@ -7,7 +7,7 @@ const operator = `/admin/v1/companies/${company.companyId}`
 
 type Case = [route: string, body: unknown, status: number, code: string, paths: string[]]
 
-// Each body is wrong in a value and, beside it, in a type, a length or a member that is absent or does not belong.
+// Each body is wrong in a value and also in a type, a length or a member that is absent or does not belong.
 const cases: Case[] = [
   ['POST /public/v1/contacts', { email: 'no', tags: 'x' }, 422, 'validation_error', ['email', 'tags']],
   [

@@ -5,7 +5,7 @@ import type { Stage } from './stage.ts'
 
 export type Say = (line: string) => void
 
-/** What a fault is made to. */
+/** The parts that a fault may act on. */
 export type Site<Used extends Database> = {
   stage: Stage<Used>
   random: Random

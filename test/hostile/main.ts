@@ -6,7 +6,7 @@ import { copyWith, FAULTS, UNCOVERED } from './control.ts'
 import { attack } from './run.ts'
 import { BUSY_MACHINE, COUNTERS, latenciesOf, latencyTableOf, type Tally, tableOf, total } from './tally.ts'
 
-/** What calls of a healthy company may take under an attack, as a multiple of the 99th percentile without one. */
+/** The time that calls of a healthy company may take under an attack, as a multiple of the 99th percentile without one. */
 const MOST_OF_QUIET = 2
 /** The load of a machine that counts as idle: on another one, times are printed and not judged. */
 const IDLE_LOAD = 0.5

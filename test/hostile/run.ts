@@ -20,7 +20,7 @@ import { BUSY_MACHINE, createTally, type Tally } from './tally.ts'
 import { createWorld, FOREIGN_MARK, type World } from './world.ts'
 
 /**
- * What the service's memory may grow by: a body in flight, its text and what is parsed from it. Like every bound of these
+ * The memory by which the service may grow: a body in flight, its text and what is parsed from it. Like every bound of these
  * attacks it is a count or a ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang
  * (test/hostile/until-found.ts). How much longer healthy calls take under each attack is printed.
  */

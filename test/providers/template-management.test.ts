@@ -67,7 +67,7 @@ describe.each(PROVIDER_NAMES)('a template through %s', (provider) => {
     expect(await atProvider(company)).toHaveLength(1)
   })
 
-  test('is settled by the event, and can then be sent', async () => {
+  test('gets its status from the event, and can then be sent', async () => {
     await report(company, 'APPROVED')
     await untilListed(company, 'APPROVED')
     const template = {

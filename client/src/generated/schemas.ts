@@ -360,7 +360,7 @@ export type Conversation = {
     direction: "inbound" | "outbound"
     /** Null when the message is deleted. */
     status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown" | null
-    /** What the message is, such as `text` or `sticker`; null when the message is deleted. */
+    /** The kind of the message, such as `text` or `sticker`; null when the message is deleted. */
     kind: string | null
     /** The number of products of an order, or of contact cards; null for other kinds. */
     itemCount: number | null
@@ -1005,7 +1005,7 @@ export type Message = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
-  /** What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1119,7 +1119,7 @@ export type MessageStatus = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
-  /** What the message is: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1309,7 +1309,7 @@ export type QuotedMessage = {
   wamid: string
   /** Inbound messages come from the customer, outbound ones from the business. */
   direction: "inbound" | "outbound"
-  /** What the message is. */
+  /** The kind of the message. */
   kind: string
   /** The first 500 characters of the text, the caption or a placeholder. */
   text: string | null

@@ -114,7 +114,7 @@ function exampleOf({ example }: Record<string, unknown>, part: 'HEADER' | 'BODY'
 /** Characters of a label on each side of the value. */
 const SIDE = 32
 
-/** What stands around a placeholder in its line, cut at words; other values are an ellipsis. */
+/** The text around a placeholder in its line, cut between words; other values are an ellipsis. */
 function sentenceOf(text: string, { index, 0: placeholder }: RegExpExecArray): Sentence {
   const before = text.slice(text.lastIndexOf('\n', index) + 1, index).replace(PLACEHOLDER, '…')
   const [line = ''] = text.slice(index + placeholder.length).split('\n', 1)

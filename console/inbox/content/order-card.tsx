@@ -7,7 +7,7 @@ import css from './structured-content.module.css'
 
 const SHOWN_ITEMS = 20
 
-/** What a customer orders: products, prices and the total, where all have the same currency. */
+/** The order of a customer: products, prices and the total, where all have the same currency. */
 export function OrderCard({ order }: { order: Message['order'] }) {
   const lines = itemsOf(order).map(lineOf)
   const total = totalOf(lines)

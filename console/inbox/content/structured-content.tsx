@@ -5,7 +5,7 @@ import { LocationCard } from './location-card.tsx'
 import { OrderCard } from './order-card.tsx'
 import css from './structured-content.module.css'
 
-/** What a message has in addition to text and media: a card, or the footer and the buttons of a question. All of it is plain text. */
+/** The content of a message in addition to text and media: a card, or the footer and the buttons of a question. All of it is plain text. */
 export function StructuredContent({ message: { location, contacts, order, content } }: { message: Message }) {
   if (location !== null) return <LocationCard location={location} />
   if (contacts !== null) return <ContactCards contacts={contacts} />

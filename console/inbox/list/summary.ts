@@ -2,7 +2,7 @@ import type { Message } from '../../../client/src/generated/schemas.ts'
 import { text } from '../../texts/text.ts'
 import { at, listOf } from '../content/json-content.ts'
 
-/** What one line says about a message. */
+/** A message as one line of text. */
 type Summarized = { kind: string | null; text: string | null; itemCount?: number | null }
 
 const LABELS: Readonly<Record<string, string>> = text.kinds

@@ -17,7 +17,7 @@ type Props = {
   message: Message
   isGroup: boolean
   isFirst: boolean
-  /** What can be done about a message that failed. */
+  /** The actions for a message that failed. */
   actions?: ReactNode
 }
 

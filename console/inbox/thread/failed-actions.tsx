@@ -9,7 +9,7 @@ import css from './bubble.module.css'
 type Props = { message: Message; chatId: number; newestId: number }
 
 /**
- * What an agent can do about a message that failed: send its content again with a new key, or change its text first. The key
+ * The actions of an agent for a message that failed: send its content again with a new key, or change its text first. The key
  * is made once, so two presses send one message.
  */
 export function FailedActions({ message, chatId, newestId }: Props) {

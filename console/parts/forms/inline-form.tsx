@@ -6,7 +6,7 @@ import css from './inline-form.module.css'
 type Props = {
   label: string
   isBusy: boolean
-  /** What is wrong with the value. */
+  /** The fault of the value. */
   fault: string | undefined
   onSubmit: () => void
   onCancel: () => void

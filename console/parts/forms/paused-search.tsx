@@ -16,7 +16,7 @@ type Props = {
 export function PausedSearch({ label, value, onChange, hasKey = false }: Props) {
   const [query, setQuery] = useState(value)
   const field = useRef<HTMLInputElement>(null)
-  /** What was reported last: when it comes back as the value, what was typed since stays. */
+  /** The text that was reported last: when it comes back as the value, later input stays. */
   const reported = useRef(value)
   useEffect(() => {
     if (value !== reported.current) setQuery(value)

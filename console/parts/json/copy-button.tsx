@@ -5,7 +5,7 @@ import { Button, IconButton } from '../button.tsx'
 const SHOWN_MS = 1_500
 
 type Props = {
-  /** What is copied; a function makes it when the button is pressed. */
+  /** The text that is copied; a function makes it when the button is pressed. */
   value: string | (() => Promise<string>)
   label: string
   /** Whether the label stands next to the icon. */

@@ -10,21 +10,21 @@ const HANDS = ['wheel', 'touchstart', 'pointerdown', 'keydown']
  * stands at its end, where a list that grows loads its next rows.
  */
 export function usePlace(scroller: RefObject<HTMLElement | null>, name: string | undefined, height: number): void {
-  const wanted = useRef<number>(undefined)
+  const restored = useRef<number>(undefined)
   const reached = useRef(0)
   useEffect(() => {
     const element = scroller.current
     if (name === undefined || element === null) return
     const key = PREFIX + name
-    wanted.current = Number(sessionStorage.getItem(key)) || undefined
+    restored.current = Number(sessionStorage.getItem(key)) || undefined
     const forget = () => {
-      wanted.current = undefined
+      restored.current = undefined
     }
     // Kept while scrolling: an element that is removed or hidden has no place.
     const follow = () => {
       reached.current = element.scrollTop
     }
-    const keep = () => sessionStorage.setItem(key, String(wanted.current ?? reached.current))
+    const keep = () => sessionStorage.setItem(key, String(restored.current ?? reached.current))
     element.addEventListener('scroll', follow, { passive: true })
     for (const type of HANDS) element.addEventListener(type, forget, { passive: true })
     addEventListener('pagehide', keep)
@@ -37,8 +37,8 @@ export function usePlace(scroller: RefObject<HTMLElement | null>, name: string |
   }, [scroller, name])
   useEffect(() => {
     const element = scroller.current
-    if (element === null || wanted.current === undefined) return
-    element.scrollTop = wanted.current
-    if (wanted.current + element.clientHeight <= height) wanted.current = undefined
+    if (element === null || restored.current === undefined) return
+    element.scrollTop = restored.current
+    if (restored.current + element.clientHeight <= height) restored.current = undefined
   }, [scroller, height])
 }

@@ -23,7 +23,7 @@ import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
 import { decodeRecord, withoutBlank } from './upload-reader.ts'
 
-/** As many as the server's table of locks has room for beside those of other work. */
+/** As many as fit into the server's table of locks together with those of other work. */
 const ROWS_AT_ONCE = 1_000
 /** Read and checked before anything else may happen: a millisecond. */
 const ROWS_AT_A_STRETCH = 25

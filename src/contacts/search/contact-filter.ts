@@ -49,7 +49,7 @@ export const FILTER_MAX_LENGTH = 200
 export function readFilter(query: Static<typeof FilterQuery>): { filter: ContactFilter; faults: FieldFault[] } {
   const { status, tag, emailConsent, whatsappConsent, field } = query
   const texts = Object.entries({ status, tag, field })
-  const words = Object.entries({ emailConsent, whatsappConsent })
+  const choices = Object.entries({ emailConsent, whatsappConsent })
   const faults = [
     ...texts.flatMap(([path, text]) => textFaults(text, path)),
     ...texts.flatMap(([path, text]) =>
@@ -57,8 +57,8 @@ export function readFilter(query: Static<typeof FilterQuery>): { filter: Contact
         ? [{ path, message: `must not have more than ${FILTER_MAX_LENGTH} characters` }]
         : [],
     ),
-    ...words.flatMap(([path, word]) =>
-      word === undefined || isConsentWord(word) ? [] : [{ path, message: 'must be one of yes, no, unknown' }],
+    ...choices.flatMap(([path, choice]) =>
+      choice === undefined || isConsent(choice) ? [] : [{ path, message: 'must be one of yes, no, unknown' }],
     ),
   ]
   const colon = field?.indexOf(':') ?? -1
@@ -68,14 +68,14 @@ export function readFilter(query: Static<typeof FilterQuery>): { filter: Contact
     filter: {
       ...(status !== undefined && { status }),
       ...(tag !== undefined && { tag }),
-      ...(isConsentWord(emailConsent) && { emailConsent: CONSENTS[emailConsent] }),
-      ...(isConsentWord(whatsappConsent) && { whatsappConsent: CONSENTS[whatsappConsent] }),
+      ...(isConsent(emailConsent) && { emailConsent: CONSENTS[emailConsent] }),
+      ...(isConsent(whatsappConsent) && { whatsappConsent: CONSENTS[whatsappConsent] }),
       ...(field !== undefined && { field: { key: field.slice(0, colon), value: field.slice(colon + 1) } }),
     },
   }
 }
 
-const isConsentWord = (word: string | undefined): word is ConsentWord => word !== undefined && word in CONSENTS
+const isConsent = (word: string | undefined): word is ConsentWord => word !== undefined && word in CONSENTS
 
 /** Whether the index of the filters finds its contacts: it does not hold which consents are not known. */
 export const isFilterIndexed = (filter: ContactFilter): boolean =>

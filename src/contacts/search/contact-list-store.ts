@@ -10,7 +10,7 @@ export const EXAMINED = 10_000
 /** How many of the newest contacts are sampled to see whether many match. */
 const SAMPLE = 2_000
 
-/** What contacts must match: one of the terms, if there are any, and the filter. */
+/** The conditions of a list of contacts: one of the terms, if there are any, and the filter. */
 export type ContactConditions = { readonly terms: readonly SearchTerm[]; readonly filter: ContactFilter }
 
 /** Whether every contact matches. */

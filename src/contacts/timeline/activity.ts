@@ -26,7 +26,7 @@ export type Activity =
 export type ActivityRequest = {
   readonly before: string | undefined
   readonly limit: number
-  /** What the caller may read. */
+  /** The data that the caller may read. */
   readonly hasConversations: boolean
   readonly hasEmails: boolean
 }

@@ -18,7 +18,7 @@ export type ConsentHistoryEntry = {
 }
 
 /**
- * What was said through a living contact, or under its address, its number and the current identities of its customers,
+ * The statements that were made through a living contact, or under its address, its number and the current identities of its customers,
  * newest first. An opt-out that outlived an erased person is stored under a keyed hash.
  */
 export async function readConsentHistory(db: Db, companyId: number, contactId: number): Promise<ConsentHistoryEntry[]> {

@@ -30,7 +30,7 @@ export async function findMatches(
   return { texts, profileText: profileText === '' ? null : profileText }
 }
 
-/** The ids of the conversations whose profile name contains a text; null when they are many or the index cannot tell. */
+/** The ids of the conversations whose profile name contains a text; null when they are many or the index cannot count them. */
 async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly number[] | null> {
   if (text === '') return []
   const trigrams = trigramsOf(text)

@@ -79,7 +79,7 @@ function noteOwner(pidFile: string): void {
   }
 }
 
-/** What a start needs: two files of write-ahead log. */
+/** The space that a start needs: two files of write-ahead log. */
 export const START_BYTES = 32 * 1024 * 1024
 
 /** Refuses to start what the disk has no room for: PostgreSQL's own message would go to a log on the same disk. */

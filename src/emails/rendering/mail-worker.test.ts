@@ -49,7 +49,7 @@ test('values that make a mail too long are refused by name', async () => {
   })
 })
 
-test('a mail of 0.9 MB is read beside other work, with the same outcome', async () => {
+test('a mail of 0.9 MB is read while other work goes on, with the same outcome', async () => {
   const html = '<p>Hello <a href="https://example.com/a">there</a></p>'.repeat(16_000)
   const email = { html, trackOpens: true, trackClicks: true }
   const tracked = await turnsDuring(findTrackingOf(1, 'https://parley.example', email))

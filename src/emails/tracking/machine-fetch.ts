@@ -10,7 +10,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /**
  * Whether a fetch looks like a program's rather than a reader's, by what it says of itself. It is counted all the same:
- * this is a flag beside the counts.
+ * this is a flag in addition to the counts.
  */
 export function isMachine(headers: Headers): boolean {
   const agent = String(headers['user-agent'] ?? '').trim()

@@ -18,7 +18,7 @@ export type Tracking = { readonly places: readonly LinkPosition[]; readonly targ
  * the end of its body. The HTML is read by the tokenizer of browsers, which reports where in the source each
  * attribute's value is, and is never serialised. Takes time in proportion to the length, whatever the HTML.
  *
- * What is not a link of `a` or `area` to http(s) is left alone, and so is everything in comments (Outlook's
+ * Everything but links of `a` or `area` to http(s) is left alone, and so is everything in comments (Outlook's
  * conditionals), scripts, styles and foreign elements, and what is tracked already.
  */
 export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {

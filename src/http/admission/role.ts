@@ -20,7 +20,7 @@ export function checkRole(role: SessionRole, roles: readonly SessionRole[] = [])
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The roles, beside admins, whose sessions of the console may call the route. Absent: admins alone. */
+    /** The roles, in addition to admins, whose sessions of the console may call the route. Absent: admins alone. */
     roles?: readonly SessionRole[]
   }
 }

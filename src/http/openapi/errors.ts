@@ -11,7 +11,7 @@ export type ErrorKind = ErrorCode | UncodedKind
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** For the API reference: the errors of the route's own, beside those of all routes of its surface and method. */
+    /** For the API reference: the errors of the route itself, in addition to those of all routes of its surface and method. */
     errors?: readonly ErrorKind[]
   }
 }
@@ -83,7 +83,7 @@ const detailed = CODES.filter(isDetailed).map((code) =>
   Type.Object({ code: Type.Enum([code]), message: Message, details: DETAILS[code] }, { title: pascal(code) }),
 )
 
-/** Every error with a code; the code tells the shape of the details. */
+/** Every error with a code; the code determines the shape of the details. */
 const CodedError = Type.Unsafe<unknown>({
   oneOf: [...detailed, RateLimited, Undetailed],
   title: 'Error',

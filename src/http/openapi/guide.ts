@@ -42,7 +42,7 @@ curl ${baseUrl}/public/v1/webhooks/registrations \\
   }'
 \`\`\`
 
-**4. Verify.** The signature is the HMAC-SHA256 of the body's bytes. A message may arrive twice: its \`wamid\` tells.
+**4. Verify.** The signature is the HMAC-SHA256 of the body's bytes. A message may arrive twice: its \`wamid\` identifies it.
 
 \`\`\`js
 const signature = headers['x-service-signature']

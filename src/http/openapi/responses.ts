@@ -30,8 +30,8 @@ const DESCRIPTIONS: Record<number, string> = {
   415: 'The body has a Content-Encoding.',
   416: 'The range lies outside of the file.',
   417: 'The request has an Expect header other than `100-continue`.',
-  422: 'A value is not allowed; `details` tells which, where there are any.',
-  429: 'Too many requests were made; the header Retry-After tells when to try again.',
+  422: 'A value is not allowed; `details` names it, where there are any.',
+  429: 'Too many requests were made; the header Retry-After says when to try again.',
   500: 'The service failed, or the provider refused the message.',
   503: 'The service is temporarily unavailable, or the outcome of the request is unknown.',
 }

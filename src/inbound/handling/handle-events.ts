@@ -100,7 +100,7 @@ async function handleOnce(
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
     await storeUnhandled(tx, deps.events, all)
-    // What could not be handled is left of an event from an earlier item on than what the bounds leave.
+    // The items that could not be handled begin earlier in an event than those that the bounds leave.
     await finishEvents(tx, events, [...rest, ...outcome.left])
     return { count: events.length, outcome: { ...outcome, unhandled: all } }
   }

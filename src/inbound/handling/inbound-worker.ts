@@ -29,7 +29,7 @@ export type InboundWorkerDeps = HandleEventsDeps & {
  * Handles stored events, some lanes at a time, until it is stopped. Any number of processes may do so at once: a lane is one
  * worker's at a time, by a lock that the database releases when the worker dies. An idle worker polls for events of other
  * processes at growing pauses of 50 to 250 ms; events of its own process wake it at once. Lanes of which something fails,
- * and isolated ones, are handled beside the others, one at a time.
+ * and isolated ones, are handled in parallel to the others, one at a time.
  *
  * Each transaction handles a bounded number of items, and its lanes are chosen when it begins, those first that were not
  * handled for the longest time: a backlog of one lane delays another by one transaction at most.
@@ -94,7 +94,7 @@ async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transac
   }
 }
 
-/** The transactions that run beside each other. */
+/** The transactions that run at a time. */
 type Transactions = {
   hasRoom(): boolean
   /** Waits until none runs, one has ended, or the last one has run for so long that another is to start. */
@@ -163,7 +163,7 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
   }
 }
 
-/** The lanes that are handled one at a time, beside the others. */
+/** The lanes that are handled one at a time, in parallel to the others. */
 type Apart = { add(lane: number): void; has(lane: number): boolean; running(): Promise<void> }
 
 function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {

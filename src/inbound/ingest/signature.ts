@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * What came with a body to prove its origin: HMAC-SHA256 values over its raw bytes, so that it can be checked later, too,
+ * The values that came with a body to prove its origin: HMAC-SHA256 values over its raw bytes, so that it can be checked later, too,
  * when its number is connected.
  */
 export type Proof = {

@@ -2,7 +2,7 @@ import PostalMime from 'postal-mime'
 import { expect, test } from 'vitest'
 import { encodeLongMail } from './long-mail.ts'
 
-test('a mail of 2 MB is encoded beside other work, and arrives as it was', async () => {
+test('a mail of 2 MB is encoded while other work goes on, and arrives as it was', async () => {
   const html = '<p>Perché è così — <a href="https://example.com/a">link</a></p>\n'.repeat(30_000)
   let turns = 0
   let isRunning = true

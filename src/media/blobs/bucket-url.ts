@@ -11,7 +11,7 @@ const DEFAULT_REGION = 'us-east-1'
 
 /**
  * Reads `https://KEY:SECRET@HOST[:PORT]/BUCKET[?region=REGION]`: key and secret percent-encoded, or both left away where
- * the machine has a role; `http:` for a store beside us. Undefined when it is no such address.
+ * the machine has a role; `http:` for a store on the same network. Undefined when it is no such address.
  */
 export function parseBucketUrl(text: string): BucketPlace | undefined {
   const url = URL.parse(text)

@@ -54,7 +54,7 @@ const COMPOUND_TYPES: ReadonlyMap<string, string> = new Map([
   ['ppt', 'application/vnd.ms-powerpoint'],
 ])
 
-/** What the bytes of a file show. */
+/** The type of a file by its bytes. */
 export type FileFacts = {
   /** The type that the bytes name; undefined: they name none. */
   detected: string | undefined

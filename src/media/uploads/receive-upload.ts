@@ -96,13 +96,13 @@ async function storeFile(deps: UploadDeps, companyId: number, body: Readable): P
     const meta = { mimeType: 'application/octet-stream', maxBytes: MAX_FILE_BYTES.document }
     return { ...file, ...(await deps.blobStore.put(file.storageKey, body, meta)) }
   } catch (error) {
-    // What a silent database leaves, the sweep deletes.
+    // The sweep deletes what a silent database leaves.
     await withTimeout(discard()).catch(() => undefined)
     throw error instanceof TooLarge ? payloadTooLarge(MAX_FILE_BYTES.document) : error
   }
 }
 
-/** What a received file is, by its bytes. Throws 422 that says why WhatsApp does not take it. */
+/** The type of a received file, by its bytes. Throws 422 that says why WhatsApp does not take it. */
 export async function inspectFile(
   { blobStore }: Pick<UploadDeps, 'blobStore'>,
   { storageKey, sizeBytes }: ReceivedFile,

@@ -37,7 +37,7 @@ export async function recordScheduled(tx: Db, messages: SendPlan['messages']): P
   `
 }
 
-/** Makes scheduled messages wait again whose send certainly reached nobody, unless they have ended meanwhile. */
+/** Makes scheduled messages wait again whose send certainly did not reach the customer, unless they have ended meanwhile. */
 export async function returnScheduled(
   tx: Db,
   sends: readonly { companyId: number; messageId: number; scheduledId: number | null }[],

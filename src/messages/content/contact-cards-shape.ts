@@ -68,7 +68,7 @@ export const CONTACT_CARDS_EXAMPLE = [
   },
 ] satisfies ContactCard[]
 
-/** What is wrong with cards beyond their shape: a whole name without any of its parts. */
+/** The faults of cards beyond their shape: a whole name without any of its parts. */
 export const contactCardFaults = (cards: readonly Partial<ContactCard>[]): FieldFault[] =>
   cards.flatMap(({ name }, place) =>
     name !== undefined && Object.keys(name).every((member) => member === 'formatted_name')

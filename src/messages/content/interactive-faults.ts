@@ -15,7 +15,7 @@ type Fitting = {
 }
 type Section = { title?: string; rows?: readonly { id?: string }[] }
 
-/** What is wrong with an interactive message beyond its shape: what its members have to be to each other. */
+/** The faults of an interactive message beyond its shape: members that do not fit each other. */
 export function interactiveFaults({ action = {} }: Fitting): FieldFault[] {
   const { buttons = [], sections = [], parameters } = action
   const ofButton = (member: 'id' | 'title') =>

@@ -23,7 +23,7 @@ export type Reaction = Static<typeof ReactionShape>
 
 export const REACTION_EXAMPLE = { messageId: 90217, emoji: '👍' } satisfies Reaction
 
-/** What is wrong with a reaction beyond its shape: a text that is not one emoji. */
+/** The fault of a reaction beyond its shape: a text that is not one emoji. */
 export const reactionFaults = ({ emoji }: Partial<Reaction>): FieldFault[] =>
   emoji == null || emoji === '' || isEmoji(emoji) ? [] : [{ path: 'reaction.emoji', message: 'must be one emoji' }]
 

@@ -12,7 +12,7 @@ export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
 /** Messages in flight: of one company over all processes, and of all companies in this process. */
 const LANE_CAP = 20
 const CONCURRENCY = 60
-/** How long after its time a message is tried again while it certainly reached nobody. */
+/** How long after its time a message is tried again while it certainly did not reach the customer. */
 const RETRY_FOR_MS = 60 * 60_000
 /** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal says so. */
 const FIRST_WAIT_MS = 15_000

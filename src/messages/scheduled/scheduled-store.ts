@@ -33,7 +33,7 @@ export type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' 
   body: Json
 }
 
-/** What decides whether a message may be scheduled, by the database's clock. `limit`: messages of a company that may wait. */
+/** The facts that decide whether a message may be scheduled, by the database's clock. `limit`: messages of a company that may wait. */
 export async function readScheduleFacts(
   db: Db,
   companyId: number,

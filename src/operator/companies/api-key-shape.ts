@@ -20,7 +20,7 @@ const browserSettings = {
     orNull(
       Type.Array(Type.String({ maxLength: 120 }), {
         maxItems: 300,
-        description: `The members of contacts that the key may write beside email and phone: ${WRITABLE_FIELDS.join(', ')}, or \`customFields.<key>\`; by default all.`,
+        description: `The members of contacts that the key may write in addition to email and phone: ${WRITABLE_FIELDS.join(', ')}, or \`customFields.<key>\`; by default all.`,
       }),
     ),
   ),

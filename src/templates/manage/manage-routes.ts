@@ -55,8 +55,8 @@ export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         const { category, parameterFormat = 'POSITIONAL', components, sender } = request.body
-        const wanted = { ...request.params, category, parameterFormat, components }
-        const { template, isNew } = await saveTemplate(deps, request.caller.companyId, sender, wanted)
+        const requested = { ...request.params, category, parameterFormat, components }
+        const { template, isNew } = await saveTemplate(deps, request.caller.companyId, sender, requested)
         return reply.code(isNew ? 201 : 200).send({ data: toTemplateRecord(template) })
       },
     )

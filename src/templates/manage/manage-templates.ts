@@ -29,23 +29,23 @@ export async function saveTemplate(
   deps: ManageDeps,
   companyId: number,
   senderName: string | undefined,
-  wanted: NewTemplate,
+  requested: NewTemplate,
 ): Promise<SavedTemplate> {
-  const faults = templateFaults(wanted)
+  const faults = templateFaults(requested)
   if (faults.length > 0) throw validationError(faults)
   const sender = await withTimeout(deps.findSender(companyId, senderName))
-  const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, wanted))
+  const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, requested))
   const existing = await find()
-  if (existing !== undefined && isSame(existing, wanted)) return { template: existing, isNew: false }
+  if (existing !== undefined && isSame(existing, requested)) return { template: existing, isNew: false }
   const listedAt = await withTimeout(readListTime(deps.db))
-  const saved = await submit(deps, sender, existing, wanted)
+  const saved = await submit(deps, sender, existing, requested)
   if (saved.kind === 'failed') {
     // An earlier request may have created it without being able to record that.
     const created = existing === undefined && saved.isRefused ? await findAfterSync(deps, companyId, find) : undefined
-    if (created !== undefined && isSame(created, wanted)) return { template: created, isNew: true }
+    if (created !== undefined && isSame(created, requested)) return { template: created, isNew: true }
     throw refusal(saved)
   }
-  await record(deps, companyId, sender, wanted, { ...saved.value, listedAt, existing })
+  await record(deps, companyId, sender, requested, { ...saved.value, listedAt, existing })
   const template = await find()
   if (template === undefined) throw serviceUnavailable('The provider has deleted the template again', 1)
   return { template, isNew: existing === undefined }
@@ -81,21 +81,21 @@ async function submit(
   deps: ManageDeps,
   sender: Sender,
   existing: TemplateRow | undefined,
-  wanted: NewTemplate,
+  requested: NewTemplate,
 ): Promise<Fetched<TemplateReceipt>> {
   const provider = adapterOf(deps, sender)
   if (existing === undefined) {
-    const created = await provider.createTemplate(sender, wanted)
+    const created = await provider.createTemplate(sender, requested)
     if (created.kind === 'unsupported')
-      throw unsupportedByTransport('category', `a template of the category ${wanted.category}`, sender.provider)
+      throw unsupportedByTransport('category', `a template of the category ${requested.category}`, sender.provider)
     return created
   }
-  const edited = await provider.editTemplate(sender, existing.externalId, wanted)
+  const edited = await provider.editTemplate(sender, existing.externalId, requested)
   if (edited.kind === 'unsupported')
     throw unsupportedByTransport('components', 'a change of a template', sender.provider)
   if (edited.kind === 'failed') return edited
   const { externalId } = existing
-  return { kind: 'fetched', value: { externalId, status: 'PENDING', category: wanted.category } }
+  return { kind: 'fetched', value: { externalId, status: 'PENDING', category: requested.category } }
 }
 
 const refusal = ({ isRefused, error }: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
@@ -117,12 +117,12 @@ async function record(
   deps: ManageDeps,
   companyId: number,
   { wabaAccountId }: Sender,
-  wanted: NewTemplate,
+  requested: NewTemplate,
   saved: TemplateReceipt & { listedAt: string; existing: TemplateRow | undefined },
 ): Promise<void> {
   const { listedAt, existing, externalId, status, category } = saved
   const template = {
-    ...wanted,
+    ...requested,
     externalId,
     status,
     category,
@@ -140,7 +140,7 @@ async function record(
       const isReported = deps.recordEvents.isSubscribed('whatsapp.template.status', [companyId])
       const changesSince = isReported ? await watchTemplates(tx, companyId, wabaAccountId) : async () => []
       const isMissed = await writeTemplate(tx, companyId, wabaAccountId, { template, listedAt })
-      if (!isMissed) await markChanged(tx, companyId, wabaAccountId, wanted)
+      if (!isMissed) await markChanged(tx, companyId, wabaAccountId, requested)
       await deps.recordEvents.publish(tx, await changesSince())
       return isMissed
     }),
@@ -150,7 +150,7 @@ async function record(
   deps.publish([{ topic: 'all', companyId }])
 }
 
-const isSame = (existing: TemplateRow, wanted: NewTemplate): boolean =>
-  existing.category === wanted.category &&
-  existing.parameterFormat === wanted.parameterFormat &&
-  isDeepStrictEqual(existing.components, wanted.components)
+const isSame = (existing: TemplateRow, requested: NewTemplate): boolean =>
+  existing.category === requested.category &&
+  existing.parameterFormat === requested.parameterFormat &&
+  isDeepStrictEqual(existing.components, requested.components)

@@ -28,7 +28,7 @@ export type TemplateContents = {
   components: readonly TemplateComponent[]
 }
 
-/** What the provider would refuse in a template, as far as it states its rules; each fault names its member. */
+/** The faults for which the provider would refuse a template, as far as it states its rules; each fault names its member. */
 export function templateFaults({ category, parameterFormat, components }: TemplateContents): FieldFault[] {
   const faults = components.flatMap((component, place) => {
     const path = `components[${place}]`

@@ -37,7 +37,7 @@ export type ReceiverTarget = {
 }
 
 /**
- * What came of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
+ * The outcome of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
  * answer; `blocked`: not tried, because the address is not public. `response` is the body as text, null without answer.
  */
 export type AttemptOutcome = {

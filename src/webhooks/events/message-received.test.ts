@@ -81,7 +81,7 @@ describe('the envelope', () => {
   })
 })
 
-describe('beside text and media, the envelope', () => {
+describe('in addition to text and media, the envelope', () => {
   const messageOf = (message: object) => {
     const body = around(`${META},"messages":[${JSON.stringify({ id: 'w1', from: '1', ...message })}]`)
     return JSON.parse(envelopesOf(body)[0]!).message

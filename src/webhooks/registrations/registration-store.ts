@@ -49,7 +49,7 @@ export async function findUnknownChannels(db: Db, companyId: number, channelIds:
   return rows.map(({ id }) => id)
 }
 
-/** The events beside messages that active registrations name, by company. */
+/** The events other than messages that active registrations name, by company. */
 export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
   db<{ companyId: number; events: string[] }[]>`
     select registration.company_id, array_agg(distinct named.event) as events

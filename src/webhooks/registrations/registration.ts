@@ -44,7 +44,7 @@ export type RegistrationRequest = {
 export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: RegistrationStatus }
 
 /**
- * What is wrong with a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
+ * The faults of a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
  * that may be misshapen, so that these faults are reported together with those of the shape.
  */
 export function registrationFaults(body: unknown, rules: RegistrationRules): FieldFault[] {

@@ -14,7 +14,7 @@ export type SubscribedEvents = {
 }
 
 /**
- * The events beside messages that companies subscribe to, in memory: without a subscription, a write runs no statement
+ * The events other than messages that companies subscribe to, in memory: without a subscription, a write runs no statement
  * for events. A registration of this process counts at once, one of another process within a second.
  */
 export function createSubscribedEvents(db: Db, onFailure: (error: unknown) => void): SubscribedEvents {

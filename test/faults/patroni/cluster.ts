@@ -37,7 +37,7 @@ export type Cluster = {
   stop(): Promise<void>
 }
 
-/** What this machine lacks for a cluster; undefined when it has all. */
+/** The program that this machine lacks for a cluster; undefined when it has all. */
 export function missingForCluster(): string | undefined {
   const missing = ['patroni', 'etcd', 'psql', 'ip', 'nsenter'].filter((program) => !has(program))
   if (missing.length > 0) return `Not installed: ${missing.join(', ')}`
@@ -100,7 +100,7 @@ async function setUp(nodes: Node[], stop: Machines['stop']): Promise<Cluster> {
 export const withAddresses = (commands: string, nodes: Node[]): string =>
   nodes.reduce((text, { address }, index) => text.replaceAll(`10.0.0.${index + 1}`, address), commands)
 
-/** What the first server that answers says about all. */
+/** The state of all servers, by the first one that answers. */
 async function stateOf(nodes: Node[]): Promise<Member[]> {
   return Promise.any(
     nodes.map(async ({ address }) => {

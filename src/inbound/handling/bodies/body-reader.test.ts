@@ -44,7 +44,7 @@ const here = {
     ).open({ ...event, body: Buffer.alloc(1) }, room),
 }
 
-/** What is known of the items, with their own JSON. */
+/** The items as the reader returns them, with their own JSON. */
 const factsOf = (opened: OpenedBody, withJson = true) => {
   if (opened.kind === 'unreadable') return opened
   const facts = (item: InboundItem) => ({ ...item, raw: withJson ? item.raw() : undefined })

@@ -25,7 +25,7 @@ export type InboundRecord = {
   profileName: string | null
   wamid: string | null
   type: string
-  /** What the message is, where `type` does not say it. */
+  /** The kind of the message, where `type` does not say it. */
   messageKind: string | null
   text: string | null
   media: object | null

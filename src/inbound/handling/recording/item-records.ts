@@ -71,7 +71,7 @@ const kindOf = ({ type, providerType, recordType }: MessageItem): string | null 
   return kind === recordType ? null : kind
 }
 
-/** What the conversation shows of a message beside its text, in a form that PostgreSQL stores. */
+/** The content that the conversation shows of a message in addition to its text, in a form that PostgreSQL stores. */
 function toContent({ reply, location, contacts, order }: MessageDetails): StructuredContent | null {
   if (reply !== null) return { type: 'reply', reply }
   if (location !== null) return { type: 'location', location: cleanJson(location) }
