@@ -93,7 +93,7 @@ describe('a static file', () => {
   })
 })
 
-describe.each(['http', 'https'] as const)('120 sockets over %s that ask for 8 MB and never read', (scheme) => {
+describe.each(['http', 'https'] as const)('60 sockets over %s that ask for 8 MB and never read', (scheme) => {
   test('hold little memory, are closed at the deadline, and delay no other request', async () => {
     // A busy machine needs a later deadline to connect all of them before it.
     for (const readDeadlineMs of [4_000, 16_000, 64_000]) {
@@ -103,11 +103,11 @@ describe.each(['http', 'https'] as const)('120 sockets over %s that ask for 8 MB
       }
       const refused = await app.inject({ url: '/file' })
       if (!areInTime()) continue
-      expect(asked()).toBe(121)
+      expect(asked()).toBe(61)
       expect([refused.statusCode, refused.json().error.code]).toEqual([503, 'service_unavailable'])
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
-      // The 40 that were admitted are closed; the others have their refusal.
-      await eventually(async () => (await connectionsOf(app)) <= 80, 120_000)
+      // The 20 that were admitted are closed; the others have their refusal.
+      await eventually(async () => (await connectionsOf(app)) <= 40, 120_000)
       expect((await app.inject({ url: '/file' })).statusCode).toBe(200)
       return
     }
@@ -115,16 +115,16 @@ describe.each(['http', 'https'] as const)('120 sockets over %s that ask for 8 MB
   }, 600_000)
 })
 
-/** 120 sockets ask for a large file of an app that answers 40 at once. */
+/** 60 sockets ask for a large file of an app that answers 20 at once. */
 async function occupy(scheme: 'http' | 'https', readDeadlineMs: number) {
-  const limits = { maxAnswers: 40, readDeadlineMs }
+  const limits = { maxAnswers: 20, readDeadlineMs }
   const config = scheme === 'https' ? await withTls() : {}
   const { app, asked } = await open(randomBytes(8 * 1024 * 1024), { limits, config })
   const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
   const rss = process.memoryUsage().rss
   const startedAt = performance.now()
-  await Promise.all(Array.from({ length: 120 }, () => askAndNeverRead(scheme, Number(port))))
-  await eventually(async () => asked() === 120, 120_000)
+  await Promise.all(Array.from({ length: 60 }, () => askAndNeverRead(scheme, Number(port))))
+  await eventually(async () => asked() === 60, 120_000)
   expect(process.memoryUsage().rss - rss).toBeLessThan(100 * 1024 * 1024)
   return { app, asked, areInTime: () => performance.now() - startedAt < readDeadlineMs }
 }
