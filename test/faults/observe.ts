@@ -32,7 +32,7 @@ export async function untilQuiet(database: Database): Promise<void> {
 }
 
 /** Lets the time of scheduled messages come, some at each turn, until the run is over. While a server is away, the next turn does. */
-export async function hastenScheduled(database: Database, over: AbortSignal): Promise<void> {
+export async function makeScheduledDue(database: Database, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const hastened = database.ask(
       (db) => db`

@@ -8,7 +8,7 @@ import { startEarlyAnswers } from './load/early-answers.ts'
 import { customers, postInbound } from './load/inbound-load.ts'
 import { sendKeyed } from './load/keyed-load.ts'
 import { createProgress, type Progress } from './load/progress.ts'
-import { gather, hastenScheduled, untilQuiet } from './observe.ts'
+import { gather, makeScheduledDue, untilQuiet } from './observe.ts'
 import type { LoadPlan } from './plan.ts'
 import type { Processes } from './processes.ts'
 import { createRandom, type Random } from './random.ts'
@@ -34,7 +34,7 @@ export function run<Used extends Database>(
     const gapsMs: number[] = []
     const making = makeFaults(faults, { stage, random, say, gapsMs }, progress)
     const over = new AbortController()
-    const hastening = hastenScheduled(stage.database, over.signal)
+    const hastening = makeScheduledDue(stage.database, over.signal)
     const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
     say(

@@ -79,7 +79,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers, p
     const items = itemsOf(body)
     expect(items).toHaveLength(counts.messages + counts.echoes)
     const placed = after.placed - before.placed + (after.deadLetters - before.deadLetters)
-    // Known already, or a reaction to nothing.
+    // They are recorded already, or are reactions to no message.
     const left = items.filter(
       ({ id, type, reaction }) =>
         ids.has(id ?? '') || (type === 'reaction' && (id === undefined || reaction?.message_id === undefined)),

@@ -14,7 +14,7 @@ import { register } from '../webhook-fixture.ts'
 const service = await startTestService({ config: { webhookAllowPrivate: true } })
 const { db, control } = service
 /** For locks and looks at them: while a table is locked, the workers of the service may take all connections of `db`. */
-const aside = connect(service.databaseUrl, { max: 12 })
+const lockDb = connect(service.databaseUrl, { max: 12 })
 
 /** One request of a route, and how often it has taken effect. */
 type Attempt = {
@@ -399,7 +399,7 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
 async function lockTable(table: string): Promise<() => Promise<void>> {
   const released = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
-  const holder = aside.begin(async (tx) => {
+  const holder = lockDb.begin(async (tx) => {
     await tx`lock table ${tx(table)} in exclusive mode`
     locked.resolve()
     await released.promise
@@ -423,9 +423,9 @@ function observe<Reply>(reply: Promise<Reply>): { reply: Promise<Reply>; isAnswe
 
 /** Whether a statement waits for a lock on the table. */
 const isAwaited = async (table: string) =>
-  (await aside`select from pg_locks where not granted and relation = ${table}::regclass`).length > 0
+  (await lockDb`select from pg_locks where not granted and relation = ${table}::regclass`).length > 0
 
 afterAll(async () => {
   await receiver.close()
-  await aside.end()
+  await lockDb.end()
 })

@@ -111,7 +111,7 @@ function toRecordChanges(companyId: number, { existing, state }: Change, hasStat
 export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
 export type WriteOptions = {
-  /** The rows of the new contacts, if they are at hand. */
+  /** The rows of the new contacts, if the caller has them. */
   addedRows?: readonly ContactRow[] | undefined
   /** Commits the transaction: sent right behind the statements. */
   commit?: (() => Promise<unknown>) | undefined

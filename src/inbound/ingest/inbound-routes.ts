@@ -58,7 +58,7 @@ export type InboundRoutesDeps = {
 export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.removeAllContentTypeParsers()
-    // By name too: what has none of its own is looked up anew for each request.
+    // JSON by its name, too: a type without a parser of its own is looked up again for each request.
     app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, bytes, done) =>
       done(null, bytes),
     )

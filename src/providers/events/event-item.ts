@@ -237,7 +237,7 @@ export type NumberChangedItem = Placed &
     userId: string | null
   }
 
-/** Known or unknown, it asks nothing of us. */
+/** An item that needs no handling, whether its kind is known or not. */
 export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }
 
 /** It could not be understood; its siblings were. */

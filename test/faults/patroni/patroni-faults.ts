@@ -17,7 +17,7 @@ export type PatroniPlan = LoadPlan & {
 }
 
 /**
- * `ttl` in deploy/patroni/patroni.yml, which begins anew when the leader of etcd was on the lost server and another one is elected
+ * `ttl` in deploy/patroni/patroni.yml, which starts again when the leader of etcd was on the lost server and another one is elected
  * (1 to 2 s), and what the promotion and reconnecting may take.
  */
 const LONGEST_GAP_MS = 2_000 + 20_000 + 6_000
