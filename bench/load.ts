@@ -90,7 +90,7 @@ export async function mediansByTurns<Name extends string>(
   return Object.fromEntries([...times].map(([name, some]) => [name, medianOf(some)])) as Record<Name, number>
 }
 
-/** Stops a benchmark whose figures would be worth nothing; else returns the report. */
+/** Returns the report; stops a benchmark whose load had errors, since its figures mean nothing. */
 export function requireCleanReport(what: string, report: LoadReport): LoadReport {
   const { answered, failed, wrong, doubled } = report
   if (answered > 0 && Object.keys(failed).length === 0 && wrong === 0 && doubled === 0) return report

@@ -2,7 +2,7 @@ import { Ring } from './ring.ts'
 
 export type Media = { id: string; phoneNumberId: string; mimeType: string; sha256: string; bytes: Buffer }
 
-/** At most this many files; the oldest give way. */
+/** At most this many files; the oldest are removed. */
 const MEDIA_LIMIT = 5_000
 /** Of files over this size only a few are kept: five thousand of them would not fit. */
 const LARGE_BYTES = 64 * 1024

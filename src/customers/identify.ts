@@ -71,7 +71,7 @@ function identifyRecycled(people: People, named: Both, holder: Customer, user: C
   return user
 }
 
-/** A number without a user id, and a user id, turn out to be one person's: a number that the user had before is not any more. */
+/** A number without a user id, and a user id, turn out to be one person's: a number that the user had before is retired. */
 export function joinUser(people: People, user: Customer, holder: Customer, at: number): void {
   retirePhones(people, user, at)
   joinCustomers(people, user, holder)

@@ -15,7 +15,7 @@ export type NewJob = {
   dueInMs?: number
 }
 
-/** The right to finish a job: worth nothing once the lease ran out and another took the job. */
+/** The right to finish a job: void once the lease ran out and another took the job. */
 export type Claim = { id: number; claimId: string }
 
 /** A job that a worker holds the lease of. */

@@ -27,7 +27,7 @@ export type CopyDeps = {
   clock: Clock
 }
 
-/** `gone`: the provider has it no more. `failed`: given up. Both are final, as is `stored`. */
+/** `gone`: the provider no longer has it. `failed`: given up. Both are final, as is `stored`. */
 export type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
 
 /** Copies the media of one message from the provider into the blob store; the handler of its job. Repeating it is safe. */

@@ -12,7 +12,7 @@ import { toRefusal } from './send-answers.ts'
 
 export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Db; publish: Publish }
 
-/** The provider's code for a message that it does not know, or not any more. */
+/** The provider's code for a message that it does not know, or no longer keeps. */
 const VALUE_INVALID = 131009
 
 /**

@@ -137,7 +137,7 @@ export type MediaOutcome =
       /** To be read to its end or destroyed. */
       body: Readable
     }
-  /** The provider does not have it, or no more. */
+  /** The provider never had it, or no longer has it. */
   | { kind: 'gone' }
   | { kind: 'throttled'; retryAfterSeconds: number }
   | { kind: 'failed'; error: ProviderError }

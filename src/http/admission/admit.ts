@@ -21,7 +21,7 @@ export type AdmitDeps = {
   limiter: RequestLimiter
   /** Absent: the console is off. */
   sessions?: Sessions | undefined
-  /** Refuses addresses that are not served here, or not any more. */
+  /** Refuses addresses that are not served here, or no longer. */
   refuseAddress?: AddressRule
 }
 

@@ -22,7 +22,7 @@ export type BodyLedger = {
   open(owner: Pick<HeldBody, 'group' | 'client' | 'isKnown'>, refuse: HeldBody['refuse']): HeldBody
   /** The bodies of which more is expected. */
   incomplete(): HeldBody[]
-  /** Counts bytes of a body. False: there is no room for them, and the body counts no more. */
+  /** Counts bytes of a body. False: there is no room for them, and the body is no longer counted. */
   add(body: HeldBody, bytes: number): boolean
   close(body: HeldBody): void
 }
