@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { describe as describeFailure, MODELS, runAll } from './model/run-all.ts'
+import { describe as describeFailure, MODELS, runAll } from './run-all.ts'
 
 /** A short `npm run model`: the same histories every time. New ones are the command's: chance never decides these tests. */
 const FIXED_SEED = 20_261_123
