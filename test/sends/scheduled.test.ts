@@ -35,10 +35,10 @@ async function makeDue({ companyId }: Company, id: number, secondsAgo = 0): Prom
     update scheduled_messages set send_at = now() - make_interval(secs => ${secondsAgo})
     where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
   `
-  await makeDue(companyId, id)
+  await makeJobDue(companyId, id)
 }
 
-const makeDue = (companyId: number, id: number) => db`
+const makeJobDue = (companyId: number, id: number) => db`
   update jobs set due_at = now()
   where (company_id, subject_id) = (${companyId}::bigint, ${id}::bigint) and kind = 'message.send' and claim_id is null
 `
@@ -161,7 +161,7 @@ test('a cancelled message is never sent; one that was sent cannot be cancelled',
   expect([cancelled.status, cancelled.body]).toEqual([200, { success: true }])
   const again = await cancel()
   expect([again.status, again.body]).toEqual([404, { message: 'Scheduled message not found' }])
-  await makeDue(company.companyId, id)
+  await makeJobDue(company.companyId, id)
   await untilJobEnded(company.companyId, id)
   expect(await takenBy(recipient)).toEqual([])
 
@@ -179,7 +179,7 @@ test('a message that goes at this moment is either cancelled or sent', async () 
   const release = await holdOpen(db, async (tx: Db) => {
     await tx`select from scheduled_messages where (company_id, id) = (${company.companyId}, ${id}) for update`
   })
-  await makeDue(company.companyId, id)
+  await makeJobDue(company.companyId, id)
   await untilBlocked(db)
   const cancelling = company.api('DELETE', `${SCHEDULED}/${id}`)
   await release()
