@@ -101,14 +101,13 @@ export const withAddresses = (commands: string, nodes: Node[]): string =>
   nodes.reduce((text, { address }, index) => text.replaceAll(`10.0.0.${index + 1}`, address), commands)
 
 /** The state of all servers, by the first one that answers. */
-async function stateOf(nodes: Node[]): Promise<Member[]> {
-  return Promise.any(
-    nodes.map(async ({ address }) => {
-      const answer = await fetch(`http://${address}:8008/cluster`, { signal: AbortSignal.timeout(STATE_TIMEOUT_MS) })
-      const cluster = (await answer.json()) as { members: Member[] }
-      return cluster.members
-    }),
-  )
+const stateOf = (nodes: Node[]): Promise<Member[]> => Promise.any(nodes.map(stateBy))
+
+/** The state of all servers as one of them knows it: one that was split off does not know of a new leader at first. */
+async function stateBy({ address }: Node): Promise<Member[]> {
+  const answer = await fetch(`http://${address}:8008/cluster`, { signal: AbortSignal.timeout(STATE_TIMEOUT_MS) })
+  const cluster = (await answer.json()) as { members: Member[] }
+  return cluster.members
 }
 
 async function untilWhole(nodes: Node[]): Promise<void> {
@@ -123,7 +122,7 @@ async function untilWhole(nodes: Node[]): Promise<void> {
       startingSinceMs.set(name, nowMs)
       await nodes.find((node) => node.name === name)?.run(commandsOf('cluster.md', ['restart']))
     }
-    return isWhole(members)
+    return isWhole(await Promise.all(nodes.map(stateBy)))
   }
   await until('all servers run', look, DEADLINE_MS)
 }
@@ -131,7 +130,19 @@ async function untilWhole(nodes: Node[]): Promise<void> {
 /** Later versions of Patroni call a standby `streaming`. */
 const runs = ({ state }: Member): boolean => ['running', 'streaming'].includes(state)
 
-const isWhole = (members: Member[]): boolean =>
+/** Every server runs, and all know the same leader and the same synchronous standby. */
+const isWhole = (states: Member[][]): boolean =>
+  states.every(isComplete) &&
+  new Set(
+    states.map((members) =>
+      members
+        .map(({ name, role }) => `${name} ${role}`)
+        .sort()
+        .join(),
+    ),
+  ).size === 1
+
+const isComplete = (members: Member[]): boolean =>
   members.length === NODES &&
   members.every(runs) &&
   new Set(members.map(({ timeline }) => timeline)).size === 1 &&
