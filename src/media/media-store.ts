@@ -1,3 +1,4 @@
+import { isRecent } from '../conversations/message-month.ts'
 import type { Db, Json } from '../db/connect.ts'
 
 export type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
@@ -44,7 +45,7 @@ export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<M
     join messages message on (message.company_id, message.id) = (item.company_id, item.message_id)
     join conversations conversation
       on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    where message.media ->> 'providerMediaId' <> ''
+    where message.media ->> 'providerMediaId' <> '' and ${isRecent(tx)}
     on conflict do nothing
     returning company_id, sender_id, message_id
   `

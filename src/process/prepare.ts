@@ -5,6 +5,7 @@ import { checkSchema, migrate } from '../db/migration/migrate.ts'
 import { WITHOUT_SESSIONS } from '../db/pooler.ts'
 import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
+import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { makeDeliveryDays } from '../webhooks/deliveries/delivery-day-store.ts'
 import type { Components, Log } from './components.ts'
 import { loadSandbox, type SandboxProcess } from './sandbox-process.ts'
@@ -72,6 +73,7 @@ async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config,
   try {
     await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
     await makeDeliveryDays(db)
+    await makeMessageMonths(db)
     await joinCell(db, cell)
   } finally {
     await stop()
