@@ -707,7 +707,7 @@ create table message_usage (
 
 create table messages (
   company_id bigint not null,
-  id bigint not null default next_message_id(),
+  id bigint not null default (((((((EXTRACT(year FROM (clock_timestamp() AT TIME ZONE 'UTC'::text)) - (1970)::numeric) * (12)::numeric) + EXTRACT(month FROM (clock_timestamp() AT TIME ZONE 'UTC'::text))) - (1)::numeric))::bigint * '1000000000000'::bigint) + nextval('messages_id_seq'::regclass)),
   conversation_id bigint not null,
   seq bigint not null,
   direction text not null,

@@ -2,16 +2,6 @@
 -- below 10^12 and is not rewritten. Attaching reads it once, under a lock, unless the constraint messages_before_months was added
 -- and validated before (docs/backup.md, Upgrading).
 
--- The first message id of a month: its number since January 1970 (UTC), times 10^12. Below 2^53 until the year 2720.
-create function message_id_floor(at timestamptz)
-returns bigint
-language sql immutable parallel safe
-as $$
-  select (
-    (extract(year from at at time zone 'UTC') - 1970) * 12 + extract(month from at at time zone 'UTC') - 1
-  )::bigint * 1000000000000
-$$;
-
 alter table messages rename to messages_before_months;
 alter table messages_before_months rename constraint messages_pkey to messages_before_months_pkey;
 alter table messages_before_months rename constraint messages_by_seq to messages_before_months_by_seq;
@@ -29,20 +19,17 @@ select setval('message_ids', last_value, is_called) from messages_id_seq;
 alter table messages_before_months alter column id drop identity;
 alter sequence message_ids rename to messages_id_seq;
 
--- By the clock, not by the start of the transaction: ids that are taken under one lock grow, also at the turn of a month.
-create function next_message_id()
-returns bigint
-language sql volatile
-as $$
-  select message_id_floor(clock_timestamp()) + nextval('messages_id_seq')
-$$;
-
 create table messages (
   like messages_before_months including defaults including constraints including comments,
   primary key (company_id, id)
 ) partition by range (id);
 alter table messages drop constraint if exists messages_before_months;
-alter table messages alter column id set default next_message_id();
+-- As next_message_id() makes it, which later versions may create again: its month since January 1970 (UTC), times 10^12, and a
+-- number.
+alter table messages alter column id set default (
+  (extract(year from clock_timestamp() at time zone 'UTC') - 1970) * 12
+    + extract(month from clock_timestamp() at time zone 'UTC') - 1
+)::bigint * 1000000000000 + nextval('messages_id_seq');
 comment on table messages is 'Lifetime: MESSAGE_DAYS (default: kept)';
 create index messages_by_provider_id on messages (company_id, provider_message_id) where provider_message_id is not null;
 create index messages_pending on messages (created_at) where status = 'pending';

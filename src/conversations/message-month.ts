@@ -30,6 +30,4 @@ export const isBetween = (db: Db, from: Date, to: Date): Fragment => {
 
 /** The condition that messages of these ids fulfil: of those of one month, one partition is read. */
 export const isAmong = (db: Db, ids: readonly number[]): Fragment =>
-  ids.length === 0
-    ? db`false`
-    : db`message.id between ${Math.min(...ids)}::bigint and ${Math.max(...ids)}::bigint`
+  ids.length === 0 ? db`false` : db`message.id between ${Math.min(...ids)}::bigint and ${Math.max(...ids)}::bigint`

@@ -93,7 +93,8 @@ async function createPartitions(from: Db, to: Db): Promise<void> {
 /** The partition has indexes of its own. That of earlier messages is made by the migration. */
 async function createMessageMonth(to: Db, name: string): Promise<void> {
   const [, year, month] = /^messages_([0-9]{4})([0-9]{2})$/.exec(name) ?? []
-  if (year !== undefined) await to`select make_message_month(${(Number(year) - 1970) * 12 + Number(month) - 1}::integer)`
+  if (year !== undefined)
+    await to`select make_message_month(${(Number(year) - 1970) * 12 + Number(month) - 1}::integer)`
 }
 
 async function copyTable(from: Transaction, to: Transaction, { name, columns }: Table): Promise<Copied> {

@@ -1,4 +1,3 @@
-import { isRecent } from '../conversations/message-month.ts'
 import type { Db, Json } from '../db/connect.ts'
 
 export type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
@@ -45,7 +44,7 @@ export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<M
     join messages message on (message.company_id, message.id) = (item.company_id, item.message_id)
     join conversations conversation
       on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    where message.media ->> 'providerMediaId' <> '' and ${isRecent(tx)}
+    where message.media ->> 'providerMediaId' <> ''
     on conflict do nothing
     returning company_id, sender_id, message_id
   `

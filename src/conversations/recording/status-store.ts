@@ -1,8 +1,8 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
+import { isRecent } from '../message-month.ts'
 import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
-import { isRecent } from '../message-month.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 

@@ -49,7 +49,9 @@ export async function describeSchema(db: Db): Promise<string> {
   `
   const blocks = tables.map(({ name, persistence, partitioned, columns, constraints }) => {
     const lines = [...columns, ...constraints].map((line) => `  ${line}`).join(',\n')
-    const own = indexes.filter(({ table, parent }) => table === name || parent === name).map(({ definition }) => `\n${definition};`)
+    const own = indexes
+      .filter(({ table, parent }) => table === name || parent === name)
+      .map(({ definition }) => `\n${definition};`)
     return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n)${partitioned === null ? '' : ` partition by ${partitioned.toLowerCase()}`};${own.join('')}`
   })
   return `${['-- The tables that all migrations create together. Generated: npm run generate', ...blocks].join('\n\n')}\n`
