@@ -1,6 +1,13 @@
-import { beforeAll, expect, test } from 'vitest'
+import { cpSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { MIGRATIONS, OBJECTS } from '../../test/baseline.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
+import type { Pool } from '../db/connect.ts'
+import { migrate } from '../db/migration/migrate.ts'
 import { expireMonths } from '../personal-data/expire-messages.ts'
 import { findConversation, listMessages } from './conversation-store.ts'
 import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
@@ -214,4 +221,50 @@ test('a wamid of an earlier month is recognised, and is unique within a month', 
   `
   await expect(again('seq')).rejects.toMatchObject({ code: '23505' })
   await expect(again('wamid')).rejects.toMatchObject({ code: '23505' })
+})
+
+/** A database from before the months, with a message. */
+async function createEarlier(): Promise<Pool> {
+  const { db: earlier } = await createTestDatabase()
+  const folder = await mkdtemp(join(tmpdir(), 'parley-migrations-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const names = readdirSync(MIGRATIONS).filter((name) => name < '0032')
+  for (const name of names) cpSync(join(MIGRATIONS, name), join(folder, name))
+  await earlier.unsafe('drop schema public cascade; create schema public')
+  await migrate(earlier, { migrations: folder, objects: OBJECTS })
+  await earlier.begin(async (tx) => {
+    await tx`set local session_replication_role = replica`
+    await tx`
+      insert into messages (company_id, conversation_id, seq, direction, type, status, wamid)
+      select 1, 1, n, 'inbound', 'text', 'received', 'w' || n from generate_series(1, 3) as n
+    `
+  })
+  return earlier
+}
+
+test.each([false, true])('an upgrade keeps the table of earlier messages as it is; prepared: %s', async (isPrepared) => {
+  const earlier = await createEarlier()
+  const fileOf = async (table: string) => (await earlier`select pg_relation_filenode(${table}::regclass) as file`)[0]
+  const before = await fileOf('messages')
+  if (isPrepared)
+    await earlier.unsafe(`
+      alter table messages add constraint messages_before_months check (id < 1000000000000) not valid;
+      alter table messages validate constraint messages_before_months
+    `)
+  await migrate(earlier)
+  await makeMessageMonths(earlier)
+  expect(await fileOf('messages_before_months')).toEqual(before)
+  await earlier`
+    insert into messages (company_id, conversation_id, seq, direction, type, status) values (1, 1, 4, 'inbound', 'text', 'received')
+  `
+  const ids = (await earlier<{ id: number }[]>`select id from messages order by seq`).map(({ id }) => id)
+  expect(ids).toEqual([1, 2, 3, PRESENT * IDS_A_MONTH + 4])
+  // A process of the earlier version, which a rolling upgrade has not replaced yet.
+  await earlier`
+    insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+    overriding system value
+    values (1, nextval('messages_id_seq'), 1, 5, 'inbound', 'text', 'received')
+  `
+  const key = { companyId: 1, wamid: 'w2', isReaction: false }
+  expect(await findKnownWamids(earlier, [key])).toMatchObject([{ isRecorded: true }])
 })
