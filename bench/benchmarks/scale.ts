@@ -1,46 +1,32 @@
 import { expireMonths } from '../../src/personal-data/expire-messages.ts'
 import { medianOf } from '../average.ts'
 import type { Bench, BenchContext } from '../bench.ts'
-import { costOf, reasonOf } from '../cost.ts'
+import { type Cost, costOf } from '../cost.ts'
 import { type Figure, figure, ratioFigure } from '../figure.ts'
+import { type LoadOrder, mediansByTurns, requireCleanReport } from '../load.ts'
+import { residentMegabytes } from '../process.ts'
+import { numberOf, onStage, type Stage } from '../stage.ts'
 import { untilReceived } from './forward.ts'
 import { inboundOrder, waitForEnd } from './inbound.ts'
-import { type LoadOrder, mediansByTurns, requireCleanReport } from '../load.ts'
 import { type Filled, fillCompany, type Size } from './scale-fill.ts'
 import { sendOrder } from './send.ts'
-import { numberOf, onStage, type Stage } from '../stage.ts'
 
 const SMALL: Size = { messages: 40_000, contacts: 20_000, conversations: 19_001, deliveries: 3_000 }
 const QUICK: Size = { messages: 1_000_000, contacts: 100_000, conversations: 19_001, deliveries: 250_000 }
 const FULL: Size = { messages: 20_000_000, contacts: 2_000_000, conversations: 380_001, deliveries: 5_000_000 }
 /** What a page or statement may cost in a large company, compared with a small one. */
 const GOAL = { atMost: 1.5 }
+/** While tables are filled, the rows of a new one are written once, without the log. */
+const FILLING = [
+  ['autovacuum', 'off'],
+  ['max_wal_size', "'16GB'"],
+  ['wal_level', 'minimal'],
+  ['max_wal_senders', '0'],
+] as const
 const env = { WEBHOOK_ALLOW_PRIVATE: 'true' }
 
+type Plays = Record<'small' | 'large', Play>
 type Play = { stage: Stage; company: Filled; receiverUrl: string }
-
-/** A large company and a small one, each on a database of its own: pages, statements, sizes, vacuum, and the drop of a month. */
-export const scaleBench: Bench = (context) =>
-  onStage(
-    (large) =>
-      onStage(
-        async (small) => {
-          const size = context.quick ? QUICK : FULL
-          const [seconds, plays] = await timed(async () => ({
-            small: await fill(context, small, SMALL),
-            large: await fill(context, large, size),
-          }))
-          context.report(figure('filling in and analysing', seconds / 60, 'minutes', { atMost: 15 }))
-          await measureSizes(context, plays.large)
-          await measurePages(context, plays)
-          await measureStatements(context, plays)
-          await measureRates(context, plays)
-          await measureMaintenance(context, plays.large)
-        },
-        { env },
-      ),
-    { env },
-  )
 
 async function timed<T>(work: () => Promise<T>): Promise<[number, T]> {
   const startedAt = performance.now()
@@ -60,14 +46,16 @@ async function fill({ say }: BenchContext, stage: Stage, size: Size): Promise<Pl
   const company = await fillCompany(stage, receiverUrl, size, say)
   say('vacuum')
   await stage.db`vacuum analyze`
-  for (const setting of ['autovacuum', 'max_wal_size']) await stage.db.unsafe(`alter system reset ${setting}`)
+  for (const [setting] of FILLING) await stage.db.unsafe(`alter system reset ${setting}`)
   await stage.restart(env)
   await stage.db`create extension pg_stat_statements`
   return { stage, company, receiverUrl }
 }
 
 /** Bytes of a row with those of its indexes. */
-async function measureSizes({ report }: BenchContext, { stage: { db }, company: { size } }: Play): Promise<void> {
+async function measureSizes({ report }: BenchContext, { large: { stage, company } }: Plays): Promise<void> {
+  const { db } = stage
+  const { size } = company
   for (const [table, rows] of [
     ['messages', size.messages],
     ['contacts', size.contacts],
@@ -77,7 +65,7 @@ async function measureSizes({ report }: BenchContext, { stage: { db }, company: 
   ] as const) {
     const [row] = await db<[{ bytes: number; indexes: number }]>`
       select sum(pg_table_size(relid))::bigint as bytes, sum(pg_indexes_size(relid))::bigint as indexes
-      from pg_partition_tree(${table}) where isleaf
+      from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) as part
     `
     report(figure(`${table}: a row`, row.bytes / rows, 'bytes'))
     report(figure(`${table}: its entries in indexes`, row.indexes / rows, 'bytes'))
@@ -85,7 +73,7 @@ async function measureSizes({ report }: BenchContext, { stage: { db }, company: 
 }
 
 /** Each page of the large company by turns with the first page of the small one. */
-async function measurePages({ quick, report }: BenchContext, { small, large }: Record<'small' | 'large', Play>) {
+async function measurePages({ quick, report }: BenchContext, { small, large }: Plays) {
   const order = ({ stage, company }: Play, path: string): LoadOrder => ({
     ...{
       url: stage.url,
@@ -139,7 +127,7 @@ const PATHS: Path[] = [
 const run = (stage: Stage, order: Omit<LoadOrder, 'concurrency'>) => stage.load.run({ concurrency: 1, ...order })
 
 /** The mean time of each statement that takes at least a hundredth of the time, one item in flight. */
-async function measureStatements({ quick, report, say }: BenchContext, plays: Record<'small' | 'large', Play>) {
+async function measureStatements({ quick, report, say }: BenchContext, plays: Plays) {
   for (const { name, run } of PATHS) {
     say(`statements of ${name}`)
     for (const play of Object.values(plays)) await run(play, { seconds: quick ? 3 : 10, concurrency: 16 })
@@ -182,23 +170,43 @@ async function readTimes({ db }: Stage, items: number): Promise<Map<string, numb
 const nameOf = (query: string): string => query.replace(/\s+/g, ' ').replaceAll('|', '').trim().slice(0, 70)
 
 /** How many a second, 64 in flight, and what each costs the processors. */
-async function measureRates({ quick, report, say }: BenchContext, plays: Record<'small' | 'large', Play>) {
+async function measureRates({ quick, report }: BenchContext, plays: Plays) {
   for (const { name, run } of PATHS) {
     const rates: Record<'small' | 'large', number[]> = { small: [], large: [] }
+    const costs: { cost: Cost; count: number }[] = []
     for (let turn = 0; turn < (quick ? 2 : 6); turn += 1) {
       for (const key of ['small', 'large'] as const) {
         const [count, cost] = await costOf(plays[key].stage, () => run(plays[key], { seconds: 3, concurrency: 64 }))
         rates[key].push(count / cost.seconds)
-        if (key === 'large') say(`${name}: ${reasonOf(cost, count)}`)
+        if (key === 'large') costs.push({ cost, count })
       }
     }
     const compared = { baseline: 'small company', baselineValue: medianOf(rates.small) }
     report(ratioFigure(`${name}, 64 in flight`, medianOf(rates.large), '/s', compared, { atLeast: 1 / GOAL.atMost }))
+    const ms = (of: (cost: Cost) => number) => medianOf(costs.map(({ cost, count }) => (of(cost) / count) * 1_000))
+    report(
+      figure(
+        `${name}: processor time of the service`,
+        ms(({ service }) => service),
+        'ms',
+      ),
+    )
+    report(
+      figure(
+        `${name}: processor time of its database`,
+        ms(({ database }) => database),
+        'ms',
+      ),
+    )
   }
+  const { service, idleMegabytes } = plays.large.stage
+  report(figure('resident memory, idle after the start', idleMegabytes, 'MB'))
+  report(figure('resident memory at its highest', residentMegabytes(service.pid).highest, 'MB'))
 }
 
 /** Vacuum of the present month, the end of the oldest one, and the drop of the oldest day of deliveries. */
-async function measureMaintenance({ report, say }: BenchContext, { stage: { db } }: Play): Promise<void> {
+async function measureMaintenance({ report, say }: BenchContext, { large }: Plays): Promise<void> {
+  const { db } = large.stage
   const seconds = async (name: string, work: () => Promise<unknown>): Promise<Figure> => {
     say(name)
     return figure(name, (await timed(work))[0], 's')
@@ -225,3 +233,33 @@ async function measureMaintenance({ report, say }: BenchContext, { stage: { db }
   report(await seconds('of that the drop, as of the next month', () => db.unsafe(`drop table ${next?.name}`)))
   report(await seconds('drop of a day of deliveries', () => db`select drop_delivery_day(${28}::integer)`))
 }
+
+const PARTS: Record<string, (context: BenchContext, plays: Plays) => Promise<void>> = {
+  sizes: measureSizes,
+  pages: measurePages,
+  statements: measureStatements,
+  rates: measureRates,
+  maintenance: measureMaintenance,
+}
+
+/** A large company and a small one, each on a database of its own: pages, statements, sizes, vacuum, and the drop of a month. */
+export const scaleBench: Bench = (context) =>
+  onStage(
+    (large) =>
+      onStage(
+        async (small) => {
+          const size = context.quick ? QUICK : FULL
+          const [seconds, plays] = await timed(async () => ({
+            small: await fill(context, small, SMALL),
+            large: await fill(context, large, size),
+          }))
+          context.report(figure('filling in and analysing', seconds / 60, 'minutes', { atMost: 15 }))
+          for (const [name, measure] of Object.entries(PARTS)) {
+            context.say(name)
+            if (name.includes(context.only)) await measure(context, plays)
+          }
+        },
+        { env },
+      ),
+    { env },
+  )
