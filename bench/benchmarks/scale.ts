@@ -73,14 +73,14 @@ async function measureSizes({ report }: BenchContext, { large: { stage, company 
 }
 
 /** Each page of the large company by turns with the first page of the small one. */
-async function measurePages({ quick, report }: BenchContext, { small, large }: Plays) {
+async function measurePages({ report }: BenchContext, { small, large }: Plays) {
   const order = ({ stage, company }: Play, path: string): LoadOrder => ({
     ...{
       url: stage.url,
       headers: company.headers,
       path: `/public/v1${path}`,
       concurrency: 1,
-      requests: quick ? 50 : 150,
+      requests: 40,
     },
   })
   const messages = ({ company }: Play, page: number) =>
