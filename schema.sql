@@ -638,7 +638,6 @@ create table media (
   updated_at timestamp with time zone not null default now(),
   upload_id text,
   constraint media_pkey PRIMARY KEY (company_id, message_id),
-  constraint media_company_id_message_id_fkey FOREIGN KEY (company_id, message_id) REFERENCES messages(company_id, id),
   constraint media_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
   constraint media_company_id_upload_id_fkey FOREIGN KEY (company_id, upload_id) REFERENCES uploads(company_id, id),
   constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'gone'::text, 'failed'::text]))),
@@ -686,8 +685,7 @@ create table message_status_events (
   error jsonb,
   occurred_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
-  constraint message_status_events_pkey PRIMARY KEY (company_id, message_id, status),
-  constraint message_status_events_company_id_message_id_fkey FOREIGN KEY (company_id, message_id) REFERENCES messages(company_id, id)
+  constraint message_status_events_pkey PRIMARY KEY (company_id, message_id, status)
 );
 CREATE INDEX message_status_events_by_age ON public.message_status_events USING btree (created_at);
 
@@ -709,7 +707,7 @@ create table message_usage (
 
 create table messages (
   company_id bigint not null,
-  id bigint not null generated always as identity,
+  id bigint not null default (((((((EXTRACT(year FROM (clock_timestamp() AT TIME ZONE 'UTC'::text)) - (1970)::numeric) * (12)::numeric) + EXTRACT(month FROM (clock_timestamp() AT TIME ZONE 'UTC'::text))) - (1)::numeric))::bigint * '1000000000000'::bigint) + nextval('messages_id_seq'::regclass)),
   conversation_id bigint not null,
   seq bigint not null,
   direction text not null,
@@ -734,15 +732,14 @@ create table messages (
   content jsonb,
   quoted_wamid text,
   kind text,
-  constraint messages_by_seq UNIQUE (company_id, conversation_id, seq),
   constraint messages_pkey PRIMARY KEY (company_id, id),
-  constraint messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'unknown'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
-);
-CREATE INDEX messages_by_provider_id ON public.messages USING btree (company_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
-CREATE INDEX messages_pending ON public.messages USING btree (created_at) WHERE (status = 'pending'::text);
-CREATE UNIQUE INDEX messages_by_wamid ON public.messages USING btree (company_id, wamid) WHERE (wamid IS NOT NULL);
+) partition by range (id);
+CREATE INDEX messages_by_provider_id ON ONLY public.messages USING btree (company_id, provider_message_id) WHERE (provider_message_id IS NOT NULL);
+CREATE INDEX messages_pending ON ONLY public.messages USING btree (created_at) WHERE (status = 'pending'::text);
+CREATE UNIQUE INDEX messages_before_months_by_seq ON public.messages_before_months USING btree (company_id, conversation_id, seq);
+CREATE UNIQUE INDEX messages_before_months_by_wamid ON public.messages_before_months USING btree (company_id, wamid) WHERE (wamid IS NOT NULL);
 
 create table migrations (
   name text not null,

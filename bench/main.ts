@@ -10,6 +10,7 @@ import { forwardBench } from './benchmarks/forward.ts'
 import { inboundBench } from './benchmarks/inbound.ts'
 import { readBench } from './benchmarks/read.ts'
 import { receiversBench } from './benchmarks/receivers.ts'
+import { scaleBench } from './benchmarks/scale.ts'
 import { scheduleBench } from './benchmarks/schedule.ts'
 import { sendBench } from './benchmarks/send.ts'
 import { turnsBench } from './benchmarks/turns.ts'
@@ -27,6 +28,7 @@ const BENCHES: Record<string, Bench> = {
   email: emailBench,
   fairness: fairnessBench,
   turns: turnsBench,
+  scale: scaleBench,
 }
 
 type Options = { quick?: boolean; only?: string; root?: string; json?: string }

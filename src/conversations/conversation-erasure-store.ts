@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import { isAmong } from './message-month.ts'
 
 /** The text of an erased message. */
 export const ERASED_TEXT = '[erased]'
@@ -172,11 +173,12 @@ export async function listWamids(db: Db, companyId: number, messages: readonly M
 
 /** Erases messages with their statuses, reactions and changes. The rows stay, so that the pages of a conversation do. */
 export async function eraseMessages(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<void> {
+  const ids = messages.map(({ id }) => id)
   await db`
     with target as materialized (
       select id, conversation_id, seq, wamid
-      from messages
-      where company_id = ${companyId} and id = any(${messages.map(({ id }) => id)}::bigint[])
+      from messages message
+      where company_id = ${companyId} and id = any(${ids}::bigint[]) and ${isAmong(db, ids)}
       order by id
       for no key update
     ),
@@ -232,6 +234,7 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
       updated_at = statement_timestamp()
     from target
     where (message.company_id, message.id) = (${companyId}, target.id)
+      and ${isAmong(db, ids)}
       and (
         message.wamid is distinct from 'erased:' || message.id
         or message.text <> ${ERASED_TEXT}

@@ -129,7 +129,7 @@ export function conversationRoutes({
         const range = cursor
           ? await rangeFrom(db, companyId, conversation.id, cursor, pageSize)
           : { from: newest - pageSize + 1, to: newest }
-        const rows = await listMessages(db, companyId, conversation.id, range)
+        const rows = await listMessages(db, companyId, conversation, range)
         return {
           data: rows.map((row) => toMessageRecord(row, companyId, mediaAddress)),
           pagination: cursor ? withoutPages(toPagination(total, 1, pageSize)) : toPagination(total, page, pageSize),

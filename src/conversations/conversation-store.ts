@@ -2,6 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { StructuredContent } from './content/structured-content.ts'
 import type { ConversationStatus } from './list/conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
+import { isAmong, isBetween } from './message-month.ts'
 import type { MessagePricing } from './usage/usage.ts'
 
 /** The conversation with this id; undefined when the company has none. */
@@ -83,19 +84,20 @@ export type Message = {
   } | null
 }
 
-/** Messages of a conversation by their seq, newest first: both ends included. */
+/** Messages of a conversation by their seq, newest first: both ends included. Of the months, those of the conversation are read. */
 export function listMessages(
   db: Db,
   companyId: number,
-  conversationId: number,
+  { id, createdAt, updatedAt }: Pick<Conversation, 'id' | 'createdAt' | 'updatedAt'>,
   range: { from: number; to: number },
 ): Promise<Message[]> {
   return db<Message[]>`
     select ${messageColumns(db)}
     from messages message
     where message.company_id = ${companyId}
-      and message.conversation_id = ${conversationId}
+      and message.conversation_id = ${id}
       and message.seq between ${range.from} and ${range.to}
+      and ${isBetween(db, createdAt, updatedAt)}
     order by message.seq desc
   `
 }
@@ -119,7 +121,11 @@ const messageColumns = (db: Db) => db`
       'senderName', quoted.sender_name
     )
     from messages quoted
-    where (quoted.company_id, quoted.wamid) = (message.company_id, message.quoted_wamid)
+    where message.quoted_wamid is not null
+      and (quoted.company_id, quoted.wamid) = (message.company_id, message.quoted_wamid)
+      and quoted.id <= message.id - message.id % 1000000000000 + 999999999999
+    order by quoted.id desc -- the newest month first
+    limit 1
   ) as quoted,
   (
     select reaction.emoji
@@ -138,7 +144,7 @@ export const listMessagesByIds = (db: Db, companyId: number, ids: readonly numbe
   db<PlacedMessage[]>`
     select ${messageColumns(db)}, message.conversation_id, message.created_at
     from messages message
-    where message.company_id = ${companyId} and message.id = any (${[...ids]}::bigint[])
+    where message.company_id = ${companyId} and message.id = any (${[...ids]}::bigint[]) and ${isAmong(db, ids)}
     order by message.id
   `
 

@@ -1,9 +1,13 @@
 import type { Db } from '../db/connect.ts'
+import { IDS_A_MONTH } from './message-month.ts'
 
 /** The files of messages that expire together. */
 export type ExpiredMessages = { companyId: number; ids: number[]; storageKeys: string[] }
 
-/** The oldest expired messages of some companies, up to `limit` of each. Ids grow with time, so each company costs one probe. */
+/**
+ * Of the messages from before the partitions by month, the oldest expired ones of some companies, up to `limit` of each. Ids grow
+ * with time, so each company costs one probe.
+ */
 export function findExpiredMessages(
   db: Db,
   days: number,
@@ -21,7 +25,7 @@ export function findExpiredMessages(
       cross join lateral (
         select message.created_at
         from messages message
-        where message.company_id = company.id
+        where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
         order by message.id
         limit 1
       ) as oldest
@@ -34,7 +38,7 @@ export function findExpiredMessages(
       from (
         select message.id, message.created_at
         from messages message
-        where message.company_id = company.id
+        where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
         order by message.id
         limit ${limit}
       ) as oldest
@@ -45,7 +49,7 @@ export function findExpiredMessages(
   `
 }
 
-/** Deletes messages with what belongs to them. Their conversations stay, and start after them. */
+/** Deletes messages from before the months with what belongs to them. Their conversations stay, and start after them. */
 export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await db`
     with target as materialized (

@@ -27,7 +27,7 @@ export async function takeIds(tx: Db, counts: IdCounts): Promise<Ids> {
       array(select nextval('customers_id_seq') from generate_series(1, ${counts.customers})) as customers,
       array(select nextval('contacts_id_seq') from generate_series(1, ${counts.contacts})) as contacts,
       array(select nextval('conversations_id_seq') from generate_series(1, ${counts.conversations})) as conversations,
-      array(select nextval('messages_id_seq') from generate_series(1, ${counts.messages})) as messages
+      array(select next_message_id() from generate_series(1, ${counts.messages})) as messages
   `
   return row ?? { customers: [], contacts: [], conversations: [], messages: [] }
 }

@@ -16,6 +16,7 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
     'The templates of a business account. Key: company:account. Held by the synchronisation with the provider.',
   'delivery days':
     'The partitions of deliveries. Key: empty. Held by the transaction that creates those of the next days.',
+  'message months': 'The partitions of messages. Key: empty. Held by the transaction that creates one.',
   statistics: 'The statistics of grown tables. Key: empty. Held by the transaction that gathers them.',
   'moving company': 'The import of a company from another installation. Key: company. Held by the import.',
   cell: 'The range of company ids of the database. Key: empty. Held by the start that assigns it.',

@@ -11,8 +11,7 @@ type Table = { name: string; columns: string }
 const LEDGERS = ['migrations', 'sql_objects']
 
 /**
- * Copies everything of a database into another one with the same, empty schema: rows, days of deliveries, positions of
- * sequences. The source is read in one snapshot and the target written in one transaction, so a copy that fails leaves
+ * Copies everything of a database into another one with the same, empty schema: rows, partitions, positions of sequences. The source is read in one snapshot and the target written in one transaction, so a copy that fails leaves
  * nothing behind.
  *
  * @throws StartError when the target is not empty, or a table arrived with another number of rows
@@ -72,7 +71,7 @@ async function expectEmpty(to: Db, tables: Table[]): Promise<void> {
   }
 }
 
-/** The days of deliveries that the source has (docs/decisions/0007-one-row-per-delivery.md). */
+/** The days of deliveries and months of messages that the source has (docs/decisions 0007 and 0016). */
 async function createPartitions(from: Db, to: Db): Promise<void> {
   const partitions = await from<{ name: string; parent: string; bounds: string }[]>`
     select child.oid::regclass::text as name, inhparent::regclass::text as parent,
@@ -82,9 +81,20 @@ async function createPartitions(from: Db, to: Db): Promise<void> {
     where child.relkind = 'r' and child.relnamespace = 'public'::regnamespace
   `
   for (const { name, parent, bounds } of partitions) {
+    if (parent === 'messages') {
+      await createMessageMonth(to, name)
+      continue
+    }
     await to.unsafe(`create table if not exists ${name} partition of ${parent} ${bounds}`)
     await to.unsafe(`alter table ${name} set (autovacuum_vacuum_insert_scale_factor = 0.5)`)
   }
+}
+
+/** The partition has indexes of its own. That of earlier messages is made by the migration. */
+async function createMessageMonth(to: Db, name: string): Promise<void> {
+  const [, year, month] = /^messages_([0-9]{4})([0-9]{2})$/.exec(name) ?? []
+  if (year !== undefined)
+    await to`select make_message_month(${(Number(year) - 1970) * 12 + Number(month) - 1}::integer)`
 }
 
 async function copyTable(from: Transaction, to: Transaction, { name, columns }: Table): Promise<Copied> {

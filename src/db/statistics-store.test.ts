@@ -36,13 +36,13 @@ test('a session that planned while tables were empty finds its rows by key on a 
     overriding system value
     select ${companyId}, id, ${senderId}, id from customer
   `
-  /** One message for each of ten conversations; returns the rows of conversations that the foreign-key checks read. */
+  /** The place in the list of each of ten conversations; returns the rows of conversations that the foreign-key checks read. */
   const checks = (from: number): Promise<number> =>
     countIndexReads(session, 'conversations', async () => {
       for (let id = from + 1; id <= from + 10; id += 1) {
         await session`
-          insert into messages (company_id, conversation_id, seq, direction, type, status)
-          values (${companyId}, ${id}, 1, 'inbound', 'text', 'received')
+          insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+          values (${companyId}, ${id}, now(), ${senderId})
         `
       }
     })

@@ -1,3 +1,4 @@
+import { isRecent } from '../conversations/message-month.ts'
 import { readUpTo } from '../conversations/unread-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { OWN_WAMID } from './quoted-message.ts'
@@ -65,9 +66,10 @@ export async function findLastInbound(
 ): Promise<string | undefined> {
   const rows = await db<{ wamid: string }[]>`
     select wamid
-    from messages
+    from messages message
     where (company_id, conversation_id) = (${companyId}::bigint, ${conversationId}::bigint)
       and seq > ${messageCount - MOST_MESSAGES_BACK}
+      and ${isRecent(db)}
       and direction = 'inbound'
       and wamid !~ ${OWN_WAMID.source}
     order by seq desc

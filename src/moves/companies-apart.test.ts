@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
+import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
 import { carryUploads } from '../media/uploads/upload-store.ts'
-import { advanceSequences, hasHashedOptOuts, isBusy, movedBlobsOf } from './move-store.ts'
+import { advanceSequences, hasHashedOptOuts, isBusy, makeMonthsOf, movedBlobsOf } from './move-store.ts'
 
 const { db } = await createTestDatabase()
 
@@ -104,6 +105,25 @@ test('ids go on after those of the company that was moved', async () => {
     select nextval('contacts_id_seq')::integer as contact, nextval('delivery_ids')::integer as delivery
   `
   expect(next).toEqual({ contact: 71, delivery: 71 })
+})
+
+test('messages that move get the partitions of their months, and ids go on after theirs', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  const [month, present] = [600, monthOf(new Date())]
+  const rows = [month, present].map((one) => JSON.stringify({ id: one * IDS_A_MONTH + 900_000 }))
+  await db.begin(async (tx) => {
+    expect(await makeMonthsOf(tx, ['{"id":7}', ...rows], 1e15)).toBe(true)
+    expect(await makeMonthsOf(tx, ['{"id":1000000000000001}'], 1e15)).toBe(false)
+  })
+  for (const [id, place] of [[companyId, 900_000] as const, [twinId, 9_000_000] as const])
+    for (const one of [month, present])
+      await db`
+        insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+        values (${id}, ${one * IDS_A_MONTH + place}, 1, ${one}, 'inbound', 'text', 'received')
+      `
+  await db.begin((tx) => advanceSequences(tx, companyId))
+  const [next] = await db<[{ id: number }]>`select next_message_id() as id`
+  expect(next.id % IDS_A_MONTH).toBe(900_001)
 })
 
 test('a move needs the key of opt-outs when the company has opt-outs of erased persons', async () => {

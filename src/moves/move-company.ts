@@ -15,6 +15,7 @@ import {
   insertRows,
   isBusy,
   listTransactions,
+  makeMonthsOf,
   makePastDays,
   movedBlobsOf,
   movedRowsOf,
@@ -175,7 +176,10 @@ async function insertCompany(
 ): Promise<void> {
   if (!(await lockImport(tx, companyId))) throw new MoveRefused(`Another import of company ${companyId} runs`)
   await makePastDays(tx, deps.deliveryLogDays)
-  const insert = createInserts((table, rows) => insertRows(tx, table, companyId, rows))
+  const insert = createInserts(async (table, rows) => {
+    if (table === 'messages' && !(await makeMonthsOf(tx, rows, MAX_ID))) throw idsTooHigh()
+    await insertRows(tx, table, companyId, rows)
+  })
   const blobs = createBlobs(deps.blobStore, { companyId, note: (key) => noteFile(deps.db, companyId, key) })
   try {
     for await (const entry of entries) {
@@ -187,10 +191,12 @@ async function insertCompany(
   }
   await insert.flush()
   await setMediaSecret(tx, companyId, deps.cipher.encrypt(mediaSecret))
-  if (await hasIdAbove(tx, companyId, MAX_ID)) throw new MoveRefused(`The file has ids above ${MAX_ID}`)
+  if (await hasIdAbove(tx, companyId, MAX_ID)) throw idsTooHigh()
   await advanceSequences(tx, companyId)
   await forgetFiles(tx, companyId)
 }
+
+const idsTooHigh = () => new MoveRefused(`The file has ids above ${MAX_ID}`)
 
 type Authenticator = () => Hmac
 

@@ -1,3 +1,5 @@
+import { monthOfId } from '../conversations/message-month.ts'
+import { makeMessageMonth } from '../conversations/message-month-store.ts'
 import type { Db, Fragment, Pool } from '../db/connect.ts'
 import { NO_WORKER } from '../jobs/job-table.ts'
 import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
@@ -128,11 +130,28 @@ async function columnsOf(tx: Db, table: MovedTable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
+/**
+ * Creates the partitions of the months of these messages.
+ * @returns false when an id is above `most`
+ */
+export async function makeMonthsOf(tx: Db, messages: readonly string[], most: number): Promise<boolean> {
+  const ids = messages.map((row) => Number(JSON.parse(row).id))
+  if (ids.some((id) => id > most)) return false
+  for (const month of new Set(ids.map(monthOfId))) if (month > 0) await makeMessageMonth(tx, month)
+  return true
+}
+
 /** Lets the sequences of ids go on after the ids of the company: it never gets one of them again. */
 export async function advanceSequences(tx: Db, companyId: number): Promise<void> {
   for (const { table, column, sequence } of await listSequences(tx)) {
     await advance(tx, sequence, tx`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
   }
+  const isOfThisMonth = tx`id < 1000000000000 or id >= message_id_floor(now())`
+  await advance(
+    tx,
+    'messages_id_seq',
+    tx`select max(id % 1000000000000) from messages where company_id = ${companyId} and (${isOfThisMonth})`,
+  )
   for (const table of ['deliveries', 'delivery_attempts']) {
     await advance(
       tx,

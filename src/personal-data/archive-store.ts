@@ -1,3 +1,4 @@
+import { isAmong } from '../conversations/message-month.ts'
 import type { Db } from '../db/connect.ts'
 
 /** One row as JSON text, and the position to continue from. */
@@ -125,7 +126,7 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
         )
       ))::text as row
     from messages message
-    where message.company_id = ${companyId} and message.id = any(${[...ids]}::bigint[])
+    where message.company_id = ${companyId} and message.id = any(${[...ids]}::bigint[]) and ${isAmong(db, ids)}
     order by message.id
   `
 }

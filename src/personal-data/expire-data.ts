@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import { expireImports } from '../contacts/import/contact-import-store.ts'
-import { deleteMessages, expireReactions, findExpiredMessages } from '../conversations/message-expiry-store.ts'
+import { expireReactions } from '../conversations/message-expiry-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { EXPIRING, expireRows } from '../db/lifetime-store.ts'
 import { expireEmails } from '../emails/email-removal-store.ts'
@@ -13,6 +13,7 @@ import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { expireDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { removeLeftFiles } from '../moves/moving-file-store.ts'
+import { expireEarlierMessages, expireMonths } from './expire-messages.ts'
 
 /** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */
 const ROWS = 1_000
@@ -58,16 +59,7 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))
   if (messageDays !== undefined) {
     await repeat(ROWS, () => expireReactions(db, messageDays, ROWS))
-    await repeat(1, () => expireMessages(deps, messageDays))
+    await repeat(1, () => expireEarlierMessages(deps, messageDays))
+    await expireMonths(deps, messageDays, signal)
   }
-}
-
-/** Files first: a message that is deleted leads to none. */
-async function expireMessages({ db, blobStore }: ExpireDeps, days: number): Promise<number> {
-  const expired = await findExpiredMessages(db, days, COMPANIES, ROWS_OF_COMPANY)
-  for (const { companyId, ids, storageKeys } of expired) {
-    for (const key of storageKeys) await blobStore.remove(key)
-    await deleteMessages(db, companyId, ids)
-  }
-  return expired.length
 }

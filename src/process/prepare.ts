@@ -1,5 +1,6 @@
 import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
+import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migration/migrate.ts'
 import { WITHOUT_SESSIONS } from '../db/pooler.ts'
@@ -72,6 +73,7 @@ async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config,
   try {
     await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
     await makeDeliveryDays(db)
+    await makeMessageMonths(db)
     await joinCell(db, cell)
   } finally {
     await stop()

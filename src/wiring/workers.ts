@@ -2,6 +2,7 @@ import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { sweepLists } from '../contacts/import/contact-import.ts'
 import { importKind } from '../contacts/import/contact-import-job.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
+import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/statistics-store.ts'
@@ -42,6 +43,7 @@ const STUCK_AFTER_SECONDS = 8
 const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
+const MESSAGE_MONTHS_MS = 3_600_000
 /** How long after its deadline a delivery may stay open. */
 const DELIVERY_ENDS_MS = 30_000
 const COUNT_MS = 1_000
@@ -131,6 +133,7 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
     every(STUCK_CHECK_MS, () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
     every(APPLY_WAITING_MS, async () => publishMessages(deps, await applyWaitingStatuses(deps, clock.now()))),
     every(DELIVERY_DAYS_MS, () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
+    every(MESSAGE_MONTHS_MS, () => makeMessageMonths(workerDb)),
     every(DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
     every(COUNT_MS, () => addUpChanges(db)),
     every(STATISTICS_MS, () => analyzeGrownTables(db)),

@@ -389,7 +389,9 @@ describe('plans', () => {
     await db`analyze conversations, conversation_activity, contacts, messages, message_reactions`
     const plans = await plansOf(async (tx) => {
       for (const offset of [0, 19_980, 12_000]) await listConversations(tx, id, { offset, limit: 20, total: 20_000 })
-      for (const from of [1, 10_000, 19_971]) await listMessages(tx, id, chat, { from, to: from + 29 })
+      const now = new Date()
+      const conversation = { id: chat, createdAt: now, updatedAt: now }
+      for (const from of [1, 10_000, 19_971]) await listMessages(tx, id, conversation, { from, to: from + 29 })
       await findSeq(tx, id, chat, 1)
     })
     expect(plans.length).toBeGreaterThanOrEqual(7)

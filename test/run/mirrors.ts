@@ -105,7 +105,7 @@ async function listTables(db: Pool): Promise<Table[]> {
         )
         or exists (
           select from pg_index i
-          where i.indrelid = c.oid and pg_get_indexdef(i.indexrelid) ~ ('\\m' || a.attname || '\\M')
+          where (i.indrelid = c.oid or i.indrelid in (select inhrelid from pg_inherits where inhparent = c.oid)) and pg_get_indexdef(i.indexrelid) ~ ('\\m' || a.attname || '\\M')
         ) as is_key
     ) keys
     cross join lateral (

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { makeMessageMonths } from '../../src/conversations/message-month-store.ts'
 import { connect } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/start.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -18,6 +19,7 @@ const SOURCES = [
   'src/**/sql/*',
   'src/db/**/*',
   'src/webhooks/deliveries/*',
+  'src/conversations/*month*',
   'test/run/{template,mirrors}.ts',
 ]
 
@@ -64,6 +66,7 @@ async function createCluster(folder: string, mirrors: boolean): Promise<void> {
   const db = connect(server.url)
   await migrate(db)
   await makeDeliveryDays(db)
+  await makeMessageMonths(db)
   await db.end()
   if (mirrors) await createMirrored(server.url)
   await server.stop()

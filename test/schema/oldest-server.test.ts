@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { makeMessageMonth } from '../../src/conversations/message-month-store.ts'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { makeDeliveryDays } from '../../src/webhooks/deliveries/delivery-day-store.ts'
@@ -26,6 +27,7 @@ test.skipIf(url === undefined)(
     expect(Math.floor(server!.version / 10_000)).toBe(15)
     await migrate(db)
     expect(await makeDeliveryDays(db)).toBeGreaterThan(0)
+    expect(await makeMessageMonth(db, 700)).toBe(true)
     await fillTables(db)
     expect(await db`select count(*)::integer as companies from companies`).toEqual([{ companies: 3 }])
   },

@@ -207,6 +207,11 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       from messages message
       where (message.company_id, message.conversation_id, message.seq)
         = (conversation.company_id, conversation.id, conversation.message_count)
+        and (
+          message.id >= message_id_floor(least(conversation.last_message_at, conversation.updated_at) - interval '2 days')
+            and message.id <= message_id_floor(conversation.updated_at + interval '2 days') + 999999999999
+          or message.id < 1000000000000
+        )
       limit 1
     ) as last on true
     order by page.active_at ${direction}, page.id ${direction}

@@ -1,5 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { folded } from '../../text/search-text.ts'
+import { isRecent } from '../message-month.ts'
 
 /** A conversation that a batch creates or changes. */
 export type ConversationWrite = {
@@ -235,7 +236,8 @@ export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<Kn
             where (reaction.company_id, reaction.wamid) = (input.company_id, named.wamid)
           )
           else exists (
-            select from messages message where (message.company_id, message.wamid) = (input.company_id, named.wamid)
+            select from messages message
+            where (message.company_id, message.wamid) = (input.company_id, named.wamid) and ${isRecent(tx)}
           )
         end as is_recorded,
         exists (

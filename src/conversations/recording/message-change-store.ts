@@ -85,6 +85,7 @@ export async function findTargets(
       select existing.company_id, existing.id, existing.conversation_id
       from messages existing
       where (existing.company_id, existing.wamid) = (target.company_id, target.wamid)
+      order by existing.id desc
       limit 1
     ) as message
   `

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { isRecent } from '../message-month.ts'
 
 /** A status that names the user id of its recipient. */
 export type ReportedRecipient = { companyId: number; wamid: string | null; userId: string }
@@ -25,6 +26,7 @@ export function findUnknownRecipients(tx: Db, recipients: readonly ReportedRecip
         join customer_identities identity
           on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
         where (message.company_id, message.wamid) = (input.company_id, input.wamid)
+          and ${isRecent(tx)}
           and message.direction = 'outbound'
           and identity.identity !~ '^#'
           and identity.retired_at is null

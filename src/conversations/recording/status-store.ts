@@ -1,5 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
+import { isRecent } from '../message-month.ts'
 import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
@@ -52,6 +53,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
       coalesce(message.counted, 0) as counted
     from messages message
     join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
+    where ${isRecent(tx)}
     order by message.company_id, message.id
     for update of message
   )
@@ -73,6 +75,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
       locked.counted | furthest.reported_counters as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
+    and ${isRecent(tx)}
     and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> locked.counted)
   returning
     message.company_id, message.id, locked.status as before, message.status as after,
@@ -121,7 +124,7 @@ const matchedMessages = (tx: Db) => tx`
     nullif(reported.error, 'null') as error, nullif(reported.pricing, 'null') as pricing, reported.counters
   from reported
   join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
-  where message.direction = 'outbound'
+  where message.direction = 'outbound' and ${isRecent(tx)}
   union
   -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
   select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
@@ -131,14 +134,14 @@ const matchedMessages = (tx: Db) => tx`
   join conversations conversation
     on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
     and conversation.sender_id = reported.sender_id
-  where message.direction = 'outbound' and message.wamid is null
+  where message.direction = 'outbound' and message.wamid is null and ${isRecent(tx)}
   union
   select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
     nullif(reported.error, 'null'), nullif(reported.pricing, 'null'), reported.counters
   from reported
   join messages message
     on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
-  where message.direction = 'outbound'
+  where message.direction = 'outbound' and ${isRecent(tx)}
 `
 
 const toRow = (record: StatusRecord, ord: number) => ({
@@ -169,6 +172,7 @@ export async function watchStatuses(
     select message.company_id, message.id, message.status
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
     join messages message on (message.company_id, message.id) = (watched.company_id, watched.id)
+    where ${isRecent(tx)}
     order by message.company_id, message.id
     for update of message
   `

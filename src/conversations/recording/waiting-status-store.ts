@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { isRecent } from '../message-month.ts'
 import type { MessagePricing } from '../usage/usage.ts'
 
 export type StatusRecord = {
@@ -46,16 +47,17 @@ export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecor
       select
       from messages message
       where (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
+        and ${isRecent(tx)}
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
+      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid) and ${isRecent(tx)}
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.id) = (reported.company_id, reported.message_id)
+      where (message.company_id, message.id) = (reported.company_id, reported.message_id) and ${isRecent(tx)}
     )
   `
 }
@@ -69,6 +71,7 @@ export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
       from waiting_statuses candidate
       join messages message
         on (message.company_id, message.provider_message_id) = (candidate.company_id, candidate.provider_message_id)
+        and ${isRecent(tx)}
       order by candidate.company_id, candidate.id
       limit ${BATCH}
       for update of candidate skip locked

@@ -13,6 +13,7 @@ as $$
     select existing.*
     from messages existing
     where (existing.company_id, existing.wamid) = (input.company_id, input.wamid)
+    order by existing.id desc -- the newest month first
     limit 1
   ) as message
   cross join lateral (

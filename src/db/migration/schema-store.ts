@@ -35,18 +35,23 @@ export async function describeSchema(db: Db): Promise<string> {
     where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p') and not relation.relispartition
     order by relation.relname
   `
-  const indexes = await db<{ table: string; definition: string }[]>`
-    select index.indrelid::regclass::text as table, pg_get_indexdef(index.indexrelid) as definition
+  // Partitions may have indexes that their table cannot have: unique ones without its key. The first one shows them.
+  const indexes = await db<{ table: string; parent: string | null; definition: string }[]>`
+    select index.indrelid::regclass::text as table,
+      (select inhparent::regclass::text from pg_inherits where inhrelid = index.indrelid) as parent, pg_get_indexdef(index.indexrelid) as definition
     from pg_index index
     join pg_class relation on relation.oid = index.indrelid
     where relation.relnamespace = 'public'::regnamespace
-      and relation.relkind in ('r', 'p') and not relation.relispartition
-      and not exists (select from pg_constraint where conindid = index.indexrelid and contype in ('p', 'u'))
-    order by 1, 2
+      and relation.relkind in ('r', 'p') and not exists (select from pg_inherits where inhrelid = index.indexrelid)
+      and (not relation.relispartition or pg_get_expr(relation.relpartbound, relation.oid) like '%MINVALUE%')
+      and (relation.relispartition or not exists (select from pg_constraint where conindid = index.indexrelid and contype in ('p', 'u')))
+    order by 1, 3
   `
   const blocks = tables.map(({ name, persistence, partitioned, columns, constraints }) => {
     const lines = [...columns, ...constraints].map((line) => `  ${line}`).join(',\n')
-    const own = indexes.filter(({ table }) => table === name).map(({ definition }) => `\n${definition};`)
+    const own = indexes
+      .filter(({ table, parent }) => table === name || parent === name)
+      .map(({ definition }) => `\n${definition};`)
     return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n)${partitioned === null ? '' : ` partition by ${partitioned.toLowerCase()}`};${own.join('')}`
   })
   return `${['-- The tables that all migrations create together. Generated: npm run generate', ...blocks].join('\n\n')}\n`

@@ -1,3 +1,4 @@
+import { isRecent } from '../../conversations/message-month.ts'
 import { recordSentReactions } from '../../conversations/recording/sent-reaction-store.ts'
 import { readUpTo } from '../../conversations/unread-store.ts'
 import type { RecipientReport } from '../../customers/recipient.ts'
@@ -76,7 +77,7 @@ const writeOutcomes = (tx: Db, sends: readonly CompletedSend[], at: Date) => tx`
   from jsonb_to_recordset(${jsonRows(tx, sends.map(toOutcome))}) as outcome (
     company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
   )
-  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id) and ${isRecent(tx)}
 `
 
 const toOutcome = (send: CompletedSend) => ({

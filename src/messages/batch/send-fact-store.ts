@@ -97,7 +97,7 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       coalesce(place.counted_at > ${at}::timestamptz - interval '24 hours', false) as is_counted,
       oldest.counted_at + interval '24 hours' as free_at,
       extract(epoch from clock_timestamp())::double precision * 1000 as now_ms,
-      nextval('messages_id_seq') as message_id,
+      next_message_id() as message_id,
       case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
       case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
       case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,

@@ -1,0 +1,149 @@
+import type { Db } from '../db/connect.ts'
+import { IDS_A_MONTH, monthOf } from './message-month.ts'
+
+/** Months ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
+const MONTHS_AHEAD = 2
+
+/** Creates the partitions of this month and the coming ones. */
+export async function makeMessageMonths(db: Db): Promise<void> {
+  const [row] = await db<[{ now: Date }]>`select now() as now`
+  const present = monthOf(row.now)
+  for (let month = present; month <= present + MONTHS_AHEAD; month += 1) await makeMessageMonth(db, month)
+}
+
+/** Creates the partition of a month, counted since January 1970; returns whether it was missing. */
+export async function makeMessageMonth(db: Db, month: number): Promise<boolean> {
+  const [row] = await db<[{ created: boolean }]>`select make_message_month(${month}::integer) as created`
+  return row.created
+}
+
+/** The oldest month that ended more than `keepDays` days ago; undefined when there is none. */
+export async function findExpiredMonth(db: Db, keepDays: number): Promise<number | undefined> {
+  const [row] = await db<{ month: number }[]>`
+    select oldest.month
+    from (
+      select min((substr(child.relname, 10, 4)::integer - 1970) * 12 + substr(child.relname, 14, 2)::integer - 1) as month
+      from pg_inherits
+      join pg_class child on child.oid = pg_inherits.inhrelid
+      where pg_inherits.inhparent = 'messages'::regclass and child.relname ~ '^messages_[0-9]{6}$'
+    ) as oldest
+    where (timestamp '1970-01-01' + make_interval(months => oldest.month + 1)) at time zone 'UTC'
+      < now() - make_interval(days => ${keepDays})
+  `
+  return row?.month
+}
+
+/**
+ * Drops the partition of a month that ended more than `keepDays` days ago; returns whether it did. Waits at most 30 ms for locks.
+ *
+ * @throws the database's error 55P03 when a lock was not to be had: try again later
+ */
+export async function dropMessageMonth(db: Db, month: number, keepDays: number): Promise<boolean> {
+  const [row] = await db<[{ dropped: boolean }]>`
+    select drop_message_month(${month}::integer, ${keepDays}::integer) as dropped
+  `
+  return row.dropped
+}
+
+/** The files of messages of a month. */
+export type MonthFiles = { companyId: number; messageIds: number[]; storageKeys: string[] }
+
+/** The oldest files of messages of a month, of up to `companies` companies and up to `limit` of each. */
+export function findMonthFiles(db: Db, month: number, companies: number, limit: number): Promise<MonthFiles[]> {
+  const end = (month + 1) * IDS_A_MONTH
+  return db<MonthFiles[]>`
+    select company.id as company_id, array_agg(file.message_id) as message_ids, array_agg(file.storage_key) as storage_keys
+    from (
+      select company.id
+      from companies company
+      where exists (
+        select from media
+        where media.company_id = company.id and media.message_id >= ${IDS_A_MONTH}::bigint and media.message_id < ${end}::bigint
+      )
+      order by company.id
+      limit ${companies}
+    ) as company
+    cross join lateral (
+      select media.message_id, media.storage_key
+      from media
+      where media.company_id = company.id and media.message_id >= ${IDS_A_MONTH}::bigint and media.message_id < ${end}::bigint
+      order by media.message_id
+      limit ${limit}
+    ) as file
+    group by company.id
+  `
+}
+
+/** Deletes the descriptions of files. Uploaded files that they carried are due. */
+export async function deleteFiles(db: Db, companyId: number, messageIds: readonly number[]): Promise<void> {
+  await db`
+    with deleted as (
+      delete from media
+      where company_id = ${companyId} and message_id = any(${[...messageIds]}::bigint[])
+      returning upload_id
+    )
+    update uploads upload
+    set due_at = now()
+    from deleted
+    where upload.company_id = ${companyId} and upload.id = deleted.upload_id
+  `
+}
+
+/** A conversation of a company, after which a walk over a month goes on. */
+export type WalkPlace = { companyId: number; id: number }
+
+/**
+ * Lets the next `limit` conversations with messages of a month start after that month; returns the last one, undefined at the end.
+ * The text of the last message goes with it. The walk reads one entry of an index for each conversation, not for each message.
+ */
+export async function startConversationsAfter(
+  db: Db,
+  month: number,
+  { companyId, id }: WalkPlace,
+  limit: number,
+): Promise<WalkPlace | undefined> {
+  const isOfMonth = db`
+    message.id between ${month * IDS_A_MONTH}::bigint and ${(month + 1) * IDS_A_MONTH - 1}::bigint
+  `
+  const [last] = await db<WalkPlace[]>`
+    with recursive walk (company_id, id, place) as (
+      select ${companyId}::bigint, ${id}::bigint, 0
+      union all
+      select following.company_id, following.conversation_id, walk.place + 1
+      from walk
+      cross join lateral (
+        select message.company_id, message.conversation_id
+        from messages message
+        where (message.company_id, message.conversation_id) > (walk.company_id, walk.id) and ${isOfMonth}
+        order by message.company_id, message.conversation_id, message.seq
+        limit 1
+      ) as following
+      where walk.place < ${limit}
+    ),
+    last as materialized (
+      select walk.company_id, walk.id, walk.place, newest.seq
+      from walk
+      cross join lateral (
+        select message.seq
+        from messages message
+        where (message.company_id, message.conversation_id) = (walk.company_id, walk.id) and ${isOfMonth}
+        order by message.seq desc
+        limit 1
+      ) as newest
+      where walk.place > 0
+    ),
+    started as (
+      update conversations conversation
+      set
+        expired_count = last.seq,
+        last_text = case when conversation.message_count > last.seq then conversation.last_text end,
+        last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
+        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end
+      from last
+      where (conversation.company_id, conversation.id) = (last.company_id, last.id)
+        and conversation.expired_count < last.seq
+    )
+    select last.company_id, last.id from last order by last.place desc limit 1
+  `
+  return last
+}
