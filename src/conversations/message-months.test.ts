@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { MIGRATIONS, OBJECTS } from '../../test/schema/baseline.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { MIGRATIONS, OBJECTS } from '../../test/schema/baseline.ts'
 import { createTwins } from '../../test/twins.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migration/migrate.ts'
@@ -242,7 +242,10 @@ async function createEarlier(): Promise<Pool> {
   return earlier
 }
 
-test.each([false, true])('an upgrade keeps the table of earlier messages as it is; prepared: %s', async (isPrepared) => {
+test.each([
+  false,
+  true,
+])('an upgrade keeps the table of earlier messages as it is; prepared: %s', async (isPrepared) => {
   const earlier = await createEarlier()
   const fileOf = async (table: string) => (await earlier`select pg_relation_filenode(${table}::regclass) as file`)[0]
   const before = await fileOf('messages')
