@@ -14,7 +14,7 @@ export function Contacts() {
   const search = useSearch({ from: '/contacts/{-$id}' })
   useKeys({ j: () => focusRow('[data-contact]', 1), k: () => focusRow('[data-contact]', -1) })
   return (
-    <Screen title={contactText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
+    <Screen title={contactText.title} part="contacts">
       {id !== undefined ? (
         <ContactPane key={id} id={Number(id)} />
       ) : (
