@@ -1,7 +1,5 @@
 import type { Page, Route } from 'playwright-core'
 
-const MODIFIED = '**/console/api/public/v1/**'
-
 /** Answers a request as the service does, with other data. */
 export const changing =
   <Data>(change: (data: Data) => unknown) =>
@@ -11,15 +9,33 @@ export const changing =
     await route.fulfill({ response, json: { ...rest, data: change(data) } })
   }
 
-/** Acts while requests for conversations, registrations and messages are handled by the given function. */
-export async function answering(
-  page: Page,
-  handle: (route: Route) => unknown,
-  act: () => Promise<void>,
-): Promise<void> {
-  const isOther = (url: string) => !/\/(conversations|registrations|messages|contacts)\b/.test(url)
-  const answer = (route: Route) => (isOther(route.request().url()) ? route.continue() : handle(route))
-  await page.route(MODIFIED, answer)
-  await act()
-  await page.unroute(MODIFIED, answer)
+/** What the service answers when it refuses, fails or has too much to do. */
+const REFUSALS = {
+  failed: [400, { code: 'bad_request', message: 'The service could not read this part.' }],
+  broken: [500, {}],
+  forbidden: [403, { code: 'forbidden', message: 'The session needs the permission WhatsApp' }],
+  busy: [429, {}],
+} as const
+export type Refusal = keyof typeof REFUSALS
+
+/** Refuses each request for data of a company and of the installation. */
+export async function refuse(page: Page, refusal: Refusal): Promise<void> {
+  const [status, error] = REFUSALS[refusal]
+  await eachRead(page, (route) =>
+    route.fulfill({ status, headers: { 'retry-after': '9', 'x-request-id': 'req_5f1c2a7e90b34d18' }, json: { error } }),
+  )
 }
+
+/** Holds the answers until the result is called. */
+export async function hold(page: Page): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await eachRead(page, async (route) => {
+    await promise
+    await route.continue()
+  })
+  return resolve
+}
+
+/** All but the stream and the session, without which there is no page. */
+const eachRead = (page: Page, handle: (route: Route) => Promise<void>): Promise<unknown> =>
+  page.route(/\/console\/api\/(?!session$|public\/v1\/events|as\/\d+\/public\/v1\/events)/, handle)
