@@ -94,7 +94,7 @@ export const DIALOGS: readonly State[] = [
       await openMenu(page)
       await page.getByRole('menuitem', { name: 'API keys' }).click()
     },
-    shows: 'Shop key',
+    shows: 'WhatsApp, Transactional',
   },
   {
     name: 'offline',
@@ -252,7 +252,7 @@ export const DIALOGS: readonly State[] = [
     name: 'delivery',
     who: 'full',
     path: (stage) => `${ofReceiver(stage)}?delivery=${stage.full.delivery}`,
-    shows: 'Redeliver',
+    shows: 'Payload',
   },
   {
     name: 'delivery-headers',
@@ -288,4 +288,3 @@ export const DIALOGS: readonly State[] = [
     shows: /You act for|acting for/i,
   },
 ]
-

@@ -26,8 +26,8 @@ const SCREENS: readonly Screen[] = [
   {
     name: 'conversation',
     path: ({ chatId }) => `/console/inbox/${chatId}`,
-    one: 'Is my order ready?',
-    full: 'Your order is ready',
+    one: /^Window open/,
+    full: 'It arrives tomorrow',
   },
   {
     name: 'contacts',
@@ -55,7 +55,7 @@ const SCREENS: readonly Screen[] = [
     name: 'receiver',
     path: ({ receiver }) => `/console/receivers/${receiver}`,
     one: 'Marta Rossi',
-    full: 'Ada Lovelace',
+    full: 'Audio message',
   },
 ]
 

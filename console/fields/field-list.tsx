@@ -87,7 +87,12 @@ function Offered({ field, isFirst, isLast, onMove, onEdit }: OfferedProps) {
           onClick={() => onMove(1)}
         />
         <IconButton icon="edit" label={fieldText.edit(displayName)} onClick={onEdit} />
-        <Button isBusy={isPending} aria-label={fieldText.retireLabel(displayName)} onClick={() => retire(true)}>
+        <Button
+          look="quiet"
+          isBusy={isPending}
+          aria-label={fieldText.retireLabel(displayName)}
+          onClick={() => retire(true)}
+        >
           {fieldText.retire}
         </Button>
       </span>

@@ -59,7 +59,7 @@ export const en = {
     enterSends: 'Enter sends',
     enterBreaks: 'Enter breaks the line',
     notifications: 'Notify me of new messages',
-    notificationsBlocked: 'Notifications are blocked by the browser',
+    notificationsBlocked: 'The browser blocks notifications',
     keys: 'Keyboard shortcuts',
     sessions: 'Sessions',
     apiKeys: 'API keys',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { caller, startContacts } from '../../test/contacts/contacts-app.ts'
 
-const { companyId, newCompany, call: request } = await startContacts()
+const { db, companyId, newCompany, call: request } = await startContacts()
 
 async function call(method: 'GET' | 'POST' | 'PUT' | 'PATCH', query = '', input?: unknown, company = companyId) {
   const { status, body } = await request(method, `/custom-fields${query}`, input, caller(company))
@@ -244,6 +244,15 @@ describe('the order', () => {
     expect(keysOf(groups[0].fields)).toEqual(['D', 'C', 'A', 'B'])
     await call('POST', '', { ...PLAN, key: 'E' }, company)
     expect(keysOf((await own('GET', '')).body.data)).toEqual(['D', 'C', 'A', 'B', 'E'])
+  })
+
+  test('waits for no other company', async () => {
+    const { own, created } = await companyWith(...fields)
+    const { company: other } = await companyWith(...fields)
+    await db.begin(async (held) => {
+      await held`select from custom_fields where company_id = ${other} for update`
+      expect((await own('PUT', '/order', { ids: [created[3]?.id] })).status).toBe(200)
+    })
   })
 
   test('holds retired definitions, too', async () => {

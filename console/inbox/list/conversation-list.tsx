@@ -41,11 +41,7 @@ function Filtered({ filter }: { filter: Filter }) {
   const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
     <Rows key={JSON.stringify(filter)} filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
-      {isPending
-        ? text.loading
-        : hasNextPage
-          ? text.inbox.totalAtLeast(rows.length)
-          : text.inbox.total(rows.length)}
+      {isPending ? text.loading : hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length)}
     </Rows>
   )
 }
