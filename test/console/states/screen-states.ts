@@ -1,6 +1,6 @@
-import { DIALOGS } from './console-dialog-states.ts'
-import type { Stage } from './console-stage.ts'
-import type { State } from './console-state.ts'
+import { DIALOGS } from './dialog-states.ts'
+import type { Stage } from './stage.ts'
+import type { State } from './state.ts'
 
 type Screen = {
   name: string

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { Refusal } from './changed-answers.ts'
-import type { Stage } from './console-stage.ts'
+import type { Stage } from './stage.ts'
 
 /** Whose session shows it. */
 export type Who = 'empty' | 'one' | 'full' | 'agent' | 'developer' | 'operator' | 'acting' | 'nobody'

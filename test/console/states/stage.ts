@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { startConsoleWorld, textOf } from './console-world.ts'
-import { eventually, uniquePhone } from './service.ts'
+import { startConsoleWorld, textOf } from '../console-world.ts'
+import { eventually, uniquePhone } from '../../service.ts'
 
-const PICTURE = readFileSync(new URL('../docs/images/phone.png', import.meta.url))
+const PICTURE = readFileSync(new URL('../../../docs/images/phone.png', import.meta.url))
 const NAMES = [
   'Ada Lovelace',
   'Bruno Rossi',
