@@ -256,6 +256,8 @@ create table custom_fields (
   allowed_values jsonb,
   metadata jsonb,
   created_at timestamp with time zone not null default now(),
+  position integer,
+  retired_at timestamp with time zone,
   constraint custom_fields_by_key UNIQUE (company_id, key),
   constraint custom_fields_pkey PRIMARY KEY (company_id, id),
   constraint custom_fields_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),

@@ -50,6 +50,12 @@ const importsRoute = createRoute({
   component: lazyRouteComponent(() => import('./imports/imports.tsx'), 'Imports'),
 })
 
+const customFieldsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/custom-fields',
+  component: lazyRouteComponent(() => import('./fields/fields.tsx'), 'Fields'),
+})
+
 const receiversRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/receivers/{-$id}',
@@ -76,6 +82,7 @@ export const router = createRouter({
     inboxRoute,
     contactsRoute,
     importsRoute,
+    customFieldsRoute,
     receiversRoute,
     phoneRoute,
     companiesRoute,

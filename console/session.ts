@@ -23,9 +23,6 @@ export type Session = {
 }
 type Rule = 'strict' | 'provider'
 
-/** Whether the session may do the work of a role; an admin may do all of it. */
-export const hasRole = ({ role }: Session, required: Role): boolean => role === 'admin' || role === required
-
 const ADDRESS = '/console/api/session'
 
 /** The session; null without one. */

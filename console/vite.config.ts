@@ -23,10 +23,20 @@ const GROUPS = [
     tags: INITIAL,
   },
   { name: 'index', test: at(/^(?!phone|parts)\w/), tags: INITIAL },
-  { name: 'screens', test: at(/^(parts\/(?!dialog|menu)|inbox\/composer\/draft)|useMutation/) },
+  {
+    name: 'screens',
+    test: at(
+      /^(parts\/(?!dialog|menu)|inbox\/(composer\/draft|list\/summary|content\/json-content)|contacts\/(contact-(fields|queries)|field-value)|fields\/field-queries)|use(Mutation|InfiniteQuery)/,
+    ),
+  },
   // Loaded after the first rows, like the pane of a conversation.
   { name: 'popups', test: at(/^parts\/(dialog|menu)/) },
-  { name: 'thread', test: at(/^inbox\/(list\/conversation-(row|skeleton)|thread\/message-list|composer\/composer)/) },
+  {
+    name: 'thread',
+    test: at(
+      /^(inbox\/(list\/conversation-(row|skeleton)|thread\/message-list|composer\/composer)|notifications\/view)/,
+    ),
+  },
 ]
 
 /**

@@ -156,6 +156,7 @@ export const idempotencyKeyReused = () =>
 // Missing records: another company's answers exactly as one that never was
 export const companyNotFound = () => missing('Company not found')
 export const contactNotFound = () => missing('Contact not found')
+export const customFieldNotFound = () => missing('Custom field not found')
 export const importNotFound = () => missing('Import not found')
 export const conversationNotFound = () => missing('Conversation not found')
 export const registrationNotFound = () => missing('Webhook registration not found')

@@ -1,13 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { CustomField } from '../../client/src/generated/schemas.ts'
+import { offeredFieldsQuery } from '../fields/field-queries.ts'
 import { PausedSearch } from '../parts/forms/paused-search.tsx'
 import { Select } from '../parts/forms/select.tsx'
 import { CONTACT_CONSENTS, CONTACT_SORTS, type ContactSearch } from '../search.ts'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
 import css from './contact-filters.module.css'
-import { DEFAULT_SORT, fieldsQuery } from './contact-queries.ts'
+import { DEFAULT_SORT } from './contact-queries.ts'
 
 const CONSENTS = [
   { value: '', label: contactText.anyConsent },
@@ -20,7 +21,7 @@ type Change = { [Key in keyof ContactSearch]: ContactSearch[Key] | undefined }
 /** The search, the filters and the order of the list; the address holds them. */
 export function ContactFilters({ search }: { search: ContactSearch }) {
   const navigate = useNavigate({ from: '/contacts/{-$id}' })
-  const { data: fields = [] } = useQuery(fieldsQuery)
+  const { data: fields = [] } = useQuery(offeredFieldsQuery)
   const set = (change: Change) =>
     navigate({ search: (kept): ContactSearch => JSON.parse(JSON.stringify({ ...kept, ...change })), replace: true })
   return (

@@ -45,15 +45,6 @@ export const contactsQuery = (filter: ContactFilter, sort: NonNullable<ContactSe
     getNextPageParam: ({ pagination }) => pagination.nextCursor,
   })
 
-/** The definitions of the company's custom fields, in their order. */
-export const fieldsQuery = queryOptions({
-  queryKey: ['custom-fields'],
-  queryFn: async ({ signal }) => {
-    const { data } = await api.listCustomFields({}, { signal })
-    return Array.isArray(data) ? data : []
-  },
-})
-
 /** The name of a contact; null without one. */
 export const nameOf = ({ first_name, last_name }: Contact): string | null =>
   [first_name, last_name].filter(Boolean).join(' ') || null

@@ -1,7 +1,9 @@
 import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useKeys } from '../keys.ts'
+import { may } from '../may.ts'
 import { focusRow } from '../parts/lists/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
+import { useSession } from '../shell/session-context.ts'
 import { contactText } from '../texts/contacts.ts'
 import { ContactFilters } from './contact-filters.tsx'
 import { ContactList } from './contact-list.tsx'
@@ -11,19 +13,27 @@ import css from './contacts.module.css'
 /** The contacts of the company, or the one that is open. */
 export function Contacts() {
   const { id } = useParams({ from: '/contacts/{-$id}' })
+  const session = useSession()
   const search = useSearch({ from: '/contacts/{-$id}' })
   useKeys({ j: () => focusRow('[data-contact]', 1), k: () => focusRow('[data-contact]', -1) })
   return (
-    <Screen title={contactText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
+    <Screen title={contactText.title} part="contacts">
       {id !== undefined ? (
         <ContactPane key={id} id={Number(id)} />
       ) : (
         <section className={css.contacts} aria-label={contactText.list}>
           <header className={css.head}>
             <h2>{contactText.title}</h2>
-            <Link to="/imports/{-$id}" params={{}} className={css.link ?? ''}>
-              {contactText.imports}
-            </Link>
+            <div className={css.links}>
+              {may(session, 'customFields') && (
+                <Link to="/custom-fields" className={css.link ?? ''}>
+                  {contactText.customFields}
+                </Link>
+              )}
+              <Link to="/imports/{-$id}" params={{}} className={css.link ?? ''}>
+                {contactText.imports}
+              </Link>
+            </div>
           </header>
           <ContactFilters search={search} />
           <ContactList search={search} />

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
-import type { Contact, ContactWrite, CustomField } from '../../client/src/generated/schemas.ts'
+import type { Contact, ContactWrite } from '../../client/src/generated/schemas.ts'
+import { fieldsQuery } from '../fields/field-queries.ts'
 import { contactText } from '../texts/contacts.ts'
 import { text } from '../texts/text.ts'
-import { fieldsQuery } from './contact-queries.ts'
+import { type ShownField, shownFields } from './contact-fields.ts'
 import { EditableField } from './editable-field.tsx'
-import { typeOf } from './field-value.tsx'
+import { FieldValue } from './field-value.tsx'
 import css from './section.module.css'
 import { TagsField } from './tags-field.tsx'
 
@@ -21,13 +22,6 @@ const MEMBERS = [
 
 /** The fields of a contact: its own, those that are defined, by category, and those without a definition. */
 export function FieldsSection({ contact }: { contact: Contact }) {
-  const { data: fields = [] } = useQuery(fieldsQuery)
-  const defined = Map.groupBy(
-    fields.filter(({ visibility }) => visibility),
-    ({ category }) => category ?? record.fields,
-  )
-  const keys = new Set(fields.map(({ key }) => key))
-  const others = Object.entries(contact.custom_fields).filter(([key]) => !keys.has(key))
   return (
     <section className={css.section} aria-label={record.details}>
       <h3 className={css.title}>{record.details}</h3>
@@ -45,25 +39,42 @@ export function FieldsSection({ contact }: { contact: Contact }) {
         ))}
         <TagsField contact={contact} />
       </dl>
-      {[...defined].map(([category, members]) => (
-        <Group key={category} title={category} contact={contact} fields={members} />
-      ))}
-      {others.length > 0 && (
-        <Group
-          title={record.otherFields}
-          contact={contact}
-          fields={others.map(([key, value]) => ({ key, displayName: key, type: typeOf(value), allowedValues: null }))}
-        />
-      )}
+      <CustomFields contact={contact} />
     </section>
   )
 }
 
-type GroupProps = {
-  title: string
-  contact: Contact
-  fields: readonly Pick<CustomField, 'key' | 'displayName' | 'type' | 'allowedValues'>[]
+function CustomFields({ contact }: { contact: Contact }) {
+  const { data: definitions, isPending } = useQuery(fieldsQuery)
+  // Until the definitions are there, every field would be shown without its name.
+  if (isPending) return null
+  const { groups, retired, others } = shownFields(contact.custom_fields, definitions ?? [])
+  return (
+    <>
+      {[...groups].map(([category, fields]) => (
+        <Group key={category} title={category} contact={contact} fields={fields} />
+      ))}
+      {others.length > 0 && <Group title={record.otherFields} contact={contact} fields={others} />}
+      {retired.length > 0 && (
+        <>
+          <h4 className={css.group}>{record.retiredFields}</h4>
+          <dl className={css.facts}>
+            {retired.map(({ key, displayName, type }) => (
+              <div key={key} className={css.fact}>
+                <dt>{displayName}</dt>
+                <dd>
+                  <FieldValue type={type} value={contact.custom_fields[key]} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+    </>
+  )
 }
+
+type GroupProps = { title: string; contact: Contact; fields: readonly ShownField[] }
 
 function Group({ title, contact, fields }: GroupProps) {
   return (

@@ -51,7 +51,7 @@ export function Imports() {
   const [file, choose] = useState<File>()
   const navigate = useNavigate()
   return (
-    <Screen title={importText.title} permission={['WhatsApp', 'Transactional']} neededRole="agent">
+    <Screen title={importText.title} part="contacts">
       <div className={css.page}>
         {id !== undefined ? (
           <ImportPane key={id} id={Number(id)} />

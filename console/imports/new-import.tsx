@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import type { CustomField } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
-import { fieldsQuery } from '../contacts/contact-queries.ts'
+import { offeredFieldsQuery } from '../fields/field-queries.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { faultText } from '../parts/failure-text.ts'
@@ -24,7 +24,7 @@ type Props = { file: File; onLeave: () => void }
 
 /** Maps the columns of a file, shows its first rows and counts its faults before it is imported. */
 export function NewImport({ file, onLeave }: Props) {
-  const fields = useQuery(fieldsQuery)
+  const fields = useQuery(offeredFieldsQuery)
   const head = useQuery({
     queryKey: ['list-head', file.name, file.size, file.lastModified],
     queryFn: async () => (await readHead(file)) ?? null,

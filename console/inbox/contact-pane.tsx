@@ -1,7 +1,11 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Contact, Conversation } from '../../client/src/generated/schemas.ts'
-import { api } from '../client.ts'
+import { hasValue, shownFields } from '../contacts/contact-fields.ts'
+import { contactQuery } from '../contacts/contact-queries.ts'
+import { FieldValue } from '../contacts/field-value.tsx'
+import { fieldsQuery } from '../fields/field-queries.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -14,12 +18,6 @@ import { text } from '../texts/text.ts'
 import css from './contact-pane.module.css'
 import { nameOf } from './list/conversation-row.tsx'
 import { useChange } from './use-change.ts'
-
-const contactQuery = (id: number) =>
-  queryOptions({
-    queryKey: ['contact', id],
-    queryFn: async ({ signal }) => (await api.getContact({ id }, { signal })).data,
-  })
 
 /** The customer, the number of the business, and the assignee. */
 export function ContactPane({ record, onClose }: { record: Conversation; onClose: () => void }) {
@@ -43,6 +41,11 @@ export function ContactPane({ record, onClose }: { record: Conversation; onClose
         {record.groupId !== null && <Fact label={text.contact.title}>{text.contact.group}</Fact>}
         {data && <Facts contact={data} />}
       </dl>
+      {data && (
+        <Link to="/contacts/{-$id}" params={{ id: String(data.id) }} className={css.link ?? ''}>
+          {text.contact.open}
+        </Link>
+      )}
       {record.groupId === null &&
         data === undefined &&
         (error ? <Failure error={error} retry={refetch} /> : <Skeleton />)}
@@ -69,7 +72,6 @@ function Assignee({ record }: { record: Conversation }) {
 }
 
 function Facts({ contact }: { contact: Contact }) {
-  const fields = Object.entries(contact.custom_fields)
   const consent = (value: boolean | null) =>
     value === null ? (
       <span className={css.soft}>{text.contact.notKnown}</span>
@@ -103,11 +105,7 @@ function Facts({ contact }: { contact: Contact }) {
           </span>
         </Fact>
       )}
-      {fields.map(([name, value]) => (
-        <Fact key={name} label={name}>
-          {typeof value === 'string' ? value : JSON.stringify(value)}
-        </Fact>
-      ))}
+      <CustomFacts values={contact.custom_fields} />
       <Fact label={text.contact.since}>
         <time dateTime={contact.created_at} title={utc(contact.created_at)}>
           {date(contact.created_at)}
@@ -115,6 +113,19 @@ function Facts({ contact }: { contact: Contact }) {
       </Fact>
     </>
   )
+}
+
+/** The custom fields that have a value, in the order of their definitions. */
+function CustomFacts({ values }: { values: Contact['custom_fields'] }) {
+  const { data: definitions, isPending } = useQuery(fieldsQuery)
+  if (isPending) return null
+  const { groups, retired, others } = shownFields(values, definitions ?? [])
+  const fields = [...[...groups.values()].flat(), ...others, ...retired].filter(({ key }) => hasValue(values[key]))
+  return fields.map(({ key, displayName, type }) => (
+    <Fact key={key} label={displayName}>
+      <FieldValue type={type} value={values[key]} />
+    </Fact>
+  ))
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {

@@ -36,7 +36,7 @@ export function Inbox() {
     u: () => navigate({ to: '/inbox/{-$chatId}', params: { chatId: undefined }, search: (kept) => kept }),
   })
   return (
-    <Screen title={text.inbox.title} permission="WhatsApp" neededRole="agent">
+    <Screen title={text.inbox.title} part="conversations">
       <div className={classes(css.inbox, isOpen && css.isOpen)}>
         <section className={css.side} aria-label={text.inbox.list}>
           <Filters search={search} />

@@ -15,26 +15,22 @@ import css from './companies.module.css'
 
 /** The companies of the installation, the newest first: the operator chooses the one to act for. */
 export function Companies() {
-  const { data, error, refetch } = useQuery(companiesQuery)
   return (
-    <Screen title={text.companies.title}>
+    <Screen title={text.companies.title} part="companies">
       <div className={css.page}>
         <h2 className={css.title}>{text.companies.title}</h2>
         <p className={css.intro}>{text.companies.intro}</p>
-        {data === undefined ? (
-          error ? (
-            <Failure error={error} retry={refetch} />
-          ) : (
-            <Skeleton rows={4} />
-          )
-        ) : data.length === 0 ? (
-          <Empty icon="companies" title={text.companies.none} text={text.companies.noneText} />
-        ) : (
-          <Searched companies={data} />
-        )}
+        <All />
       </div>
     </Screen>
   )
+}
+
+function All() {
+  const { data, error, refetch } = useQuery(companiesQuery)
+  if (data === undefined) return error ? <Failure error={error} retry={refetch} /> : <Skeleton rows={4} />
+  if (data.length === 0) return <Empty icon="companies" title={text.companies.none} text={text.companies.noneText} />
+  return <Searched companies={data} />
 }
 
 function Searched({ companies }: { companies: readonly Company[] }) {

@@ -21,7 +21,7 @@ const CUSTOMER = '393331234567'
 export function PhoneScreen() {
   const { sandboxUrl } = useSession().features
   return (
-    <Screen title={text.phone.title} permission="WhatsApp" neededRole="agent">
+    <Screen title={text.phone.title} part="conversations">
       {sandboxUrl === null ? (
         <Empty icon="phone" title={text.phone.off} text={text.phone.offText} />
       ) : (

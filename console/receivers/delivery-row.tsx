@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Delivery, ListedDelivery } from '../../client/src/generated/schemas.ts'
+import { summaryOf } from '../inbox/list/summary.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { momentWithSeconds, utc } from '../texts/format.ts'
 import { deliveryText, receiverText } from '../texts/receivers.ts'
@@ -32,7 +33,7 @@ export function DeliveryRow({ delivery }: { delivery: ListedDelivery }) {
         {momentWithSeconds(createdAt)}
       </time>
       <span className={css.words} dir="auto" title={eventId}>
-        {summaryOf(delivery)}
+        {summaryOfDelivery(delivery)}
       </span>
       <span className={css.outcome}>
         <span className={css.attempts}>{attempts > 1 && deliveryText.attempts(attempts)}</span>
@@ -51,10 +52,10 @@ function aboutOf({ event, message }: ListedDelivery): string {
   return name ?? (phone === null ? deliveryText.unknownCustomer : text.phoneNumber(phone))
 }
 
-/** A message without a text is named by its kind, another event by its id. A status says that it is one. */
-function summaryOf({ event, eventId, message }: ListedDelivery): string {
+/** A message reads as in the inbox, another event is named by its id. A status says that it is one. */
+function summaryOfDelivery({ event, eventId, message }: ListedDelivery): string {
   if (message === null) return eventId
-  const summary = message.text ?? `[${message.type}]`
+  const summary = summaryOf({ kind: message.type, text: message.text }) || `[${message.type}]`
   return event === 'whatsapp.message.received' ? summary : `${eventName(event)}: ${summary}`
 }
 

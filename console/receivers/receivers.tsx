@@ -23,7 +23,7 @@ const STATE_EVERY_MS = 10_000
 export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
   return (
-    <Screen title={receiverText.title} permission="WhatsApp" neededRole="developer">
+    <Screen title={receiverText.title} part="receivers">
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { areKeysOn, setKeysOn } from '../keys.ts'
+import { may } from '../may.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import type { Session } from '../session.ts'
 import { text } from '../texts/text.ts'
@@ -40,7 +41,7 @@ function groupsOf(session: Session): Group[] {
   const go = screens.flatMap(({ key, name }): Group['rows'] => (key === null ? [] : [[key, text.nav[name]]]))
   return [
     MOVE,
-    ...(screens.some(({ name }) => name === 'inbox') ? [ACT] : []),
+    ...(may(session, 'conversations') ? [ACT] : []),
     ...(go.length > 0 ? [{ title: keys.groups.go, rows: go }] : []),
   ]
 }

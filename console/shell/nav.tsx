@@ -3,13 +3,14 @@ import { Link, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { unreadQuery } from '../inbox/conversation-queries.ts'
 import type { LiveState } from '../live.ts'
+import { hasCompany } from '../may.ts'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { text } from '../texts/text.ts'
 import { useActingName } from './acting.ts'
 import css from './nav.module.css'
-import { hasCompany, screensOf } from './screens.ts'
+import { screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 import { markUnread } from './window-title.ts'
 
@@ -35,7 +36,7 @@ export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: (
             <Link
               to={to}
               params={{}}
-              className={classes(css.link, below !== undefined && path.startsWith(below) && css.active)}
+              className={classes(css.link, below?.some((one) => path.startsWith(one)) && css.active)}
               activeProps={{ className: css.active ?? '' }}
             >
               <Icon name={icon} />

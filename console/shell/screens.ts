@@ -1,44 +1,45 @@
+import { may, type Part } from '../may.ts'
 import type { IconName } from '../parts/icon.tsx'
-import { actingFor } from '../scope.ts'
-import { hasRole, type Session } from '../session.ts'
+import type { Session } from '../session.ts'
 
 export type ScreenName = 'inbox' | 'contacts' | 'receivers' | 'phone' | 'companies'
 type Screen = {
   name: ScreenName
   to: '/inbox/{-$chatId}' | '/contacts/{-$id}' | '/receivers/{-$id}' | '/phone' | '/companies'
   icon: IconName
-  /** The path of a screen that belongs to it. */
-  below?: string
+  /** The part of the console that it shows. */
+  part: Part
+  /** The paths of screens that belong to it. */
+  below?: readonly string[]
   /** The keys that lead to it. */
   key: string | null
 }
 
-const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox', key: 'g i' }
-const CONTACTS: Screen = { name: 'contacts', to: '/contacts/{-$id}', icon: 'person', key: 'g c', below: '/imports' }
-const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers', key: 'g w' }
-const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone', key: 'g p' }
-const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies', key: null }
-
-/** Whether the page shows the data of a company: the user's own, or the one that an operator acts for. */
-export const hasCompany = ({ kind }: Session): boolean => kind === 'company' || actingFor !== undefined
+const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies', key: null, part: 'companies' }
+const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox', key: 'g i', part: 'conversations' }
+const SCREENS: readonly Screen[] = [
+  COMPANIES,
+  INBOX,
+  {
+    name: 'contacts',
+    to: '/contacts/{-$id}',
+    icon: 'person',
+    key: 'g c',
+    part: 'contacts',
+    below: ['/imports', '/custom-fields'],
+  },
+  { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers', key: 'g w', part: 'receivers' },
+  { name: 'phone', to: '/phone', icon: 'phone', key: 'g p', part: 'conversations' },
+]
 
 /** The screens that the session may open, in the order of the navigation. */
 export function screensOf(session: Session): Screen[] {
-  const screens: Screen[] = []
-  if (session.kind === 'operator') screens.push(COMPANIES)
-  if (!hasCompany(session)) return screens
-  const mayOpen = (permission: string) => session.kind === 'operator' || session.permissions.includes(permission)
-  if (mayOpen('WhatsApp') && hasRole(session, 'agent')) screens.push(INBOX)
-  if ((mayOpen('WhatsApp') || mayOpen('Transactional')) && hasRole(session, 'agent')) screens.push(CONTACTS)
-  if (mayOpen('WhatsApp')) {
-    if (hasRole(session, 'developer')) screens.push(RECEIVERS)
-    if (hasRole(session, 'agent') && session.features.sandboxUrl !== null) screens.push(PHONE)
-  }
-  return screens
+  const hasPhone = session.features.sandboxUrl !== null
+  return SCREENS.filter(({ part, name }) => may(session, part) && (hasPhone || name !== 'phone'))
 }
 
-/** The screen that opens first. */
+/** The screen that opens first: one of a company, if there is one. A session without any learns there what it lacks. */
 export function homeOf(session: Session): Screen['to'] {
-  if (session.kind === 'operator' && !hasCompany(session)) return COMPANIES.to
-  return hasRole(session, 'agent') ? INBOX.to : RECEIVERS.to
+  const screens = screensOf(session)
+  return (screens.find((screen) => screen !== COMPANIES) ?? screens[0] ?? INBOX).to
 }

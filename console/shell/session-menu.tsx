@@ -2,14 +2,14 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/composer/draft.ts'
 import { chooseEnterKey, isTouch, useEnterKey } from '../inbox/composer/enter-key.ts'
+import { may } from '../may.ts'
 import { areNotificationsOn } from '../notifications/setting.ts'
 import { setNotifications } from '../notifications/switch.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine, MenuSwitch } from '../parts/menu.tsx'
-import { hasRole, type Session, sessionQuery, signOut } from '../session.ts'
+import { type Session, sessionQuery, signOut } from '../session.ts'
 import { text } from '../texts/text.ts'
-import { screensOf } from './screens.ts'
 import css from './session-menu.module.css'
 import { chooseTheme, readTheme } from './theme.ts'
 
@@ -77,7 +77,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
           </>
         )}
         <MenuLine />
-        {'Notification' in globalThis && screensOf(session).some(({ name }) => name === 'inbox') && <Notifications />}
+        {'Notification' in globalThis && may(session, 'conversations') && <Notifications />}
         <MenuItem icon="keyboard" onClick={onKeys} keys="?">
           {text.menu.keys}
         </MenuItem>
@@ -110,12 +110,12 @@ function Notifications() {
 function CompanyItems({ session, show }: { session: Session; show: (dialog: Shown) => void }) {
   return (
     <>
-      {session.company !== null && hasRole(session, 'developer') && (
+      {may(session, 'apiKeys') && (
         <MenuItem icon="lock" onClick={() => show('apiKeys')}>
           {text.menu.apiKeys}
         </MenuItem>
       )}
-      {hasRole(session, 'admin') && (
+      {may(session, 'sessions') && (
         <MenuItem icon="person" onClick={() => show('sessions')}>
           {text.menu.sessions}
         </MenuItem>

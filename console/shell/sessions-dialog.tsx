@@ -1,4 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { may } from '../may.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -7,7 +8,6 @@ import { Skeleton } from '../parts/lists/skeleton.tsx'
 import { endSession, type OtherSession, sessionsQuery } from '../session.ts'
 import { moment } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
-import { hasCompany } from './screens.ts'
 import { useSession } from './session-context.ts'
 import css from './sessions-dialog.module.css'
 import { SignInLinkForm } from './sign-in-link-form.tsx'
@@ -18,7 +18,7 @@ export function SessionsDialog({ onClose }: { onClose: () => void }) {
   const { data, error, refetch } = useQuery(sessionsQuery)
   return (
     <Dialog title={text.sessions.title} intro={text.sessions.intro} isOpen onClose={onClose} size="large">
-      {hasCompany(session) && <SignInLinkForm />}
+      {may(session, 'signInLinks') && <SignInLinkForm />}
       {data === undefined ? (
         error ? (
           <Failure error={error} retry={refetch} />

@@ -59,7 +59,7 @@ export const en = {
     enterSends: 'Enter sends',
     enterBreaks: 'Enter breaks the line',
     notifications: 'Notify me of new messages',
-    notificationsBlocked: 'Notifications are blocked by the browser',
+    notificationsBlocked: 'The browser blocks notifications',
     keys: 'Keyboard shortcuts',
     sessions: 'Sessions',
     apiKeys: 'API keys',
@@ -103,7 +103,11 @@ export const en = {
     busy: 'The service is busy. Try again in a moment.',
     forbidden: (permission: string | null) =>
       permission === null ? 'Your session may not do this.' : `Your session needs the permission ${permission}.`,
-    forbiddenRole: (role: string) => `Your session needs the role ${role} or Admin.`,
+    forbiddenRole: (role: 'agent' | 'developer' | 'admin') =>
+      role === 'admin'
+        ? 'Your session needs the role Admin.'
+        : `Your session needs the role ${role === 'agent' ? 'Agent' : 'Developer'} or Admin.`,
+    operatorOnly: 'Only operators may see this.',
     forbiddenTitle: 'No permission',
     notFound: 'Not found',
     notFoundText: 'It may have been removed, or it belongs to another company.',
@@ -297,6 +301,7 @@ export const en = {
     notAssigned: 'Not assigned',
     mine: (name: string) => `${name} (you)`,
     since: 'Contact since',
+    open: 'Open the contact',
     group: 'This is a WhatsApp group.',
     copyPhone: 'Copy the phone number',
   },

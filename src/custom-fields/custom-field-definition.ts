@@ -2,13 +2,23 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { badRequest, type FieldFault, missingRequiredFields, validationError } from '../errors.ts'
 import { textFaults } from '../text/storable-text.ts'
-import type { CustomField } from './custom-field-store.ts'
+import type { CustomField, NewCustomField } from './custom-field-store.ts'
 
 const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'select', 'json'] as const
 const KEY = /^[A-Z][A-Z0-9_]{0,63}$/
+/** What is wrong with the allowed values of another type. */
+export const SELECT_ONLY = 'must be given for the type select only'
 const METADATA_MAX_BYTES = 64 * 1024
 
 export const CustomFieldTypeShape = Type.Unsafe<CustomField['type']>({ type: 'string', enum: [...TYPES] })
+
+const allowedValues = (description: string) =>
+  Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+    minItems: 1,
+    maxItems: 1000,
+    uniqueItems: true,
+    description,
+  })
 
 /** The body that defines a custom field. */
 export const CustomFieldBodyShape = Type.Object(
@@ -24,12 +34,7 @@ export const CustomFieldBodyShape = Type.Object(
     ),
     visibility: Type.Optional(Type.Boolean({ default: true, description: 'Whether the field is visible.' })),
     allowedValues: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
-        minItems: 1,
-        maxItems: 1000,
-        uniqueItems: true,
-        description: 'The values that may be chosen; required for the type `select`, and not allowed for another.',
-      }),
+      allowedValues('The values that may be chosen; required for the type `select`, and not allowed for another.'),
     ),
     metadata: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
@@ -51,12 +56,34 @@ export const CustomFieldBodyShape = Type.Object(
   },
 )
 
+/** The body that changes a definition. */
+export const CustomFieldChangeShape = Type.Object(
+  {
+    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The label to show.' })),
+    category: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        maxLength: 100,
+        description: 'The group of the field; null or empty for none.',
+      }),
+    ),
+    visibility: Type.Optional(Type.Boolean({ description: 'Whether the field is visible.' })),
+    allowedValues: Type.Optional(
+      allowedValues('The values that may be chosen, for the type `select` only. Stored values stay.'),
+    ),
+    retired: Type.Optional(
+      Type.Boolean({ description: 'Whether the field is not offered any more; false offers it again.' }),
+    ),
+  },
+  { title: 'CustomFieldChange', example: { displayName: 'Tier', category: 'Loyalty' } },
+)
+
 type Body = Static<typeof CustomFieldBodyShape>
 
 const shape = Compile(CustomFieldBodyShape)
 
 /** Untrusted body → definition. 400 `Missing required fields`, 422 `validation_error` naming every fault. */
-export function parseCustomField(body: unknown): Omit<CustomField, 'id' | 'source'> {
+export function parseCustomField(body: unknown): NewCustomField {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('The body must be an object')
   if (['key', 'displayName', 'type'].some((name) => isMissing(body, name))) throw missingRequiredFields()
   const faults = bodyFaults(body)
@@ -101,7 +128,7 @@ function valueFaults(body: Partial<Body>): FieldFault[] {
     faults.push({ path: 'allowedValues', message: 'must be given for the type select' })
   }
   if (body.type !== undefined && body.type !== 'select' && body.allowedValues !== undefined) {
-    faults.push({ path: 'allowedValues', message: 'must be given for the type select only' })
+    faults.push({ path: 'allowedValues', message: SELECT_ONLY })
   }
   if (faults.length === 0 && Buffer.byteLength(JSON.stringify(body.metadata ?? {})) > METADATA_MAX_BYTES) {
     faults.push({ path: 'metadata', message: `must not be larger than ${METADATA_MAX_BYTES} bytes` })

@@ -1,85 +1,27 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
-import { invalidGroupBy } from '../errors.ts'
+import { badRequest, customFieldNotFound, invalidGroupBy } from '../errors.ts'
 import { ROLES } from '../http/admission/role.ts'
 import { answerOnce } from '../http/idempotency/idempotency.ts'
-import { nullableText } from '../http/shapes.ts'
-import { createCustomField, listCustomFieldGroups, listCustomFields } from './custom-field.ts'
-import { CustomFieldBodyShape, CustomFieldTypeShape, parseCustomField } from './custom-field-definition.ts'
-import type { CustomField } from './custom-field-store.ts'
+import { pathId } from '../http/shapes.ts'
+import { parseId } from '../ids.ts'
+import {
+  changeCustomField,
+  createCustomField,
+  groupCustomFields,
+  listCustomFields,
+  orderCustomFields,
+} from './custom-field.ts'
+import { CustomFieldBodyShape, CustomFieldChangeShape, parseCustomField } from './custom-field-definition.ts'
+import { CustomFieldReply, GroupedCustomFields, toCustomFieldReply, toGroupedField } from './custom-field-shape.ts'
 
 export type CustomFieldRoutesDeps = { db: Pool }
 
 const TAGS = ['Custom fields']
 const ANY_FULL_KEY = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
-
-const CustomFieldReply = Type.Object(
-  {
-    id: Type.Integer(),
-    key: Type.String({ description: 'The key in upper case.' }),
-    displayName: Type.String({ description: 'The label to show.' }),
-    type: CustomFieldTypeShape,
-    category: nullableText('The group of the field.'),
-    visibility: Type.Boolean({ description: 'Whether the field is visible.' }),
-    source: Type.String({ description: '`Manual` for fields that were created through the API.' }),
-    allowedValues: Type.Unsafe<string[] | null>({
-      type: ['array', 'null'],
-      items: { type: 'string' },
-      description: 'The values that may be chosen, for the type `select`.',
-    }),
-    metadata: Type.Unsafe<Record<string, unknown> | null>({
-      type: ['object', 'null'],
-      additionalProperties: true,
-      description: 'Any JSON members.',
-    }),
-  },
-  {
-    title: 'CustomField',
-    example: {
-      id: 9,
-      key: 'LOYALTY_TIER',
-      displayName: 'Loyalty tier',
-      type: 'select',
-      category: 'Loyalty',
-      visibility: true,
-      source: 'Manual',
-      allowedValues: ['silver', 'gold'],
-      metadata: null,
-    },
-  },
-)
-
-const Grouped = Type.Object(
-  {
-    groups: Type.Array(
-      Type.Object({
-        category: Type.String(),
-        fields: Type.Array(
-          Type.Object({
-            id: Type.Integer(),
-            key: Type.String(),
-            displayName: Type.String(),
-            type: CustomFieldTypeShape,
-          }),
-        ),
-      }),
-    ),
-    total: Type.Integer({ description: 'The number of fields in all groups.' }),
-  },
-  {
-    title: 'CustomFieldGroups',
-    example: {
-      groups: [
-        {
-          category: 'Loyalty',
-          fields: [{ id: 9, key: 'LOYALTY_TIER', displayName: 'Loyalty tier', type: 'select' }],
-        },
-      ],
-      total: 1,
-    },
-  },
-)
+/** Of one order: as many as a page can show. */
+const ORDER_MAX_IDS = 1_000
 
 /** The custom field endpoints (spec: Custom fields; decisions: Contacts and custom fields). */
 export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsyncTypebox {
@@ -94,7 +36,8 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
           tags: TAGS,
           operationId: 'createCustomField',
           summary: 'Define a custom field',
-          description: 'Contacts can have custom fields without a definition, too.',
+          description:
+            'Contacts can have custom fields without a definition, too. The new one is the last in the order.',
           body: Type.Optional(CustomFieldBodyShape),
           response: { 201: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },
@@ -110,12 +53,12 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
     app.get(
       '/public/v1/custom-fields',
       {
-        config: { ...ANY_FULL_KEY, roles: ROLES, errors: ['invalid_group_by'] },
+        config: { ...ANY_FULL_KEY, roles: ROLES, errors: ['invalid_group_by', 'validation_error'] },
         schema: {
           tags: TAGS,
           operationId: 'listCustomFields',
           summary: 'List custom fields',
-          description: 'Returns all definitions, or with `groupBy` the definitions of each category.',
+          description: 'Returns all definitions in their order, or with `groupBy` the definitions of each category.',
           querystring: Type.Object({
             groupBy: Type.Optional(
               Type.Unsafe<string>({
@@ -125,42 +68,94 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
                 'x-lenient': true,
               }),
             ),
+            includeRetired: Type.Optional(
+              Type.Boolean({ description: 'Whether definitions that are retired are listed, too.' }),
+            ),
           }),
           response: {
             200: Type.Object(
-              { data: Type.Union([Type.Array(CustomFieldReply), Grouped]) },
+              { data: Type.Union([Type.Array(CustomFieldReply), GroupedCustomFields]) },
               { description: 'The definitions.' },
             ),
           },
         },
       },
       async (request) => {
-        const { groupBy } = request.query
+        const { groupBy, includeRetired = false } = request.query
         const { companyId } = request.caller
         if (groupBy !== undefined && groupBy !== 'category') throw invalidGroupBy()
-        if (groupBy === undefined) return { data: (await listCustomFields(deps.db, companyId)).map(toCustomFieldReply) }
-        const groups = await listCustomFieldGroups(deps.db, companyId)
+        const fields = await listCustomFields(deps.db, companyId, includeRetired)
+        if (groupBy === undefined) return { data: fields.map(toCustomFieldReply) }
+        const groups = groupCustomFields(fields)
         return {
           data: {
-            groups: groups.map(({ category, fields }) => ({ category, fields: fields.map(toGroupedField) })),
-            total: groups.reduce((sum, group) => sum + group.fields.length, 0),
+            groups: groups.map(({ category, fields: members }) => ({ category, fields: members.map(toGroupedField) })),
+            total: fields.length,
           },
         }
       },
     )
+
+    app.put(
+      '/public/v1/custom-fields/order',
+      {
+        config: { ...ANY_FULL_KEY, errors: ['message'] },
+        schema: {
+          tags: TAGS,
+          operationId: 'orderCustomFields',
+          summary: 'Put custom fields in an order',
+          description:
+            'Lists and forms show the definitions in this order. Those that are not named follow in the order that they have.',
+          body: Type.Object(
+            {
+              ids: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
+                minItems: 1,
+                maxItems: ORDER_MAX_IDS,
+                uniqueItems: true,
+                description: 'The ids of definitions, the first one first.',
+              }),
+            },
+            { title: 'CustomFieldOrder', example: { ids: [9, 4, 7] } },
+          ),
+          response: {
+            200: Type.Object(
+              { data: Type.Array(CustomFieldReply) },
+              { description: 'All definitions in their order, the retired ones too.' },
+            ),
+          },
+        },
+      },
+      async (request) => {
+        const fields = await orderCustomFields(deps.db, request.caller.companyId, request.body.ids)
+        return { data: fields.map(toCustomFieldReply) }
+      },
+    )
+
+    app.patch(
+      '/public/v1/custom-fields/:id',
+      {
+        config: ANY_FULL_KEY,
+        schema: {
+          tags: TAGS,
+          operationId: 'updateCustomField',
+          summary: 'Rename or retire a custom field',
+          description:
+            'Changes only the members that are sent; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values.',
+          params: Type.Object({ id: pathId('CustomFieldId', 'The id of the definition.') }),
+          body: CustomFieldChangeShape,
+          response: { 200: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
+        },
+      },
+      async (request) => {
+        const { displayName, category, visibility, allowedValues, retired } = request.body
+        const change = { displayName, category, visibility, allowedValues, retired }
+        const id = parseId(request.params.id)
+        if (id === undefined) throw customFieldNotFound()
+        if (Object.values(change).every((value) => value === undefined)) {
+          throw badRequest('displayName, category, visibility, allowedValues or retired must be given')
+        }
+        return { data: toCustomFieldReply(await changeCustomField(deps.db, request.caller.companyId, id, change)) }
+      },
+    )
   }
 }
-
-const toCustomFieldReply = (field: CustomField) => ({
-  id: field.id,
-  key: field.key,
-  displayName: field.displayName,
-  type: field.type,
-  category: field.category,
-  visibility: field.visibility,
-  source: field.source,
-  allowedValues: field.allowedValues === null ? null : [...field.allowedValues],
-  metadata: field.metadata,
-})
-
-const toGroupedField = ({ id, key, displayName, type }: CustomField) => ({ id, key, displayName, type })

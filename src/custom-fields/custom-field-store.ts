@@ -12,24 +12,40 @@ export type CustomField = {
   readonly source: string
   readonly allowedValues: readonly string[] | null
   readonly metadata: Readonly<Record<string, unknown>> | null
+  /** Since when it is not offered any more; null: it is. */
+  readonly retiredAt: Date | null
 }
 
-const columns = (db: Db) => db`id, key, display_name, type, category, visibility, source, allowed_values, metadata`
+export type NewCustomField = Omit<CustomField, 'id' | 'source' | 'retiredAt'>
+
+/** Members that are undefined stay. */
+export type CustomFieldChange = {
+  readonly displayName?: string | undefined
+  readonly category?: string | null | undefined
+  readonly visibility?: boolean | undefined
+  readonly allowedValues?: readonly string[] | undefined
+  readonly retired?: boolean | undefined
+}
+
+const json = (db: Db, value: unknown) => (value === null ? null : db.json(value as Json))
+
+const columns = (db: Db) => db`
+  id, key, display_name, type, category, visibility, source, allowed_values, metadata, retired_at
+`
 
 /** Inserts a definition; undefined when the company has one with this key. */
 export async function insertCustomField(
   db: Db,
   companyId: number,
-  field: Omit<CustomField, 'id'>,
+  field: NewCustomField & Pick<CustomField, 'source'>,
 ): Promise<CustomField | undefined> {
-  const json = (value: unknown) => (value === null ? null : db.json(value as Json))
   const [created] = await db<CustomField[]>`
     insert into custom_fields (
       company_id, key, display_name, type, category, visibility, source, allowed_values, metadata
     )
     values (
       ${companyId}, ${field.key}, ${field.displayName}, ${field.type}, ${field.category}, ${field.visibility},
-      ${field.source}, ${json(field.allowedValues)}, ${json(field.metadata)}
+      ${field.source}, ${json(db, field.allowedValues)}, ${json(db, field.metadata)}
     )
     on conflict (company_id, key) do nothing
     returning ${columns(db)}
@@ -37,12 +53,61 @@ export async function insertCustomField(
   return created
 }
 
-/** The definitions of a company, oldest first. */
+/** The definitions of a company in their order; those without a place in it come last, oldest first. */
 export async function readCustomFields(db: Db, companyId: number): Promise<CustomField[]> {
   return db<CustomField[]>`
     select ${columns(db)}
     from custom_fields
     where company_id = ${companyId}
-    order by id
+    order by position nulls last, id
+  `
+}
+
+/** Changes a definition; undefined when the company has none with this id. */
+export async function updateCustomFieldRow(
+  db: Db,
+  companyId: number,
+  id: number,
+  change: CustomFieldChange,
+): Promise<CustomField | undefined> {
+  const [changed] = await db<CustomField[]>`
+    update custom_fields
+    set
+      display_name = coalesce(${change.displayName ?? null}, display_name),
+      category = case
+        when ${change.category !== undefined} then nullif(${change.category ?? null}::text, '') else category
+      end,
+      visibility = coalesce(${change.visibility ?? null}, visibility),
+      allowed_values = coalesce(${json(db, change.allowedValues ?? null)}, allowed_values),
+      retired_at = case
+        when ${change.retired === undefined} then retired_at
+        when ${change.retired === true} then coalesce(retired_at, now())
+      end
+    where company_id = ${companyId} and id = ${id}
+    returning ${columns(db)}
+  `
+  return changed
+}
+
+/** The type of a definition; undefined when the company has none with this id. */
+export async function findCustomFieldType(db: Db, companyId: number, id: number): Promise<CustomFieldType | undefined> {
+  const [field] = await db<Pick<CustomField, 'type'>[]>`
+    select type from custom_fields where company_id = ${companyId} and id = ${id}
+  `
+  return field?.type
+}
+
+/** Locks the definitions of a company, always in the order of their ids, so that two orders wait for each other. */
+export async function lockCustomFields(tx: Db, companyId: number): Promise<void> {
+  await tx`select from custom_fields where company_id = ${companyId} order by id for update`
+}
+
+/** Gives the definitions the places of their ids in the list. */
+export async function writeCustomFieldOrder(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
+  await tx`
+    update custom_fields field
+    set position = place.position
+    from unnest(${[...ids]}::bigint[]) with ordinality as place (id, position)
+    where field.company_id = ${companyId} and field.id = place.id
   `
 }

@@ -1,6 +1,17 @@
-import type { Db } from '../db/connect.ts'
-import { customFieldExists } from '../errors.ts'
-import { type CustomField, insertCustomField, readCustomFields } from './custom-field-store.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { customFieldExists, customFieldNotFound, validationError } from '../errors.ts'
+import { SELECT_ONLY } from './custom-field-definition.ts'
+import {
+  type CustomField,
+  type CustomFieldChange,
+  findCustomFieldType,
+  insertCustomField,
+  lockCustomFields,
+  type NewCustomField,
+  readCustomFields,
+  updateCustomFieldRow,
+  writeCustomFieldOrder,
+} from './custom-field-store.ts'
 
 /** Where fields without a category are grouped. */
 const UNCATEGORIZED = 'uncategorized'
@@ -8,22 +19,20 @@ const UNCATEGORIZED = 'uncategorized'
 export type CustomFieldGroup = { category: string; fields: CustomField[] }
 
 /** Defines a custom field (spec: Custom fields). 409 naming the key when the company has it already. */
-export async function createCustomField(
-  db: Db,
-  companyId: number,
-  definition: Omit<CustomField, 'id' | 'source'>,
-): Promise<CustomField> {
+export async function createCustomField(db: Db, companyId: number, definition: NewCustomField): Promise<CustomField> {
   const created = await insertCustomField(db, companyId, { ...definition, source: 'Manual' })
   if (created === undefined) throw customFieldExists(definition.key)
   return created
 }
 
-/** All definitions of the company, oldest first. */
-export const listCustomFields = readCustomFields
-
-/** The definitions by category: groups in order of their names, those without a category last. */
-export async function listCustomFieldGroups(db: Db, companyId: number): Promise<CustomFieldGroup[]> {
+/** The definitions of the company in their order. */
+export async function listCustomFields(db: Db, companyId: number, includeRetired: boolean): Promise<CustomField[]> {
   const fields = await readCustomFields(db, companyId)
+  return includeRetired ? fields : fields.filter(({ retiredAt }) => retiredAt === null)
+}
+
+/** Definitions by category: groups in order of their names, those without a category last. */
+export function groupCustomFields(fields: readonly CustomField[]): CustomFieldGroup[] {
   const groups = Map.groupBy(fields, (field) => field.category ?? UNCATEGORIZED)
   return [...groups].map(([category, members]) => ({ category, fields: members })).sort(byName)
 }
@@ -32,4 +41,45 @@ function byName(one: CustomFieldGroup, other: CustomFieldGroup): number {
   if (one.category === UNCATEGORIZED) return 1
   if (other.category === UNCATEGORIZED) return -1
   return one.category < other.category ? -1 : 1
+}
+
+/** Changes a definition; 422 for allowed values of a type other than select. */
+export async function changeCustomField(
+  db: Db,
+  companyId: number,
+  id: number,
+  change: CustomFieldChange,
+): Promise<CustomField> {
+  if (change.allowedValues !== undefined) {
+    // The type never changes, so that it needs no lock.
+    const type = await findCustomFieldType(db, companyId, id)
+    if (type === undefined) throw customFieldNotFound()
+    if (type !== 'select') throw validationError([{ path: 'allowedValues', message: SELECT_ONLY }])
+  }
+  const changed = await updateCustomFieldRow(db, companyId, id, change)
+  if (changed === undefined) throw customFieldNotFound()
+  return changed
+}
+
+/** Puts the definitions in this order, and returns all of them; 404 when one is not the company's. */
+export async function orderCustomFields(db: Pool, companyId: number, ids: readonly number[]): Promise<CustomField[]> {
+  return db.begin(async (tx) => {
+    await lockCustomFields(tx, companyId)
+    const ordered = inOrder(await readCustomFields(tx, companyId), ids)
+    const orderedIds = ordered.map(({ id }) => id)
+    await writeCustomFieldOrder(tx, companyId, orderedIds)
+    return ordered
+  })
+}
+
+/** The fields with these ids first, in the order of the ids; the others follow as they were. */
+function inOrder(fields: readonly CustomField[], ids: readonly number[]): CustomField[] {
+  const byId = new Map(fields.map((field) => [field.id, field]))
+  const named = ids.map((id) => {
+    const field = byId.get(id)
+    if (field === undefined) throw customFieldNotFound()
+    return field
+  })
+  const namedIds = new Set(ids)
+  return [...named, ...fields.filter(({ id }) => !namedIds.has(id))]
 }

@@ -77,6 +77,7 @@ test('the first load, the first inbox and each further screen stay within their 
   const screens = [
     'contacts/contacts.tsx',
     'imports/imports.tsx',
+    'fields/fields.tsx',
     'receivers/receivers.tsx',
     'phone/phone-screen.tsx',
     'operator/companies.tsx',

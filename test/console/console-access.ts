@@ -43,6 +43,8 @@ export const ALLOWED: Record<string, readonly string[]> = {
   'GET /public/v1/contacts/:id/activity': AGENT,
   'GET /public/v1/contacts/:id/archive': ADMIN,
   'POST /public/v1/custom-fields': ADMIN,
+  'PUT /public/v1/custom-fields/order': ADMIN,
+  'PATCH /public/v1/custom-fields/:id': ADMIN,
   'GET /public/v1/webhooks/registrations': DEVELOPER,
   'POST /public/v1/webhooks/registrations': DEVELOPER,
   'GET /public/v1/webhooks/registrations/:id': DEVELOPER,

@@ -1,7 +1,7 @@
 import type { Page, Request } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { uniquePhone } from '../service.ts'
-import { row, startConsoleWorld } from './console-world.ts'
+import { bubble, row, startConsoleWorld } from './console-world.ts'
 
 /** Files of a page until the first row of its inbox shows: the page itself, scripts, styles and pictures. */
 const MAX_FILES = 12
@@ -73,6 +73,10 @@ test('a page reads each answer once, however late its stream begins', async () =
   await page.getByRole('navigation').waitFor()
   beginning.resolve()
   await page.getByText('Live', { exact: true }).waitFor()
+  // What is shown later than the clock is moved finds its answer outdated, and reads it again.
+  await bubble(page, 'Hello').waitFor()
+  await page.getByLabel('Message to').waitFor()
+  await page.getByRole('link', { name: 'Open the contact' }).waitFor()
   await page.clock.fastForward(LATER_MS)
   await write(phone, 'Hello again', 'Last Customer')
   await row(page, 'Last Customer').getByText('Hello again').waitFor()

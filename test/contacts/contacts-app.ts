@@ -44,7 +44,7 @@ export async function contactsApp(db: Pool): Promise<{ app: FastifyInstance; key
 
 export type KeyOf = (as: TestCaller) => ReturnType<typeof createTestKey>
 
-type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The routes, a company, and requests with its key unless another caller is given. Call it at the top of a file. */
 export async function startContacts() {

@@ -57,6 +57,8 @@ const NEEDED: Record<string, readonly string[]> = {
   'GET /public/v1/contacts/export': ANY_FULL,
   'POST /public/v1/custom-fields': ANY_FULL,
   'GET /public/v1/custom-fields': ANY_FULL,
+  'PUT /public/v1/custom-fields/order': ANY_FULL,
+  'PATCH /public/v1/custom-fields/{id}': ANY_FULL,
   'POST /public/v1/console/sign-in-links': ANY_FULL,
   'GET /public/v1/emails/{id}/stats': EMAIL,
   'POST /public/v1/emails': EMAIL,

@@ -13,6 +13,7 @@ const BY_PARAMETER: Record<string, ThingName> = {
 }
 const BY_FOLDER: Record<string, ThingName> = {
   contacts: 'contact',
+  'custom-fields': 'customField',
   registrations: 'registration',
   imports: 'import',
   messages: 'message',

@@ -21,6 +21,7 @@ export type ThingName =
   | 'registration'
   | 'message'
   | 'scheduledMessage'
+  | 'customField'
   | 'log'
   | 'delivery'
   | 'import'
@@ -216,6 +217,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
     text: companyName,
     sendAt: new Date(Date.now() + 24 * 3_600_000).toISOString(),
   })
+  const customField = await api('POST', '/custom-fields', { key: 'MARK', displayName: companyName, type: 'text' })
   const log = await waitFor('a delivery log', async () => {
     const [first] = await api('GET', `/webhooks/registrations/${registration.living}/logs`)
     return first?.id
@@ -234,6 +236,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
       registration,
       message: { living: message },
       scheduledMessage: { living: String(scheduled.data.id) },
+      customField: { living: String(customField.data.id) },
       log: { living: log },
       delivery: { living: String(deliveries.data[0].id) },
       import: { living: String(list.data.id) },

@@ -15,7 +15,9 @@ import type {
   ConversationChange,
   ConversationPagination,
   CustomField,
+  CustomFieldChange,
   CustomFieldGroups,
+  CustomFieldOrder,
   DeliveryAttempt,
   DeliveryDetails,
   DeprecationWarning,
@@ -585,21 +587,40 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/public/v1/contacts/export', params }, options)
   }
 
-  /** Define a custom field. Contacts can have custom fields without a definition, too. */
+  /** Define a custom field. Contacts can have custom fields without a definition, too. The new one is the last in the order. */
   createCustomField(body: NewCustomField, options?: RequestOptions): Promise<{
     data: CustomField
   }> {
     return this.call({ method: 'POST', path: '/public/v1/custom-fields', json: body }, options)
   }
 
-  /** List custom fields. Returns all definitions, or with `groupBy` the definitions of each category. */
+  /** List custom fields. Returns all definitions in their order, or with `groupBy` the definitions of each category. */
   listCustomFields(params?: {
     /** Groups the definitions. */
     groupBy?: "category"
+    /** Whether definitions that are retired are listed, too. */
+    includeRetired?: boolean
   }, options?: RequestOptions): Promise<{
     data: Array<CustomField> | CustomFieldGroups
   }> {
     return this.call({ method: 'GET', path: '/public/v1/custom-fields', params }, options)
+  }
+
+  /** Put custom fields in an order. Lists and forms show the definitions in this order. Those that are not named follow in the order that they have. */
+  orderCustomFields(body: CustomFieldOrder, options?: RequestOptions): Promise<{
+    data: Array<CustomField>
+  }> {
+    return this.call({ method: 'PUT', path: '/public/v1/custom-fields/order', json: body }, options)
+  }
+
+  /** Rename or retire a custom field. Changes only the members that are sent; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values. */
+  updateCustomField(params: {
+    /** The id of the definition. */
+    id: number
+  }, body: CustomFieldChange, options?: RequestOptions): Promise<{
+    data: CustomField
+  }> {
+    return this.call({ method: 'PATCH', path: '/public/v1/custom-fields/{id}', params, json: body }, options)
   }
 
   /** Read the statistics of an email. Returns the status, opens and clicks of a one-shot or template email. */

@@ -416,6 +416,21 @@ export type CustomField = {
   metadata: {
     [name: string]: unknown
   } | null
+  /** Since when the field is not offered any more; null when it is. */
+  retiredAt: string | null
+}
+
+export type CustomFieldChange = {
+  /** The label to show. */
+  displayName?: string
+  /** The group of the field; null or empty for none. */
+  category?: string | null
+  /** Whether the field is visible. */
+  visibility?: boolean
+  /** The values that may be chosen, for the type `select` only. Stored values stay. */
+  allowedValues?: Array<string>
+  /** Whether the field is not offered any more; false offers it again. */
+  retired?: boolean
 }
 
 export type CustomFieldGroups = {
@@ -430,6 +445,11 @@ export type CustomFieldGroups = {
   }>
   /** The number of fields in all groups. */
   total: number
+}
+
+export type CustomFieldOrder = {
+  /** The ids of definitions, the first one first. */
+  ids: Array<number>
 }
 
 export type Delivery = {

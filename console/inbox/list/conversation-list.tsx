@@ -41,7 +41,7 @@ function Filtered({ filter }: { filter: Filter }) {
   const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
     <Rows key={JSON.stringify(filter)} filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
-      {!isPending && (hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length))}
+      {isPending ? text.loading : hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length)}
     </Rows>
   )
 }
@@ -64,7 +64,7 @@ function All() {
     client.getQueryData(numberedQuery(Math.floor(index / PAGE_ROWS) + 1).queryKey)?.data[index % PAGE_ROWS]
   return (
     <Rows filter={{}} count={total ?? WAITING_ROWS} rowAt={rowAt} onView={onView}>
-      {typeof total === 'number' && text.inbox.total(total)}
+      {typeof total === 'number' ? text.inbox.total(total) : text.loading}
       {typeof total === 'number' && total > MAX_ROWS && ` · ${text.inbox.tooMany}`}
     </Rows>
   )

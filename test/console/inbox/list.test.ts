@@ -39,6 +39,26 @@ test('new customers are counted above a list that is in use, and appear on reque
   await page.locator('[data-chat]:focus').waitFor()
 })
 
+test('a customer whom only the profile names is found by that name, with and without accents', async () => {
+  const { key, api, phoneNumberId } = await service.createCompany()
+  for (const name of ['Márta Rössi', 'محمد علي', 'Grace Hopper']) {
+    const phone = uniquePhone()
+    await write(phone, 'Hello', name, phoneNumberId)
+    await conversationOf(phone, api)
+  }
+  const { page } = await openSigned('/console/inbox', key.token)
+  const search = page.getByLabel('Search contacts')
+  for (const [query, found] of [
+    ['marta', 'Márta Rössi'],
+    ['RÖSSI', 'Márta Rössi'],
+    ['محمد', 'محمد علي'],
+    ['ace hop', 'Grace Hopper'],
+  ] as const) {
+    await search.fill(query)
+    await expect.poll(() => names(page)).toEqual([found])
+  }
+})
+
 test('unread conversations are counted up to 99, then 99+, also in title and icon', async () => {
   const { key, api, phoneNumberId } = await service.createCompany()
   const phones = Array.from({ length: 101 }, uniquePhone)

@@ -7,6 +7,7 @@ import { type Company, FOREIGN_MARK, type ThingName, type World } from '../world
 /** Ids that no company has, in the form of each kind of thing. */
 const MISSING: Record<ThingName, string> = {
   contact: '987654321012',
+  customField: '987654321012',
   contactEmail: 'missing@example.com',
   conversation: '987654321012',
   registration: '987654321012',
@@ -40,6 +41,7 @@ const BODIES: Record<string, unknown> = {
   'PUT /public/v1/webhooks/registrations/{id}': { name: 'Renamed' },
   'POST /public/v1/webhooks/registrations/{id}/redeliver': { since: '2026-01-01T00:00:00Z' },
   'PUT /public/v1/contacts/{id}': { firstName: 'Renamed' },
+  'PATCH /public/v1/custom-fields/{id}': { displayName: 'Renamed' },
 }
 
 /** Ids in bodies and queries: where they go, and what they name. */
@@ -89,6 +91,15 @@ const IN_REQUESTS: {
     thing: 'delivery',
     build: (id, { things }) =>
       get(`/public/v1/webhooks/registrations/${things.registration.living}/deliveries?before=${id}`),
+  },
+  {
+    name: 'id of an order of custom fields',
+    thing: 'customField',
+    build: (id) => ({
+      method: 'put',
+      path: '/public/v1/custom-fields/order',
+      body: JSON.stringify({ ids: [Number(id)] }),
+    }),
   },
   { name: 'cursor of imports', thing: 'import', build: (id) => get(`/public/v1/contacts/imports?before=${id}`) },
 ]

@@ -1,0 +1,88 @@
+import { Type } from 'typebox'
+import { nullableText, nullableTime } from '../http/shapes.ts'
+import { CustomFieldTypeShape } from './custom-field-definition.ts'
+import type { CustomField } from './custom-field-store.ts'
+
+export const CustomFieldReply = Type.Object(
+  {
+    id: Type.Integer(),
+    key: Type.String({ description: 'The key in upper case.' }),
+    displayName: Type.String({ description: 'The label to show.' }),
+    type: CustomFieldTypeShape,
+    category: nullableText('The group of the field.'),
+    visibility: Type.Boolean({ description: 'Whether the field is visible.' }),
+    source: Type.String({ description: '`Manual` for fields that were created through the API.' }),
+    allowedValues: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'The values that may be chosen, for the type `select`.',
+    }),
+    metadata: Type.Unsafe<Record<string, unknown> | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'Any JSON members.',
+    }),
+    retiredAt: nullableTime('Since when the field is not offered any more; null when it is.'),
+  },
+  {
+    title: 'CustomField',
+    example: {
+      id: 9,
+      key: 'LOYALTY_TIER',
+      displayName: 'Loyalty tier',
+      type: 'select',
+      category: 'Loyalty',
+      visibility: true,
+      source: 'Manual',
+      allowedValues: ['silver', 'gold'],
+      metadata: null,
+      retiredAt: null,
+    },
+  },
+)
+
+export const GroupedCustomFields = Type.Object(
+  {
+    groups: Type.Array(
+      Type.Object({
+        category: Type.String(),
+        fields: Type.Array(
+          Type.Object({
+            id: Type.Integer(),
+            key: Type.String(),
+            displayName: Type.String(),
+            type: CustomFieldTypeShape,
+          }),
+        ),
+      }),
+    ),
+    total: Type.Integer({ description: 'The number of fields in all groups.' }),
+  },
+  {
+    title: 'CustomFieldGroups',
+    example: {
+      groups: [
+        {
+          category: 'Loyalty',
+          fields: [{ id: 9, key: 'LOYALTY_TIER', displayName: 'Loyalty tier', type: 'select' }],
+        },
+      ],
+      total: 1,
+    },
+  },
+)
+
+export const toCustomFieldReply = (field: CustomField) => ({
+  id: field.id,
+  key: field.key,
+  displayName: field.displayName,
+  type: field.type,
+  category: field.category,
+  visibility: field.visibility,
+  source: field.source,
+  allowedValues: field.allowedValues === null ? null : [...field.allowedValues],
+  metadata: field.metadata,
+  retiredAt: field.retiredAt?.toISOString() ?? null,
+})
+
+export const toGroupedField = ({ id, key, displayName, type }: CustomField) => ({ id, key, displayName, type })

@@ -1,0 +1,104 @@
+import { mkdir } from 'node:fs/promises'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { ADMIN_TOKEN } from '../../api.ts'
+import { hold, refuse } from './changed-answers.ts'
+import { axeFaults, openPage } from '../console-page.ts'
+import { startStage } from './stage.ts'
+import type { State, Who } from './state.ts'
+import { STATES } from './screen-states.ts'
+
+/** A window and a phone, whose controls are larger. The phone is then turned into a smaller one. */
+const DEVICES: readonly { widths: readonly number[]; options: BrowserContextOptions }[] = [
+  { widths: [1440], options: { viewport: { width: 1440, height: 900 } } },
+  { widths: [390, 320], options: { viewport: { width: 390, height: 844 }, hasTouch: true } },
+]
+/** Where the pictures go; without it none is taken (`npm run screenshots`). */
+const FOLDER = process.env.SCREENSHOTS
+/** Controls and messages that stand out of the window. A part with a scrollbar of its own may hold more than fits. */
+const OUTSIDE = `[...document.querySelectorAll('a, button, input, select, textarea, [data-message]')]
+  .filter((one) => {
+    const { left, right, width } = one.getBoundingClientRect()
+    const scrolls = (part) => part !== null &&
+      (/auto|scroll/.test(getComputedStyle(part).overflowX) && part.scrollWidth > part.clientWidth || scrolls(part.parentElement))
+    return width > 1 && (right > innerWidth + 1 || left < -1) && !scrolls(one.parentElement)
+  })
+  .map((one) => one.outerHTML.slice(0, 200))`
+
+if (FOLDER !== undefined) await mkdir(FOLDER, { recursive: true })
+const stage = await startStage()
+const { service, browser, origin, empty, one, full } = stage
+const tokens: Record<Exclude<Who, 'nobody'>, string> = {
+  empty: empty.key.token,
+  one: one.key.token,
+  full: full.key.token,
+  agent: await stage.link('agent'),
+  developer: await stage.link('developer'),
+  operator: ADMIN_TOKEN,
+  acting: ADMIN_TOKEN,
+}
+const cookies = new Map<string, Promise<{ cookie: string }>>()
+function cookieOf(who: Exclude<Who, 'nobody'>): Promise<{ cookie: string }> {
+  const signedIn = cookies.get(tokens[who]) ?? service.signIn(tokens[who])
+  cookies.set(tokens[who], signedIn)
+  return signedIn
+}
+
+test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, state) => {
+  const found: string[] = []
+  for (const { widths, options } of DEVICES) {
+    const { context, page, faults } = await openPage(browser, [origin], { ...options, reducedMotion: 'reduce' })
+    page.on('console', (message) => {
+      // Refusals are a part of the state.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        faults.push(message.text())
+    })
+    if (state.who !== 'nobody') {
+      const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
+      await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    }
+    await reach(page, state)
+    for (const width of widths) await fitsIn(page, state, width)
+    found.push(...(await axeFaults(page)), ...faults)
+    await context.close()
+  }
+  expect(found).toEqual([])
+})
+
+const shown = (page: Page, { shows }: State) => page.getByText(shows).filter({ visible: true }).first().waitFor()
+
+async function reach(page: Page, state: State): Promise<void> {
+  const { path, answers, prepare, open } = state
+  const release = answers === 'slow' ? await hold(page) : undefined
+  if (answers !== undefined && answers !== 'slow') await refuse(page, answers)
+  await prepare?.(page)
+  await page.goto(`${origin}${typeof path === 'string' ? path : path(stage)}`)
+  if (release !== undefined) {
+    await page.getByText('Loading', { exact: true }).filter({ visible: true }).first().waitFor()
+    await takePicture(page, `${state.name}-skeleton`)
+    release()
+  }
+  if (open !== undefined) {
+    if (state.who !== 'nobody') await page.getByTitle('Your session').waitFor()
+    await open(page, stage)
+  }
+  await shown(page, state)
+}
+
+/** Turns the page into a window of this width, in which everything must fit; a popup takes a moment to follow. */
+async function fitsIn(page: Page, state: State, width: number): Promise<void> {
+  const { height } = page.viewportSize() ?? { height: 0 }
+  await page.setViewportSize({ width, height })
+  await shown(page, state)
+  await expect.poll(() => page.evaluate(OUTSIDE)).toEqual([])
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  await takePicture(page, state.name)
+}
+
+async function takePicture(page: Page, name: string): Promise<void> {
+  if (FOLDER === undefined) return
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.screenshot({ path: `${FOLDER}/${name}-${page.viewportSize()?.width}-${colorScheme}.png` })
+  }
+}
