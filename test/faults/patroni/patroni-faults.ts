@@ -16,11 +16,8 @@ export type PatroniPlan = LoadPlan & {
   awayMs: number
 }
 
-/**
- * `ttl` in deploy/patroni/patroni.yml, which starts again when the leader of etcd was on the lost server and another one is elected
- * (1 to 2 s), and what the promotion and reconnecting may take.
- */
-const LONGEST_GAP_MS = 2_000 + 20_000 + 6_000
+/** `ttl` in deploy/patroni/patroni.yml, and what the promotion and reconnecting may take. */
+const LONGEST_GAP_MS = 20_000 + 6_000
 
 const COMMON = { processesOfRole: 2, switchovers: 1, standbysAway: 1, etcdAway: 1, answersEarly: false }
 export const PATRONI: Omit<PatroniPlan, 'seed'> = {
