@@ -34,7 +34,7 @@ export function run<Used extends Database>(
     const gapsMs: number[] = []
     const making = makeFaults(faults, { stage, random, say, gapsMs }, progress)
     const over = new AbortController()
-    const hastening = makeScheduledDue(stage.database, over.signal)
+    const makingDue = makeScheduledDue(stage.database, over.signal)
     const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
     say(
@@ -42,7 +42,7 @@ export function run<Used extends Database>(
     )
     await untilQuiet(stage.database)
     over.abort()
-    await hastening
+    await makingDue
     for (const { text, outcome, answers } of [...evidence.sends, ...evidence.scheduled, ...evidence.mails]) {
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
     }
