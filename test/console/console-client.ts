@@ -67,8 +67,6 @@ export async function startConsole(options: Options = {}) {
   return { ...service, origin, send, asPage, page, attempt, cookieOf, signIn, signInAsOperator, codeOf }
 }
 
-export type ConsoleService = Awaited<ReturnType<typeof startConsole>>
-
 // biome-ignore lint/suspicious/noExplicitAny: what a test reads from an answer is what it asserts
 function parse(text: string): any {
   try {

@@ -59,8 +59,6 @@ export type World = {
 export const OPEN_FILES = 512
 
 export const FOREIGN_MARK = 'neighbour-words-4711'
-/** The sandbox's token: an answer never shows it. */
-export const PROVIDER_TOKEN = 'bench'
 const EVENT = 'whatsapp.message.received'
 
 /** A service as a user starts it, with two companies that have one of everything. */
