@@ -99,7 +99,19 @@ async function measurePages({ report }: BenchContext, { small, large }: Plays) {
       small: order(small, path(small)),
       large: order(large, path(large)),
     })
-    report(ratioFigure(name, ms.large, 'ms', { baseline: 'small company', baselineValue: ms.small }, GOAL))
+    // Few parts of a phone number are rare: the index has long lists of contacts for the others.
+    const limitedBy = name.includes('phone')
+      ? { limitedBy: 'the lists of the search index grow with the contacts' }
+      : {}
+    report(
+      ratioFigure(
+        name,
+        ms.large,
+        'ms',
+        { baseline: 'small company', baselineValue: ms.small },
+        { ...GOAL, ...limitedBy },
+      ),
+    )
   }
 }
 
@@ -156,18 +168,22 @@ async function measureStatements({ quick, report, say }: BenchContext, plays: Pl
   }
 }
 
-/** The time of each statement for each item, by its text. */
+/** The time of each statement for each item, by its text without values, which differ between sessions. */
 async function readTimes({ db }: Stage, items: number): Promise<Map<string, number>> {
   const rows = await db<{ query: string; ms: number }[]>`
-    select query, sum(total_exec_time) / ${items}::integer as ms
+    select query, total_exec_time / ${items}::integer as ms
     from pg_stat_statements
-    where calls >= ${items}::integer / 2 and query !~ 'pg_stat_statements|^(begin|commit)'
-    group by query
+    where query !~ 'pg_stat_statements|^(begin|commit)'
   `
-  return new Map(rows.map(({ query, ms }) => [query, ms]))
+  const times = new Map<string, number>()
+  for (const { query, ms } of rows) {
+    const text = query.replace(/'[^']*'|\$?\b\d+\b/g, '?').replace(/\s+/g, ' ')
+    times.set(text, (times.get(text) ?? 0) + ms)
+  }
+  return times
 }
 
-const nameOf = (query: string): string => query.replace(/\s+/g, ' ').replaceAll('|', '').trim().slice(0, 70)
+const nameOf = (query: string): string => query.replaceAll('|', '').trim().slice(0, 90)
 
 /** How many a second, 64 in flight, and what each costs the processors. */
 async function measureRates({ quick, report }: BenchContext, plays: Plays) {
