@@ -44,6 +44,14 @@ create table api_keys (
 CREATE INDEX api_keys_by_company ON public.api_keys USING btree (company_id, created_at);
 CREATE INDEX api_keys_with_origins ON public.api_keys USING btree (client_id) WHERE ((allowed_origins <> '{}'::text[]) AND (revoked_at IS NULL));
 
+create table assignees (
+  company_id bigint not null,
+  name text not null,
+  signed_in_at timestamp with time zone,
+  constraint assignees_pkey PRIMARY KEY (company_id, name),
+  constraint assignees_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+
 create table companies (
   id bigint not null generated always as identity,
   name text not null,
@@ -52,6 +60,7 @@ create table companies (
   deleted_at timestamp with time zone,
   closed_at timestamp with time zone,
   media_secret text,
+  read_receipts boolean not null default true,
   constraint companies_pkey PRIMARY KEY (id),
   constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0))
 );
@@ -764,6 +773,18 @@ create table moving_files (
   storage_key text not null,
   constraint moving_files_pkey PRIMARY KEY (company_id, storage_key)
 );
+
+create table quick_replies (
+  company_id bigint not null,
+  id bigint not null generated always as identity,
+  title text not null,
+  text text not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint quick_replies_pkey PRIMARY KEY (company_id, id),
+  constraint quick_replies_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE UNIQUE INDEX quick_replies_by_title ON public.quick_replies USING btree (company_id, lower(title));
 
 create unlogged table rate_limits (
   key character varying(255) not null,

@@ -54,8 +54,7 @@ class Api extends Operations {
     const response = await fetch(url, { ...init, ...(signal && { signal }) }).catch(() => undefined)
     if (response === undefined) throw new ApiError('', { code: 'offline' })
     if (response.ok) return response
-    if (response.status === 401) onSignedOut()
-    throw errorOf(await response.json().catch(() => undefined), response)
+    throw refusalOf(await response.json().catch(() => undefined), response)
   }
 }
 
@@ -66,6 +65,12 @@ const jsonOf = <Answer>(response: Response): Promise<Answer> =>
   response.json().catch(() => {
     throw new ApiError('', { code: 'offline' })
   })
+
+/** The error of an answer that is no success. A session that has ended signs the page out. */
+export function refusalOf(body: unknown, response: Response): ApiError {
+  if (response.status === 401) onSignedOut()
+  return errorOf(body, response)
+}
 
 /** The three shapes of errors (spec: Errors): coded, text and message. */
 export function errorOf(body: unknown, response: Response): ApiError {

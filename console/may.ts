@@ -9,6 +9,7 @@ const NEEDS = {
   conversations: { anyOf: ['WhatsApp'], role: 'agent' },
   contacts: { anyOf: ['WhatsApp', 'Transactional'], role: 'agent' },
   customFields: { anyOf: ['WhatsApp', 'Transactional'], role: 'admin' },
+  quickReplies: { anyOf: ['WhatsApp'], role: 'developer' },
   receivers: { anyOf: ['WhatsApp'], role: 'developer' },
   apiKeys: { anyOf: [], role: 'developer' },
   signInLinks: { anyOf: [], role: 'admin' },

@@ -26,7 +26,7 @@ const GROUPS = [
   {
     name: 'screens',
     test: at(
-      /^(parts\/(?!dialog|menu)|inbox\/(composer\/draft|list\/summary|content\/json-content)|contacts\/(contact-(fields|queries)|field-value)|fields\/field-queries)|use(Mutation|InfiniteQuery)/,
+      /^(parts\/(?!dialog|menu)|inbox\/(composer\/(draft|files\/attached)|list\/summary|content\/json-content)|contacts\/(contact-(fields|queries)|field-value)|fields\/field-queries)|use(Mutation|InfiniteQuery)/,
     ),
   },
   // Loaded after the first rows, like the pane of a conversation.

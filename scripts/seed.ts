@@ -12,6 +12,11 @@ const MAILS = 10
 const NUMBER_ID = '100000000000001'
 const FIRST_NAMES = ['Ada', 'Bruno', 'Chiara', 'Dmitri', 'Elif', 'Farah', 'Goran', 'Hana', 'Ines', 'Jonas']
 const LAST_NAMES = ['Rossi', 'Silva', 'Novak', 'Schmidt', 'Dubois', 'Kaya', 'Haddad', 'Larsen', 'Costa', 'Weber']
+const QUICK_REPLIES = [
+  ['hours', 'We are open from Monday to Saturday, 9 to 18.'],
+  ['returns', 'You can send it back within 30 days. The label is in the box.'],
+  ['thanks', 'Thank you {{name}}!'],
+]
 const QUESTIONS = ['Is my order ready?', 'Can I change the size?', 'Where is your shop?', 'Thank you!']
 
 const service = process.env.BASE_URL ?? 'http://127.0.0.1:3000'
@@ -111,6 +116,12 @@ const sendAt = new Date(Date.now() + 24 * 3_600_000).toISOString()
 await untilWritten(recipient)
 await api('/templates/whatsapp/send', { recipient, type: 'text', text: 'It arrives tomorrow', sendAt })
 await api('/templates/whatsapp/send', { recipient, type: 'text', text: 'Your order is ready' })
+
+const headers = { authorization: `Bearer ${token}` }
+const { data: quickReplies } = await call(`${service}/public/v1/whatsapp/quick-replies`, 'GET', undefined, headers)
+if (quickReplies.length === 0) {
+  for (const [title, text] of QUICK_REPLIES) await api('/whatsapp/quick-replies', { title, text })
+}
 
 for (let place = 0; place < MAILS; place += 1) {
   const html = `<p>Hello ${nameOf(place).firstName}, <a href="https://example.com">your order</a> is ready.</p>`

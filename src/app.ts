@@ -5,7 +5,9 @@ import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
 import { matchContacts } from './contacts/search/contact-matches.ts'
 import { contactTimelineRoutes } from './contacts/timeline/timeline-routes.ts'
+import { assigneeRoutes } from './conversations/assignees/assignee-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
+import { quickReplyRoutes } from './conversations/quick-replies/quick-reply-routes.ts'
 import { usageRoutes } from './conversations/usage/usage-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
 import { emailRoutes } from './emails/email-routes.ts'
@@ -81,6 +83,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(templateRoutes(deps))
   await app.register(manageRoutes({ ...deps, findSender: senderFinder(deps) }))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
+  await app.register(assigneeRoutes(deps))
+  await app.register(quickReplyRoutes(deps))
   await app.register(replyRoutes(send))
   await app.register(receiptRoutes(send))
   await app.register(scheduledRoutes(send))

@@ -170,6 +170,7 @@ export const suppressionNotFound = () => missing('Suppression not found')
 export const eventNotFound = () => missing('Event not found')
 export const jobNotFound = () => missing('Job not found')
 export const senderRecordNotFound = () => missing('Sender not found')
+export const quickReplyNotFound = () => missing('Quick reply not found')
 export const sessionNotFound = () => missing('Session not found')
 export const apiKeyNotFound = () => missing('API key not found')
 

@@ -7,6 +7,7 @@ import { focusRow } from '../parts/lists/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
+import { enqueue } from './composer/files/send-files.ts'
 import { resumeOutbox } from './composer/outbox.ts'
 import { filterOf } from './conversation-queries.ts'
 import css from './inbox.module.css'
@@ -27,7 +28,7 @@ export function Inbox() {
   const filter = useMemo(() => filterOf(search, name), [search, name])
   const isOpen = chatId !== undefined
   useEffect(() => {
-    resumeOutbox()
+    resumeOutbox(enqueue)
     void loadPane()
   }, [])
   useKeys({

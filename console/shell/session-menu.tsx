@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/composer/draft.ts'
 import { chooseEnterKey, isTouch, useEnterKey } from '../inbox/composer/enter-key.ts'
+import { forgetAttached } from '../inbox/composer/files/attached.ts'
 import { may } from '../may.ts'
 import { areNotificationsOn } from '../notifications/setting.ts'
 import { setNotifications } from '../notifications/switch.ts'
@@ -14,6 +15,9 @@ import css from './session-menu.module.css'
 import { chooseTheme, readTheme } from './theme.ts'
 
 const ApiKeysDialog = lazy(async () => ({ default: (await import('./api-keys-dialog.tsx')).ApiKeysDialog }))
+const QuickRepliesDialog = lazy(async () => ({
+  default: (await import('./quick-replies-dialog.tsx')).QuickRepliesDialog,
+}))
 const SessionsDialog = lazy(async () => ({ default: (await import('./sessions-dialog.tsx')).SessionsDialog }))
 
 const THEMES = [
@@ -27,7 +31,7 @@ const ENTER = [
   { value: 'break', label: text.menu.enterBreaks },
 ] as const
 
-type Shown = 'sessions' | 'apiKeys'
+type Shown = 'sessions' | 'apiKeys' | 'quickReplies'
 
 /** The name of the session; the theme, the shortcuts, the sessions, and signing out. */
 export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () => void }) {
@@ -39,6 +43,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
   const leave = async () => {
     await signOut()
     forgetDrafts()
+    await forgetAttached()
     // The session stays in the cache, where the page that shows the sign-in reads it.
     client.setQueryData(sessionQuery.queryKey, null)
     client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
@@ -89,6 +94,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
       </Menu>
       <Suspense>
         {shown === 'sessions' && <SessionsDialog onClose={close} />}
+        {shown === 'quickReplies' && <QuickRepliesDialog onClose={close} />}
         {shown === 'apiKeys' && <ApiKeysDialog onClose={close} />}
       </Suspense>
     </>
@@ -110,6 +116,11 @@ function Notifications() {
 function CompanyItems({ session, show }: { session: Session; show: (dialog: Shown) => void }) {
   return (
     <>
+      {may(session, 'quickReplies') && (
+        <MenuItem icon="bolt" onClick={() => show('quickReplies')}>
+          {text.menu.quickReplies}
+        </MenuItem>
+      )}
       {may(session, 'apiKeys') && (
         <MenuItem icon="lock" onClick={() => show('apiKeys')}>
           {text.menu.apiKeys}

@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../client.ts'
 import { forgetDrafts } from '../inbox/composer/draft.ts'
+import { forgetAttached } from '../inbox/composer/files/attached.ts'
 import { Button } from '../parts/button.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/forms/field.tsx'
@@ -120,7 +121,10 @@ function useSignIn(code: string | null, onDone: () => void) {
         setBusy(false)
         return ask(result)
       }
-      if (mayReplace) forgetDrafts()
+      if (mayReplace) {
+        forgetDrafts()
+        await forgetAttached()
+      }
       queryClient.setQueryData(sessionQuery.queryKey, result)
       onDone()
     } catch (error) {

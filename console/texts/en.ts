@@ -63,6 +63,7 @@ export const en = {
     keys: 'Keyboard shortcuts',
     sessions: 'Sessions',
     apiKeys: 'API keys',
+    quickReplies: 'Quick replies',
     signOut: 'Sign out',
     operator: 'All companies',
     company: 'Company',

@@ -6,18 +6,20 @@ export type Company = {
   readonly name: string
   /** Requests per minute that all its keys may make together. */
   readonly rateLimitPerMinute: number
+  /** Whether customers see in WhatsApp that an agent reads and writes in the console. */
+  readonly readReceipts: boolean
   readonly createdAt: Date
 }
 
-type CompanyValues = { name: string; rateLimitPerMinute: number }
+type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean }
 
-const columns = (db: Db) => db`id, name, rate_limit_per_minute, created_at`
+const columns = (db: Db) => db`id, name, rate_limit_per_minute, read_receipts, created_at`
 
 /** Inserts a company in the range of ids of this installation (CELL) and returns it. */
 export async function insertCompany(db: Db, values: CompanyValues): Promise<Company> {
   const [company] = await db<[Company]>`
-    insert into companies (name, rate_limit_per_minute)
-    values (${values.name}, ${values.rateLimitPerMinute})
+    insert into companies (name, rate_limit_per_minute, read_receipts)
+    values (${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts})
     returning ${columns(db)}`
   return company
 }
@@ -48,7 +50,8 @@ export async function updateCompanyRow(
   const [company] = await db<Company[]>`
     update companies
     set name = coalesce(${change.name}, name),
-        rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute)
+        rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute),
+        read_receipts = coalesce(${change.readReceipts}, read_receipts)
     where id = ${companyId}
       and deleted_at is null
     returning ${columns(db)}`

@@ -9,8 +9,8 @@ import {
   updateCompanyRow,
 } from './company-store.ts'
 
-export type NewCompany = { name: string; rateLimitPerMinute?: number }
-export type CompanyChange = { name?: string; rateLimitPerMinute?: number }
+export type NewCompany = { name: string; rateLimitPerMinute?: number; readReceipts?: boolean }
+export type CompanyChange = Partial<NewCompany>
 
 /** The standard plan (decisions: Rate limit). */
 const STANDARD_RATE_LIMIT_PER_MINUTE = 100
@@ -20,6 +20,7 @@ export async function createCompany(db: Db, input: NewCompany): Promise<Company>
   return insertCompany(db, {
     name: checkName(input.name),
     rateLimitPerMinute: input.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
+    readReceipts: input.readReceipts ?? true,
   })
 }
 
@@ -38,6 +39,7 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
   const company = await updateCompanyRow(db, companyId, {
     name: change.name === undefined ? null : checkName(change.name),
     rateLimitPerMinute: change.rateLimitPerMinute ?? null,
+    readReceipts: change.readReceipts ?? null,
   })
   if (company === undefined) throw companyNotFound()
   return company

@@ -10,6 +10,11 @@ const Me = Type.Object(
     company: Type.Object({ id: Type.Integer(), name: Type.String() }),
     name: Type.String({ description: 'The name of the API key or session.' }),
     permissions: Type.Array(Type.Enum([...PERMISSIONS])),
+    settings: Type.Object({
+      readReceipts: Type.Boolean({
+        description: 'Whether the console shows customers that an agent has read their messages and is writing.',
+      }),
+    }),
     limits: Type.Object({
       requestsPerMinute: Type.Integer({
         description: 'The requests that all API keys of the company share; of a key for browsers, its own.',
@@ -22,6 +27,7 @@ const Me = Type.Object(
       company: { id: 1, name: 'Rossi Shoes' },
       name: 'Shop',
       permissions: ['WhatsApp'],
+      settings: { readReceipts: true },
       limits: { requestsPerMinute: 100 },
     },
   },
@@ -45,9 +51,16 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
         },
       },
       async ({ caller }) => {
-        const { id, name } = await getCompany(db, caller.companyId)
+        const { id, name, readReceipts } = await getCompany(db, caller.companyId)
         const limits = { requestsPerMinute: caller.browser?.limits.ofKey ?? caller.rateLimitPerMinute }
-        return { data: { company: { id, name }, name: caller.keyName, permissions: [...caller.permissions], limits } }
+        const data = {
+          company: { id, name },
+          name: caller.keyName,
+          permissions: [...caller.permissions],
+          settings: { readReceipts },
+          limits,
+        }
+        return { data }
       },
     )
   }

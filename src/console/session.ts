@@ -3,6 +3,7 @@ import { createBatcher } from '../batching/batch.ts'
 import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { rememberSignIn } from '../conversations/assignees/assignee.ts'
 import type { Db } from '../db/connect.ts'
 import { sessionExists, sessionNotFound, signInRefused } from '../errors.ts'
 import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.ts'
@@ -157,6 +158,7 @@ function createSignIn({
     const row = await findRow(digest.toString('hex'))
     if (created === undefined || row === undefined) throw signInRefused()
     await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
+    if (created.companyId !== null) await rememberSignIn(db, created.companyId, row.name)
     if (present !== undefined) await endSession(null, present.id)
     const session = toSession(row)
     return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }

@@ -17,6 +17,8 @@ import {
 import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import type { Publish } from '../live-change.ts'
+import { MAX_ASSIGNEE_CHARACTERS } from './assignees/assignee.ts'
+import { keepAssignee } from './assignees/assignee-store.ts'
 import { getConversation } from './conversation.ts'
 import { ChatId, ConversationPagination, ConversationRecord, toConversationRecord } from './conversation-reply.ts'
 import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
@@ -199,7 +201,7 @@ export function conversationRoutes({
                 Type.Unsafe<string | null>({
                   type: ['string', 'null'],
                   minLength: 1,
-                  maxLength: 100,
+                  maxLength: MAX_ASSIGNEE_CHARACTERS,
                   description: 'The name of the person who answers.',
                 }),
               ),
@@ -217,6 +219,7 @@ export function conversationRoutes({
           throw badRequest('status, unreadMessages or assignee must be given')
         }
         await updateConversation(db, companyId, id, change)
+        if (change.assignee) await keepAssignee(db, companyId, change.assignee)
         publish([{ topic: 'conversation', companyId, id }])
         return { data: toConversationRecord(await getConversation(db, companyId, String(id)), clock.now()) }
       },

@@ -13,6 +13,8 @@ export const MOVED_TABLES = [
   'missed_template_events',
   'account_events',
   'custom_fields',
+  'assignees',
+  'quick_replies',
   'contacts',
   'contact_changes',
   'contact_counts',

@@ -35,7 +35,8 @@ describe('companies', () => {
   it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {
     const { status, body } = await call('POST', '/companies', { name: '  Acme  ', unknown: 1 })
     expect(status).toBe(201)
-    expect(body).toEqual({ id: body.id, name: 'Acme', rateLimitPerMinute: 100, createdAt: expect.any(String) })
+    const standard = { rateLimitPerMinute: 100, readReceipts: true }
+    expect(body).toEqual({ id: body.id, name: 'Acme', ...standard, createdAt: expect.any(String) })
     expect(new Date(body.createdAt).toISOString()).toBe(body.createdAt)
     const other = await call('POST', '/companies', { name: 'Busy', rateLimitPerMinute: 5000 })
     expect(other.body.rateLimitPerMinute).toBe(5000)
@@ -48,7 +49,9 @@ describe('companies', () => {
     const changed = await call('PATCH', `/companies/${id}`, { rateLimitPerMinute: 7 })
     expect(changed).toMatchObject({ status: 200, body: { ...body, rateLimitPerMinute: 7 } })
     expect((await call('PATCH', `/companies/${id}`, { name: 'New' })).body).toEqual({ ...changed.body, name: 'New' })
-    expect((await call('PATCH', `/companies/${id}`, {})).body.name).toBe('New')
+    const quiet = await call('PATCH', `/companies/${id}`, { readReceipts: false })
+    expect(quiet.body).toEqual({ ...changed.body, name: 'New', readReceipts: false })
+    expect((await call('PATCH', `/companies/${id}`, {})).body).toEqual(quiet.body)
   })
 
   it('have their keys forgotten when the limit changes', async () => {

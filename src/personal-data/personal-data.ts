@@ -9,6 +9,8 @@ export const PERSONAL_DATA = {
   // Without the values of events that may name a customer.
   account_events: 'none',
   api_keys: 'none',
+  // The names are those of the company's own staff.
+  assignees: 'none',
   companies: 'none',
   // Kept opt-outs are keyed hashes.
   consents: 'erased',
@@ -68,6 +70,8 @@ export const PERSONAL_DATA = {
   senders: 'none',
   service_secrets: 'none',
   moving_files: 'none',
+  // Texts for all customers.
+  quick_replies: 'none',
   sign_in_links: 'none',
   sql_objects: 'none',
   template_families: 'none',

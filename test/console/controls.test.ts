@@ -42,6 +42,7 @@ const PLACES: Record<string, Place> = {
     open: menuOf,
     controls: [
       [EVERYONE, 'menuitem', 'Sign out'],
+      [DEVELOPER, 'menuitem', 'Quick replies'],
       [['developer', 'admin'], 'menuitem', 'API keys'],
       [['admin', 'acting', 'operator'], 'menuitem', 'Sessions'],
     ],
@@ -72,6 +73,10 @@ const PLACES: Record<string, Place> = {
     controls: [
       [AGENT, 'button', 'Send'],
       [AGENT, 'button', 'Template'],
+      [AGENT, 'button', 'Attach files'],
+      [AGENT, 'button', 'Insert a quick reply'],
+      [AGENT, 'button', 'Schedule for later'],
+      [AGENT, 'button', 'Assign'],
       [AGENT, 'button', 'Assign to me'],
       [AGENT, 'link', 'Open the contact'],
     ],

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
+import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { eventually, uniquePhone } from '../service.ts'
 import { expectAccessible } from './console-page.ts'
 import { bubble, startConsoleWorld } from './console-world.ts'
 
-const { service, company, write, conversationOf, openSigned } = await startConsoleWorld()
+const { service, company, write, conversationOf, openSigned, sentTo } = await startConsoleWorld()
 const { control } = service
 
 /** The form of a template in a conversation with a customer. */
@@ -57,4 +58,30 @@ test('the preview shows the picture of the header', async () => {
   await address.fill('https://shop.example/order.png')
   await preview.getByText('File at shop.example').waitFor()
   await expectAccessible(page)
+})
+
+test('the file of a header is uploaded, shown in the preview, and sent', async () => {
+  const { page, dialog, phone } = await openForm('Ada Lovelace', /order_ready/)
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    dialog.getByRole('button', { name: 'Upload: image' }).click(),
+  ])
+  // The header takes an image.
+  await chooser.setFiles({ name: 'offer.pdf', mimeType: 'application/pdf', buffer: sampleOf('application/pdf').bytes })
+  await dialog.getByText('The header of this template takes an image.').waitFor()
+  await expectAccessible(page)
+  const photo = { name: 'order.png', mimeType: 'image/png', buffer: sampleOf('image/png').bytes }
+  await dialog.locator('input[type=file]').setInputFiles(photo)
+  await dialog.getByRole('button', { name: 'Remove order.png' }).waitFor()
+  const preview = dialog.getByRole('region', { name: 'Preview' })
+  await preview
+    .getByRole('img', { name: 'order.png' })
+    .evaluate((picture: { decode(): Promise<void> }) => picture.decode())
+  await expectAccessible(page)
+  for (const field of await dialog.locator('input:not([type=file])').all()) await field.fill('A-7')
+  await dialog.getByRole('button', { name: 'Send template' }).click()
+  await eventually(async () => (await sentTo(phone)).length === 1)
+  const [{ body }] = await sentTo(phone)
+  const header = body.template.components.find(({ type }: { type: string }) => type === 'header')
+  expect(header.parameters).toEqual([{ type: 'image', image: { id: expect.stringMatching(/\w/) } }])
 })

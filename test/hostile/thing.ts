@@ -18,6 +18,7 @@ const BY_FOLDER: Record<string, ThingName> = {
   imports: 'import',
   messages: 'message',
   'scheduled-messages': 'scheduledMessage',
+  'quick-replies': 'quickReply',
   emails: 'email',
   transactionals: 'transactional',
 }

@@ -22,6 +22,7 @@ export type ThingName =
   | 'message'
   | 'scheduledMessage'
   | 'customField'
+  | 'quickReply'
   | 'log'
   | 'delivery'
   | 'import'
@@ -216,6 +217,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
     sendAt: new Date(Date.now() + 24 * 3_600_000).toISOString(),
   })
   const customField = await api('POST', '/custom-fields', { key: 'MARK', displayName: companyName, type: 'text' })
+  const quickReply = await api('POST', '/whatsapp/quick-replies', { title: companyName, text: companyName })
   const log = await waitFor('a delivery log', async () => {
     const [first] = await api('GET', `/webhooks/registrations/${registration.living}/logs`)
     return first?.id
@@ -235,6 +237,7 @@ async function createCompany(stage: Stage, client: Client, companyName: string):
       message: { living: message },
       scheduledMessage: { living: String(scheduled.data.id) },
       customField: { living: String(customField.data.id) },
+      quickReply: { living: String(quickReply.data.id) },
       log: { living: log },
       delivery: { living: String(deliveries.data[0].id) },
       import: { living: String(list.data.id) },

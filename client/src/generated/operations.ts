@@ -4,6 +4,7 @@ import type { ApiRequest, RequestOptions, TextBody } from '../request.ts'
 import type {
   AcceptedEmail,
   AcceptedTemplateEmail,
+  Assignee,
   ConsentEntry,
   Contact,
   ContactActivity,
@@ -34,11 +35,15 @@ import type {
   MessageDetails,
   NewCustomField,
   NewEmail,
+  NewQuickReply,
   NewRegistration,
   NewTemplateEmail,
   OneContact,
   OneConversation,
+  OneQuickReply,
   Pagination,
+  QuickReply,
+  QuickReplyChange,
   Redelivery,
   Registration,
   RegistrationChange,
@@ -237,6 +242,41 @@ export abstract class Operations {
     chatId: number
   }, options?: RequestOptions): Promise<Response> {
     return this.open({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/answering', params }, options)
+  }
+
+  /** List the people whom conversations can be assigned to. The names of everyone who has or had a session of the console, those that signed in last first, and those that conversations were assigned to; at most 1000. `assignee` of a conversation takes other names, too. */
+  listAssignees(options?: RequestOptions): Promise<{
+    data: Array<Assignee>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/assignees' }, options)
+  }
+
+  /** List the quick replies. Returns all of them by title, at most 200. */
+  listQuickReplies(options?: RequestOptions): Promise<{
+    data: Array<QuickReply>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/quick-replies' }, options)
+  }
+
+  /** Create a quick reply. A title that the company has already, in any letter case, is 409. A company has at most 200. */
+  createQuickReply(body: NewQuickReply, options?: RequestOptions): Promise<OneQuickReply> {
+    return this.call({ method: 'POST', path: '/public/v1/whatsapp/quick-replies', json: body }, options)
+  }
+
+  /** Change a quick reply. Changes only the members that are sent. */
+  updateQuickReply(params: {
+    /** The id of the quick reply. */
+    id: number
+  }, body: QuickReplyChange, options?: RequestOptions): Promise<OneQuickReply> {
+    return this.call({ method: 'PATCH', path: '/public/v1/whatsapp/quick-replies/{id}', params, json: body }, options)
+  }
+
+  /** Delete a quick reply. Messages that were sent with it stay. */
+  deleteQuickReply(params: {
+    /** The id of the quick reply. */
+    id: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/whatsapp/quick-replies/{id}', params }, options)
   }
 
   /** Mark the messages of a customer as read. The customer sees two blue ticks at the last message and the earlier ones, and `unreadMessages` becomes 0. Where nothing was written, nothing is sent. */

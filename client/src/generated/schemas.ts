@@ -16,6 +16,13 @@ export type AcceptedTemplateEmail = {
   statsUrl: string
 }
 
+export type Assignee = {
+  /** The name, as `assignee` of a conversation takes it. */
+  name: string
+  /** The last time that a session of this name began; null when conversations were only assigned to it. */
+  signedInAt: string | null
+}
+
 export type BadRequest = {
   code: "bad_request"
   message: string
@@ -958,6 +965,10 @@ export type Me = {
   /** The name of the API key or session. */
   name: string
   permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
+  settings: {
+    /** Whether the console shows customers that an agent has read their messages and is writing. */
+    readReceipts: boolean
+  }
   limits: {
     /** The requests that all API keys of the company share; of a key for browsers, its own. */
     requestsPerMinute: number
@@ -1232,6 +1243,13 @@ export type NewEmail = {
   trackClicks?: boolean
 }
 
+export type NewQuickReply = {
+  /** The name by which agents choose it after `/`; unique in the company in any letter case. */
+  title: string
+  /** The text. `{{name}}` stands for the name of the contact, which the console puts in its place. */
+  text: string
+}
+
 export type NewRegistration = {
   /** The name. */
   name: string
@@ -1293,6 +1311,11 @@ export type OneConversation = {
   data: Conversation
 }
 
+/** The quick reply. */
+export type OneQuickReply = {
+  data: QuickReply
+}
+
 export type Pagination = {
   /** The number of records on all pages. */
   totalRecords: number
@@ -1319,6 +1342,22 @@ export type ParameterMismatch = {
     /** The words of the provider, when it found the mismatch. */
     provider?: string
   }
+}
+
+/** A text of the company that agents choose while they answer. */
+export type QuickReply = {
+  id: number
+  title: string
+  text: string
+  createdAt: string
+  updatedAt: string
+}
+
+export type QuickReplyChange = {
+  /** The name by which agents choose it after `/`; unique in the company in any letter case. */
+  title?: string
+  /** The text. `{{name}}` stands for the name of the contact, which the console puts in its place. */
+  text?: string
 }
 
 /** The message that this one answers; null while it is not known. */

@@ -74,9 +74,13 @@ export function contentOf(template: Template, slots: Slot[], values: Record<stri
 }
 
 function parameterOf({ media, isNamed, name }: Slot, value: string): TemplateParameter {
-  if (media !== null) return { type: media, [media]: { link: value } }
+  if (media !== null) return { type: media, [media]: slotMedia(value) }
   return { type: 'text', text: value, ...(isNamed && { parameter_name: name }) }
 }
+
+/** The file of a header: the id of an uploaded one, else an address. */
+export const slotMedia = (value: string): { mediaId: string } | { link: string } =>
+  /^med_\w+$/.test(value) ? { mediaId: value } : { link: value.trim() }
 
 function headerSlots(component: Record<string, unknown>): Slot[] {
   const format = textAt(component, 'format')

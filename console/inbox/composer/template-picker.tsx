@@ -11,11 +11,12 @@ import { TextField } from '../../parts/forms/field.tsx'
 import { SearchField } from '../../parts/forms/search-field.tsx'
 import { Skeleton } from '../../parts/lists/skeleton.tsx'
 import { text } from '../../texts/text.ts'
-import { Media } from '../content/media.tsx'
 import { inOrder, messagesQuery } from '../message-queries.ts'
 import { newKey } from './draft.ts'
+import { LaterButton } from './later-button.tsx'
 import { sendMessage } from './outbox.ts'
 import { contentOf, prefilled, previewOf, type Slot, slotsOf } from './template-form.ts'
+import { HeaderPreview, TemplateHeader } from './template-header.tsx'
 import css from './template-picker.module.css'
 
 const templatesQuery = queryOptions({
@@ -90,61 +91,62 @@ function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (tem
 
 type FormProps = { template: Template; record: Conversation; onBack: () => void; onDone: () => void }
 
-function Form({ template, record: { chatId, contact }, onBack, onDone }: FormProps) {
+function Form({ template, record, onBack, onDone }: FormProps) {
+  const { chatId, contact } = record
   const client = useQueryClient()
   const slots = slotsOf(template)
   const [values, setValues] = useState(() => prefilled(template, slots, contact.name))
+  const [file, setFile] = useState<File>()
   const [isMissing, setMissing] = useState(false)
   const key = useRef(newKey())
-  const preview = previewOf(template, slots, values)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (slots.some(({ id }) => !values[id]?.trim())) return setMissing(true)
+  const isComplete = slots.every(({ id }) => values[id]?.trim())
+  const send = (sendAt?: string) => {
     const afterId = inOrder(client.getQueryData(messagesQuery(chatId).queryKey)).at(-1)?.id ?? 0
-    sendMessage({
-      key: key.current,
-      chatId,
-      content: contentOf(template, slots, values),
-      shownText: preview.body,
-      afterId,
-    })
+    const content = { ...contentOf(template, slots, values), ...(sendAt !== undefined && { sendAt }) }
+    const shownText = previewOf(template, slots, values).body
+    void sendMessage({ key: key.current, chatId, content, shownText, afterId })
     onDone()
   }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setMissing(!isComplete)
+    if (isComplete) send()
+  }
+  const change = (id: string, value: string) => setValues((before) => ({ ...before, [id]: value }))
   return (
     <form onSubmit={submit} className={css.form} noValidate>
       <div className={css.fields}>
         {slots.map((slot, index) => (
-          <TextField
+          <SlotField
             key={slot.id}
-            label={<Label slot={slot} />}
-            placeholder={slot.example}
+            slot={slot}
+            isFirst={index === 0}
             value={values[slot.id] ?? ''}
-            autoFocus={index === 0}
-            maxLength={1_024}
-            dir="auto"
+            file={file}
             fault={isMissing && !values[slot.id]?.trim() ? text.templates.missing : undefined}
-            onChange={(event) => setValues({ ...values, [slot.id]: event.target.value })}
+            onChange={(value, chosen) => {
+              change(slot.id, value)
+              if (slot.media !== null) setFile(chosen)
+            }}
           />
         ))}
         {slots.length === 0 && <p className={css.none}>{text.templates.noParameters}</p>}
       </div>
-      <section aria-label={text.templates.preview} className={css.preview}>
-        <div className={css.bubble} dir="auto">
-          <HeaderFile slots={slots} values={values} />
-          {preview.header && <p className={css.header}>{preview.header}</p>}
-          <p className={css.text}>{preview.body}</p>
-          {preview.footer && <p className={css.footer}>{preview.footer}</p>}
-        </div>
-        {preview.buttons.map((label) => (
-          <p key={label} className={css.button}>
-            {label}
-          </p>
-        ))}
-      </section>
+      <Preview template={template} slots={slots} values={values} file={file} />
       <div className={css.actions}>
         <Button icon="back" onClick={onBack}>
           {text.back}
         </Button>
+        <span className={css.space} />
+        <LaterButton
+          record={record}
+          isTemplate
+          onChoose={send}
+          isReady={() => {
+            setMissing(!isComplete)
+            return isComplete
+          }}
+        />
         <Button type="submit" look="primary" icon="send">
           {text.templates.send}
         </Button>
@@ -153,27 +155,63 @@ function Form({ template, record: { chatId, contact }, onBack, onDone }: FormPro
   )
 }
 
+type SlotProps = {
+  slot: Slot
+  isFirst: boolean
+  value: string
+  file: File | undefined
+  fault: string | undefined
+  onChange: (value: string, file?: File) => void
+}
+
+function SlotField({ slot, isFirst, value, file, fault, onChange }: SlotProps) {
+  if (slot.media !== null) {
+    return <TemplateHeader kind={slot.media} value={value} file={file} fault={fault} onChange={onChange} />
+  }
+  return (
+    <TextField
+      label={<Label slot={slot} />}
+      placeholder={slot.example}
+      value={value}
+      autoFocus={isFirst}
+      maxLength={1_024}
+      dir="auto"
+      fault={fault}
+      onChange={(event) => onChange(event.target.value)}
+    />
+  )
+}
+
+type PreviewProps = { template: Template; slots: Slot[]; values: Record<string, string>; file: File | undefined }
+
+/** The message as the customer sees it. */
+function Preview({ template, slots, values, file }: PreviewProps) {
+  const preview = previewOf(template, slots, values)
+  const header = slots.find(({ media }) => media !== null)
+  return (
+    <section aria-label={text.templates.preview} className={css.preview}>
+      <div className={css.bubble} dir="auto">
+        {header?.media != null && <HeaderPreview kind={header.media} value={values[header.id] ?? ''} file={file} />}
+        {preview.header && <p className={css.header}>{preview.header}</p>}
+        <p className={css.text}>{preview.body}</p>
+        {preview.footer && <p className={css.footer}>{preview.footer}</p>}
+      </div>
+      {preview.buttons.map((label) => (
+        <p key={label} className={css.button}>
+          {label}
+        </p>
+      ))}
+    </section>
+  )
+}
+
 /** The sentence that the value completes, as the customer reads it. */
-function Label({ slot: { media, sentence } }: { slot: Slot }) {
-  if (media !== null) return text.templates.mediaLink(text.conversation.media[media])
+function Label({ slot: { sentence } }: { slot: Slot }) {
   return (
     <bdi>
       {sentence.before}
       <strong>{sentence.placeholder}</strong>
       {sentence.after}
     </bdi>
-  )
-}
-
-/** The file of the header: a picture of the service itself shows, one at another host after a click. */
-function HeaderFile({ slots, values }: { slots: Slot[]; values: Record<string, string> }) {
-  const slot = slots.find(({ media }) => media !== null)
-  if (slot?.media == null) return null
-  const url = URL.parse(values[slot.id]?.trim() ?? '')?.href ?? null
-  const media = { url, type: null, filename: null }
-  return (
-    <p className={css.file}>
-      <Media key={url} message={{ type: slot.media, kind: slot.media, media }} />
-    </p>
   )
 }

@@ -1,10 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
-import type { Conversation, ConversationChange } from '../../../client/src/generated/schemas.ts'
+import { useState } from 'react'
+import type { Conversation } from '../../../client/src/generated/schemas.ts'
 import { useKeys } from '../../keys.ts'
 import { useInView } from '../../notifications/view.ts'
-import { Badge } from '../../parts/badge.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Failure } from '../../parts/failure.tsx'
 import { faultText } from '../../parts/failure-text.ts'
@@ -18,8 +17,10 @@ import { conversationQuery } from '../conversation-queries.ts'
 import { nameOf } from '../list/conversation-row.tsx'
 import { ConversationSkeleton } from '../list/conversation-skeleton.tsx'
 import { useChange } from '../use-change.ts'
+import { AssigneeMenu } from './assignee-menu.tsx'
 import css from './conversation-pane.module.css'
 import { MessageList } from './message-list.tsx'
+import { useRead } from './use-read.ts'
 
 /** One conversation: its state, its messages, the answer, and the contact. */
 export function ConversationPane({ chatId }: { chatId: number }) {
@@ -77,7 +78,7 @@ function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
           {faultText(error)}
         </span>
       )}
-      {record.assignee && <Badge>{record.assignee === me ? text.contact.mine(me) : record.assignee}</Badge>}
+      <AssigneeMenu record={record} onChoose={(assignee) => change({ assignee })} />
       <Menu
         align="end"
         trigger={
@@ -114,16 +115,3 @@ const aboutOf = ({ contact, sender, groupId }: Conversation): string =>
   [contact.name !== null && contact.phone !== null ? text.phoneNumber(contact.phone) : groupId, sender.phoneName]
     .filter((part) => part !== null && part !== '')
     .join(' · ')
-
-/** A conversation that is open in a visible window is read. */
-function useRead({ unreadMessages }: Conversation, change: (body: ConversationChange) => void): void {
-  const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
-  useEffect(() => {
-    const look = () => setVisible(document.visibilityState === 'visible')
-    document.addEventListener('visibilitychange', look)
-    return () => document.removeEventListener('visibilitychange', look)
-  }, [])
-  useEffect(() => {
-    if (isVisible && unreadMessages > 0) change({ unreadMessages: 0 })
-  }, [isVisible, unreadMessages, change])
-}

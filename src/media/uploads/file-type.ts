@@ -16,7 +16,7 @@ export const MAX_FILE_BYTES: Record<FileKind, number> = {
 export const MAX_STILL_STICKER_BYTES = 100 * KIB
 
 /** The types that the provider takes. */
-const KINDS: ReadonlyMap<string, FileKind> = new Map([
+export const FILE_TYPES: ReadonlyMap<string, FileKind> = new Map([
   ['image/jpeg', 'image'],
   ['image/png', 'image'],
   ['image/webp', 'sticker'],
@@ -38,7 +38,7 @@ const KINDS: ReadonlyMap<string, FileKind> = new Map([
 ])
 
 /** The kind of a file that was taken. */
-export const kindOf = (mimeType: string): FileKind => KINDS.get(mimeType) ?? 'document'
+export const kindOf = (mimeType: string): FileKind => FILE_TYPES.get(mimeType) ?? 'document'
 
 /** Other names of types that the provider takes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
@@ -76,7 +76,7 @@ export function decideFile(facts: FileFacts, filename: string | null): FileDecis
   if (mimeType === undefined && detected === COMPOUND_FILE) {
     return { fault: 'is a file of an older version of Office: give a filename that ends with .doc, .xls or .ppt' }
   }
-  const kind = mimeType === undefined ? undefined : KINDS.get(mimeType)
+  const kind = mimeType === undefined ? undefined : FILE_TYPES.get(mimeType)
   if (mimeType === undefined || kind === undefined) {
     return { fault: `is ${mimeType ?? 'of an unknown type'}, which WhatsApp does not take; it takes ${TAKEN}` }
   }

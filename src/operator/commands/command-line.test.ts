@@ -58,13 +58,15 @@ const number = (overrides: Record<string, string> = {}): string[] => {
 
 describe('company', () => {
   it('is created, shown, changed, listed and removed as by the API', async () => {
-    const created = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250')
-    expect(created).toEqual({ id: created.id, name: 'Acme', rateLimitPerMinute: 250, createdAt: expect.any(String) })
+    const settings = { rateLimitPerMinute: 250, readReceipts: false }
+    const created = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250', '--read-receipts', 'off')
+    expect(created).toEqual({ id: created.id, name: 'Acme', ...settings, createdAt: expect.any(String) })
     const id = String(created.id)
     const { call, close } = await createOperatorApi(db, operatorDeps(db))
     expect(created).toEqual((await call('GET', `/companies/${id}`)).body)
     await close()
     expect(await json('company', 'update', id, '--name', 'New')).toEqual({ ...created, name: 'New' })
+    expect(await json('company', 'update', id, '--read-receipts', 'on')).toMatchObject({ readReceipts: true })
     expect(await json('company', 'list')).toContainEqual(await json('company', 'show', id))
     expect(await json('company', 'remove', id)).toEqual({ success: true })
     expect(await parley(['company', 'show', id])).toEqual({ out: '', err: 'error: Company not found\n', code: 1 })
@@ -73,12 +75,14 @@ describe('company', () => {
   it('is printed as lines, a list as a table with aligned columns', async () => {
     const id = await newCompany()
     expect((await parley(['company', 'show', id])).out).toMatch(
-      new RegExp(`^id {18}${id}\nname {16}Acme\nrateLimitPerMinute {2}100\ncreatedAt {11}\\S+Z\n$`),
+      new RegExp(
+        `^id {18}${id}\nname {16}Acme\nrateLimitPerMinute {2}100\nreadReceipts {8}true\ncreatedAt {11}\\S+Z\n$`,
+      ),
     )
     const lines = (await parley(['company', 'list'])).out.trimEnd().split('\n')
     const column = lines[0]!.indexOf('rateLimitPerMinute')
     expect(lines.length).toBeGreaterThan(1)
-    for (const line of lines.slice(1)) expect(line.slice(column)).toMatch(/^[0-9]+ +\S+Z$/)
+    for (const line of lines.slice(1)) expect(line.slice(column)).toMatch(/^[0-9]+ +(true|false) +\S+Z$/)
   })
 })
 

@@ -77,6 +77,9 @@ export const toNumber = (text: string): number => (/^[0-9]{1,15}$/.test(text) ? 
 /** The same, where `none` may stand for no number. */
 export const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : toNumber(text))
 
+/** `on` and `off`; other text stays, and is refused like a value of the wrong type. */
+export const toSwitch = (text: string): boolean | string => (text === 'on' ? true : text === 'off' ? false : text)
+
 /**
  * Those options become null that are given as `none`, which takes an optional value away. Afterwards, because an
  * option's own parser cannot answer null.

@@ -3,10 +3,20 @@ import { createCompany, listCompanies } from '../../companies/company.ts'
 import { exportCompany, importCompany, releaseCompany, reopenCompany } from '../../moves/move-company.ts'
 import { CompanyChangeBody, NewCompanyBody, toCompanyReply } from '../companies/company-shape.ts'
 import { changeCompany, closeCompany, companyNamed } from '../operator.ts'
-import { commandGroup, type Group, type OpenOperator, parseOptions, readPassphrase, toNumber } from './command.ts'
+import {
+  commandGroup,
+  type Group,
+  type OpenOperator,
+  parseOptions,
+  readPassphrase,
+  toNumber,
+  toSwitch,
+} from './command.ts'
 
 const RATE_LIMIT = '--rate-limit-per-minute <number>'
 const RATE_LIMIT_MEANS = 'requests per minute that all its keys may make together'
+const READ_RECEIPTS = '--read-receipts <on|off>'
+const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent reads and writes'
 
 /** `parley company …` */
 export function companyCommands(program: Command, open: OpenOperator): void {
@@ -14,6 +24,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
 
   add('create <name>', 'create a company')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
+    .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .action((name: string, options: object, command: Command) =>
       run(command, async ({ db }) =>
         toCompanyReply(await createCompany(db, parseOptions(NewCompanyBody, { ...options, name }))),
@@ -31,6 +42,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
   add('update <company>', 'change a company')
     .option('--name <name>', 'its name')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
+    .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .action((company: string, options: object, command: Command) =>
       run(command, async (deps) => {
         const { id } = await companyNamed(deps.db, company)

@@ -9,8 +9,13 @@ const RateLimit = Type.Integer({
   description: 'The number of requests per minute that all keys of the company may make together, by default 100.',
 })
 
+const ReadReceipts = Type.Boolean({
+  description:
+    'Whether the console shows customers that an agent has read their messages and is writing, by default true. The provider shows both or neither. Calls of `read` and `typing` by the API are sent in any case.',
+})
+
 export const NewCompanyBody = Type.Object(
-  { name: Name, rateLimitPerMinute: Type.Optional(RateLimit) },
+  { name: Name, rateLimitPerMinute: Type.Optional(RateLimit), readReceipts: Type.Optional(ReadReceipts) },
   { title: 'CompanyRequest', example: { name: 'Rossi Shoes' } },
 )
 export const CompanyChangeBody = Type.Partial(NewCompanyBody, {
@@ -23,12 +28,19 @@ export const CompanyReply = Type.Object(
     id: Type.Integer(),
     name: Type.String(),
     rateLimitPerMinute: RateLimit,
+    readReceipts: ReadReceipts,
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
     title: 'Company',
     description: 'A company of this installation.',
-    example: { id: 1, name: 'Rossi Shoes', rateLimitPerMinute: 100, createdAt: '2026-02-20T10:15:00.000Z' },
+    example: {
+      id: 1,
+      name: 'Rossi Shoes',
+      rateLimitPerMinute: 100,
+      readReceipts: true,
+      createdAt: '2026-02-20T10:15:00.000Z',
+    },
   },
 )
 
@@ -37,5 +49,6 @@ export const toCompanyReply = (company: Company) => ({
   id: company.id,
   name: company.name,
   rateLimitPerMinute: company.rateLimitPerMinute,
+  readReceipts: company.readReceipts,
   createdAt: company.createdAt.toISOString(),
 })

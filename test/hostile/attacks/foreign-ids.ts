@@ -13,6 +13,7 @@ const MISSING: Record<ThingName, string> = {
   registration: '987654321012',
   message: '987654321012',
   scheduledMessage: '987654321012',
+  quickReply: '987654321012',
   // Later than every place of a list: ids of the log begin with their day.
   log: '900000000000001',
   delivery: '900000000000001',
@@ -38,6 +39,7 @@ const WITHOUT_COMPANY = [
 const BODIES: Record<string, unknown> = {
   'PATCH /public/v1/whatsapp/conversations/{chatId}': { status: 'closed' },
   'POST /public/v1/whatsapp/conversations/{chatId}/messages': { type: 'text', text: 'Hello' },
+  'PATCH /public/v1/whatsapp/quick-replies/{id}': { text: 'Changed' },
   'PUT /public/v1/webhooks/registrations/{id}': { name: 'Renamed' },
   'POST /public/v1/webhooks/registrations/{id}/redeliver': { since: '2026-01-01T00:00:00Z' },
   'PUT /public/v1/contacts/{id}': { firstName: 'Renamed' },

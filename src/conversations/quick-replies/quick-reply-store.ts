@@ -1,0 +1,63 @@
+import type { Db } from '../../db/connect.ts'
+
+/** A text of a company that agents choose by its title while they answer. */
+export type QuickReply = {
+  readonly id: number
+  readonly title: string
+  readonly text: string
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type QuickReplyValues = { title: string; text: string }
+
+const columns = (db: Db) => db`id, title, text, created_at, updated_at`
+
+/** The quick replies of a company by title. */
+export const selectQuickReplies = (db: Db, companyId: number, limit: number): Promise<QuickReply[]> => db<QuickReply[]>`
+  select ${columns(db)}
+  from quick_replies
+  where company_id = ${companyId}
+  order by lower(title)
+  limit ${limit}`
+
+export async function countQuickReplies(db: Db, companyId: number): Promise<number> {
+  const [row] = await db<[{ count: number }]>`
+    select count(*)::integer as count from quick_replies where company_id = ${companyId}`
+  return row.count
+}
+
+/** Inserts a quick reply; undefined when the company has one with this title, in any letter case. */
+export async function insertQuickReply(
+  db: Db,
+  companyId: number,
+  { title, text }: QuickReplyValues,
+): Promise<QuickReply | undefined> {
+  const [created] = await db<QuickReply[]>`
+    insert into quick_replies (company_id, title, text)
+    values (${companyId}, ${title}, ${text})
+    on conflict (company_id, lower(title)) do nothing
+    returning ${columns(db)}`
+  return created
+}
+
+/** Updates the members that are not null; undefined when the company has no such quick reply. */
+export async function updateQuickReplyRow(
+  db: Db,
+  companyId: number,
+  id: number,
+  { title, text }: { [Member in keyof QuickReplyValues]: QuickReplyValues[Member] | null },
+): Promise<QuickReply | undefined> {
+  const [updated] = await db<QuickReply[]>`
+    update quick_replies
+    set title = coalesce(${title}, title), text = coalesce(${text}, text), updated_at = now()
+    where company_id = ${companyId} and id = ${id}
+    returning ${columns(db)}`
+  return updated
+}
+
+/** False when the company has no such quick reply. */
+export async function deleteQuickReply(db: Db, companyId: number, id: number): Promise<boolean> {
+  const deleted = await db`delete from quick_replies where company_id = ${companyId} and id = ${id}`
+  return deleted.count > 0
+}

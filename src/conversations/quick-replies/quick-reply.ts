@@ -1,0 +1,71 @@
+import type { Db } from '../../db/connect.ts'
+import { sqlState } from '../../db/pool/failure.ts'
+import { duplicateResource, type FieldFault, quickReplyNotFound, validationError } from '../../errors.ts'
+import {
+  countQuickReplies,
+  deleteQuickReply,
+  insertQuickReply,
+  type QuickReply,
+  type QuickReplyValues,
+  selectQuickReplies,
+  updateQuickReplyRow,
+} from './quick-reply-store.ts'
+
+/** Quick replies of one company. */
+export const MAX_QUICK_REPLIES = 200
+const UNIQUE_VIOLATION = '23505'
+
+export type QuickReplyChange = Partial<QuickReplyValues>
+
+/** The quick replies of a company by title. */
+export const listQuickReplies = (db: Db, companyId: number): Promise<QuickReply[]> =>
+  selectQuickReplies(db, companyId, MAX_QUICK_REPLIES)
+
+/** @throws {AppError} 409 when the company has the title, in any letter case; 422 when it has 200 quick replies */
+export async function createQuickReply(db: Db, companyId: number, input: QuickReplyValues): Promise<QuickReply> {
+  const values = trimmed(input)
+  if ((await countQuickReplies(db, companyId)) >= MAX_QUICK_REPLIES) throw tooMany()
+  const created = await insertQuickReply(db, companyId, values)
+  if (created === undefined) throw titleExists(values.title)
+  return created
+}
+
+/** @throws {AppError} 404; 409 when another quick reply of the company has the title */
+export async function updateQuickReply(
+  db: Db,
+  companyId: number,
+  id: number | undefined,
+  change: QuickReplyChange,
+): Promise<QuickReply> {
+  if (id === undefined) throw quickReplyNotFound()
+  const { title = null, text = null } = trimmed(change)
+  const updated = await updateQuickReplyRow(db, companyId, id, { title, text }).catch((error) => {
+    throw sqlState(error) === UNIQUE_VIOLATION ? titleExists(title ?? '') : error
+  })
+  if (updated === undefined) throw quickReplyNotFound()
+  return updated
+}
+
+/** @throws {AppError} 404 */
+export async function removeQuickReply(db: Db, companyId: number, id: number | undefined): Promise<void> {
+  if (id === undefined || !(await deleteQuickReply(db, companyId, id))) throw quickReplyNotFound()
+}
+
+/** The faults that the shape cannot find: a title or text of blanks only. */
+export const quickReplyFaults = (values: QuickReplyChange): FieldFault[] =>
+  (['title', 'text'] as const).flatMap((path) =>
+    values[path]?.trim() === '' ? [{ path, message: 'must not be blank' }] : [],
+  )
+
+function trimmed<Values extends QuickReplyChange>(values: Values): Values {
+  const faults = quickReplyFaults(values)
+  if (faults.length > 0) throw validationError(faults)
+  const trim = ([name, value]: [string, unknown]) => [name, typeof value === 'string' ? value.trim() : value]
+  return { ...values, ...Object.fromEntries(Object.entries(values).map(trim)) }
+}
+
+const titleExists = (title: string) => duplicateResource(`A quick reply with the title ${title} exists already`)
+const tooMany = () =>
+  validationError([
+    { path: 'body', message: `cannot be kept: a company has at most ${MAX_QUICK_REPLIES} quick replies` },
+  ])
