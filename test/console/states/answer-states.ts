@@ -33,7 +33,10 @@ const openQuickReplies = async (page: Page) => {
 }
 const openHeader = async (page: Page) => {
   await press(page, 'Template')
-  await page.getByRole('dialog').getByRole('button', { name: /order_ready/ }).click()
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /order_ready/ })
+    .click()
 }
 
 /** What the answer of a conversation offers, and to whom it is handed over. */
@@ -143,10 +146,18 @@ export const ANSWERS: readonly State[] = [
     path: inFull,
     prepare: (page) =>
       page.route('**/whatsapp/assignees', (route) => {
-        const names = ['Zoë Martin', 'Jonas Berg', 'A name as long as a name of an assignee can be, which no one has '.repeat(2)]
+        const names = [
+          'Zoë Martin',
+          'Jonas Berg',
+          'A name as long as a name of an assignee can be, which no one has '.repeat(2),
+        ]
         return route.fulfill({ json: { data: names.map((name) => ({ name, signedInAt: null })) } })
       }),
-    open: (page) => page.getByRole('button', { name: /^Assign(ee: .*)?$/ }).first().click(),
+    open: (page) =>
+      page
+        .getByRole('button', { name: /^Assign(ee: .*)?$/ })
+        .first()
+        .click(),
     shows: 'Jonas Berg',
   },
   {
