@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { uniquePhone } from '../../service.ts'
 import { expectAccessible } from '../console-page.ts'
 import { startConsoleWorld } from '../console-world.ts'
-import { uniquePhone } from '../../service.ts'
 
 const { service, origin, openSigned, conversationOf } = await startConsoleWorld()
 

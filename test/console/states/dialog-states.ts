@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
+import { uniquePhone } from '../../service.ts'
 import { changing } from './changed-answers.ts'
 import type { Stage } from './stage.ts'
 import type { State } from './state.ts'
-import { uniquePhone } from '../../service.ts'
 
 const FAILED = 'The service could not read this part.'
 const ofInbox = ({ full }: Stage) => `/console/inbox/${full.chatId}`

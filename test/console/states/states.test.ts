@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../api.ts'
-import { hold, refuse } from './changed-answers.ts'
 import { axeFaults, openPage } from '../console-page.ts'
+import { hold, refuse } from './changed-answers.ts'
+import { STATES } from './screen-states.ts'
 import { startStage } from './stage.ts'
 import type { State, Who } from './state.ts'
-import { STATES } from './screen-states.ts'
 
 /** A window and a phone, whose controls are larger. The phone is then turned into a smaller one. */
 const DEVICES: readonly { widths: readonly number[]; options: BrowserContextOptions }[] = [
