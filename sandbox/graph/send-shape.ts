@@ -6,6 +6,9 @@ export type SendRequest = {
   to?: string
   recipient?: string
   type: string
+  category?: string
+  ttl_seconds?: number
+  text?: { body: string }
   interactive?: Interactive
   location?: { latitude?: unknown; longitude?: unknown; name?: string }
   contacts?: { name?: { formatted_name?: string } }[]

@@ -164,7 +164,9 @@ const UNSET = {
   tier: null,
   dailyLimit: null,
   throughputPerSecond: null,
-}
+  marketingAddress: 'auto',
+  directSend: false,
+} as const
 
 /** All that is kept of a new number: checked first, then with its provider's help. */
 async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<SenderValues> {
