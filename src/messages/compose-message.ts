@@ -57,12 +57,20 @@ export async function composeMessage(deps: ComposeDeps, companyId: number, reque
   }
   const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
   const template = chooseVersion(versions, content.languageCode)
+  if (template.category === 'AUTHENTICATION' && USER_ID.test(request.recipient))
+    throw validationError([CODE_TO_USER_ID])
   return { sender, quoted, outbound: composeTemplate(template, content.components, await provide()), template }
 }
 
 const NO_DIRECT_SEND = {
   path: 'category',
   message: 'is not allowed: Direct Send is not switched on for the sending number',
+}
+
+/** The provider sends codes to phone numbers only. */
+const CODE_TO_USER_ID = {
+  path: 'recipient',
+  message: 'must be a phone number for a template of the category AUTHENTICATION',
 }
 
 /** A reaction names its message itself. */
