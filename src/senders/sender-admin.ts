@@ -140,6 +140,8 @@ async function addSender(tx: Db, companyId: number, values: SenderValues): Promi
     ...values,
     ...(!hasLimit && { tier: removed.tier, dailyLimit: removed.dailyLimit }),
     throughputPerSecond: values.throughputPerSecond ?? removed.throughputPerSecond,
+    ...(values.marketingAddress === UNSET.marketingAddress && { marketingAddress: removed.marketingAddress }),
+    directSend: values.directSend || removed.directSend,
   })
   return removed.id
 }

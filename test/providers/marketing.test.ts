@@ -215,6 +215,15 @@ test('what Meta says at the sync of templates counts from then on, and no older 
   await isSigned(number, true)
 })
 
+test('an event about the terms proves the secret of the account that it names', async () => {
+  const number = await connected('meta', { appSecret: 'the-secret-of-the-app' })
+  const value = { event: 'MM_LITE_TERMS_SIGNED', waba_info: { waba_id: number.wabaAccountId } }
+  const entry = [{ id: '400000000000001', time: secondsNow() + 60, changes: [{ field: 'account_update', value }] }]
+  const { body } = await control('POST', '/raw', { body: { object: 'whatsapp_business_account', entry } })
+  expect(body).toMatchObject({ delivered: false, statusCode: 401 })
+  expect(await senderOf(number)).toMatchObject({ marketingTermsSigned: false })
+})
+
 test('a number that moves to another account has the terms of that account', async () => {
   const number = await connected('dialog360')
   await sign(number, 'dialog360')

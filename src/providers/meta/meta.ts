@@ -67,7 +67,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
     },
     webhookSteps: ({ url, verifyToken }) =>
       `In the app dashboard, under WhatsApp > Configuration, enter the callback address ${url} and the verify token ` +
-      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the field messages and to the ` +
+      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the fields messages and account_update and to the ` +
       'message_template_* fields. With the app secret given as appSecret, only signed events are taken.',
     makesHandshake: true,
     appIdOf: () => null,
