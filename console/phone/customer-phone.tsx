@@ -94,7 +94,7 @@ function Bubble({ line }: { line: Line }) {
   )
 }
 
-/** What the customer may tap below a message. */
+/** The offers of a message, for the customer to tap. */
 function Offers({ line }: { line: Line }) {
   const { offers, menu } = line
   const [isOpen, setOpen] = useState(false)

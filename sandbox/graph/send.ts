@@ -96,7 +96,7 @@ function outageNow({ world, ids, random }: SendDeps): Answer | undefined {
   return undefined
 }
 
-/** What the account of a number may do. */
+/** Refuses sends that the account of the number is not allowed. */
 function accountRefusal(world: World, number: PhoneNumber, request: SendRequest, via: Via): Refusal | undefined {
   const account = world.accounts.get(number.wabaAccountId)
   const { name = '', language } = request.template ?? {}

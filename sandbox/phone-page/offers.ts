@@ -2,7 +2,7 @@ import type { Interactive, SendRequest } from '../graph/send-shape.ts'
 import { digitsOf } from '../phone.ts'
 import type { Accepted, World } from '../world/world.ts'
 
-/** What a customer may tap below a message: an answer, which comes as the provider would post it, or an address to open. */
+/** A choice below a message: an answer, which is posted as by the provider, or an address to open. */
 export type Offer = { label: string; description: string | null; section: string | null } & (
   | { answer: Record<string, unknown> }
   | { url: string }
@@ -78,7 +78,7 @@ const answer = (label = '', content: Record<string, unknown>): Offer => ({
 
 const open = (label = '', url = ''): Offer => ({ label, description: null, section: null, url })
 
-/** What a send fills in for a button of its template. */
+/** The value that a send fills in for a button of its template. */
 function valueAt({ components = [] }: NonNullable<SendRequest['template']>, place: number): string | undefined {
   const sent = components.find(({ type, index }) => type.toLowerCase() === 'button' && Number(index) === place)
   const { payload, text } = Object(sent?.parameters?.[0]) as { payload?: string; text?: string }

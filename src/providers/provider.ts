@@ -166,7 +166,7 @@ export type OutboundMessage = {
   directSend: DirectSend | null
 }
 
-/** What a message without a template is about, and for how long the provider tries to deliver it (seconds). */
+/** The subject of a message without a template, and for how many seconds the provider tries to deliver it. */
 export type DirectSend = { category: 'utility' | 'authentication'; ttlSeconds: number | undefined }
 
 /** The address of the provider that takes a message: the one of all messages, or the one of marketing templates. */

@@ -38,7 +38,7 @@ export const toGraphTemplate = ({ name, language, parameterFormat, ...template }
   ...toGraphChange(template),
 })
 
-/** What can be changed of a template. */
+/** The members of a template that can be changed. */
 export const toGraphChange = (template: Pick<NewTemplate, 'category' | 'components' | 'ttlSeconds'>): object => ({
   category: template.category,
   ...(template.ttlSeconds !== undefined && { message_send_ttl_seconds: template.ttlSeconds }),

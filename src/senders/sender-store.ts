@@ -7,7 +7,7 @@ export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
   readonly appSecret: string | null
   readonly webhookSecret: string | null
 }
-/** What the operator sets; the provider reports whether the terms for marketing are signed. */
+/** The values that the operator sets; the provider reports whether the terms for marketing are signed. */
 export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt' | 'marketingTermsSigned'>
 
 const columns = (db: Db) => db`

@@ -158,7 +158,6 @@ test('the customer taps buttons, rows and requests, and each answer names the me
   expect(await opened.getAttribute('href')).toBe('https://shop.example.com/1042')
   await phone.getByText('Rossi Shoes').waitFor()
   await expectAccessible(page)
-  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true })
   expect(faults).toEqual([])
   await page.context().close()
   expect(await parley.signal('SIGTERM')).toBe(0)

@@ -35,7 +35,7 @@ type Body = Partial<Members> & {
   interactive?: { type?: string; body?: { text?: string } }
 }
 
-/** What is wrong with a message that has a category beyond its shape. */
+/** The faults of a message with a category, beyond its shape. */
 export function directSendFaults({ category, ttlSeconds = 0, text, interactive }: Body): FieldFault[] {
   if (category === undefined) return []
   const long = (path: string, value = '') =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider-name.ts'
-import { eventually, uniquePhone } from './service.ts'
+import { PROVIDER_NAMES, type ProviderName } from '../../src/providers/provider-name.ts'
+import { eventually, uniquePhone } from '../service.ts'
 import { SEND, startTransports } from './transports-world.ts'
 
 // What each transport offers, and what the sandbox refuses in its place. docs/sending.md has the same in words.
