@@ -896,9 +896,14 @@ create table senders (
   is_shared_with_app boolean not null default false,
   limit_at timestamp with time zone,
   portfolio_id text,
+  marketing_address text not null default 'auto'::text,
+  marketing_terms_signed boolean not null default false,
+  marketing_terms_at timestamp with time zone,
+  direct_send boolean not null default false,
   constraint senders_pkey PRIMARY KEY (company_id, id),
   constraint senders_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint senders_daily_limit_check CHECK ((daily_limit > 0)),
+  constraint senders_marketing_address_check CHECK ((marketing_address = ANY (ARRAY['auto'::text, 'marketing'::text, 'messages'::text]))),
   constraint senders_throughput_per_second_check CHECK ((throughput_per_second > 0)),
   constraint senders_tier_check CHECK (((tier >= 1) AND (tier <= 4)))
 );
@@ -973,6 +978,7 @@ create table templates (
   category_at timestamp with time zone,
   quality_at timestamp with time zone,
   components_at timestamp with time zone,
+  ttl_seconds integer,
   constraint templates_pkey PRIMARY KEY (company_id, family_id, language),
   constraint templates_company_id_family_id_fkey FOREIGN KEY (company_id, family_id) REFERENCES template_families(company_id, id),
   constraint templates_parameter_format_check CHECK ((parameter_format = ANY (ARRAY['POSITIONAL'::text, 'NAMED'::text]))),

@@ -1,3 +1,4 @@
+import { changeAccount } from './control/account-control.ts'
 import { changeBehaviour, readBehaviour } from './control/behaviour-control.ts'
 import type { ControlCall, ControlDeps } from './control/control-deps.ts'
 import { identifyCustomer } from './control/customer-control.ts'
@@ -31,6 +32,7 @@ export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'POST', path: '/sandbox/templates/:id/status', answer: changeTemplateStatus },
   { method: 'GET', path: '/sandbox/numbers', answer: listAllNumbers },
   { method: 'POST', path: '/sandbox/numbers', answer: registerNumber },
+  { method: 'PUT', path: '/sandbox/accounts/:id', answer: changeAccount },
   { method: 'POST', path: '/sandbox/customers', answer: identifyCustomer },
   { method: 'GET', path: '/sandbox/behaviour', answer: readBehaviour },
   { method: 'PUT', path: '/sandbox/behaviour', answer: changeBehaviour },

@@ -44,10 +44,11 @@ import type { Deps } from './wiring/deps.ts'
 import { createEmailDeps } from './wiring/email-deps.ts'
 import { createInboundDeps } from './wiring/inbound-deps.ts'
 import { createLiveHub } from './wiring/live-deps.ts'
+import { createManageDeps } from './wiring/manage-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { createReportDeps, type ListeningServer, openBounceServer } from './wiring/report-deps.ts'
-import { createSendDeps, senderFinder } from './wiring/send-deps.ts'
+import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 
 /** The routes of a process that serves no API: health and metrics. */
@@ -81,7 +82,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(uploadRoutes(deps))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
-  await app.register(manageRoutes({ ...deps, findSender: senderFinder(deps) }))
+  await app.register(manageRoutes(createManageDeps(deps)))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(assigneeRoutes(deps))
   await app.register(quickReplyRoutes(deps))

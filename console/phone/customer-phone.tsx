@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, Fragment, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -11,7 +11,29 @@ import { callSandbox, useSandbox } from './sandbox-stream.ts'
 const CUSTOMER = { from: '393331234567', name: 'Ada' }
 const NUMBER_ID = '100000000000001'
 
-type Line = { wamid: string; isMine: boolean; text: string; at: string; status: string | null }
+type Offer = {
+  label: string
+  description: string | null
+  section: string | null
+  /** The message with which the customer answers; without it `url` is opened. */
+  answer?: object
+  url?: string
+}
+type Line = {
+  wamid: string
+  phoneNumberId: string
+  isMine: boolean
+  header: string | null
+  text: string
+  footer: string | null
+  quoted: string | null
+  reaction: string | null
+  at: string
+  status: string | null
+  /** The text of the button that opens the offers; null: they are shown. */
+  menu: string | null
+  offers: Offer[]
+}
 
 /** The customer's phone: what is written on it reaches the service as the provider would post it. */
 export function CustomerPhone() {
@@ -36,21 +58,98 @@ export function CustomerPhone() {
   )
 }
 
-function Bubble({ line: { isMine, text: content, at } }: { line: Line }) {
+function Bubble({ line }: { line: Line }) {
+  const { isMine, header, text: content, footer, quoted, reaction, at } = line
   return (
     <li className={classes(css.line, isMine && css.mine)}>
-      <span className={css.bubble}>
+      <div className={css.bubble}>
+        {quoted !== null && (
+          <blockquote className={css.quoted} dir="auto">
+            {quoted}
+          </blockquote>
+        )}
+        {header !== null && (
+          <strong className={css.header} dir="auto">
+            {header}
+          </strong>
+        )}
         <span className={css.text} dir="auto">
           {content}
         </span>
+        {footer !== null && (
+          <span className={css.footer} dir="auto">
+            {footer}
+          </span>
+        )}
         <span className={css.meta}>
+          {reaction !== null && <span>{reaction}</span>}
           <time dateTime={at} title={utc(at)}>
             {time(at)}
           </time>
           {isMine && <Icon name="check" size={12} />}
         </span>
-      </span>
+        <Offers line={line} />
+      </div>
     </li>
+  )
+}
+
+/** The offers of a message, for the customer to tap. */
+function Offers({ line }: { line: Line }) {
+  const { offers, menu } = line
+  const [isOpen, setOpen] = useState(false)
+  const [isLost, setLost] = useState(false)
+  if (offers.length === 0) return null
+  const choose = async ({ answer }: Offer) => {
+    setOpen(false)
+    const message = { phoneNumberId: line.phoneNumberId, ...CUSTOMER, ...answer }
+    setLost(!(await callSandbox('POST', 'inbound', message)))
+  }
+  return (
+    <div className={css.offers}>
+      {menu !== null && (
+        <button type="button" className={css.offer} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Icon name="more" />
+          <bdi>{menu}</bdi>
+        </button>
+      )}
+      {(menu === null || isOpen) &&
+        offers.map((offer, place) => (
+          <Fragment key={JSON.stringify(offer)}>
+            {offer.section !== null && offer.section !== offers[place - 1]?.section && (
+              <p className={css.section} dir="auto">
+                {offer.section}
+              </p>
+            )}
+            <OfferButton offer={offer} onChoose={() => choose(offer)} />
+          </Fragment>
+        ))}
+      {isLost && (
+        <p role="alert" className={css.lost}>
+          {text.phone.notSent}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function OfferButton({ offer: { label, description, url }, onChoose }: { offer: Offer; onChoose: () => void }) {
+  if (url !== undefined)
+    return (
+      <a className={css.offer} href={url} target="_blank" rel="noreferrer">
+        <Icon name="external" />
+        <bdi>{label}</bdi>
+      </a>
+    )
+  return (
+    <button type="button" className={css.offer} onClick={onChoose}>
+      <bdi>{label}</bdi>
+      {description !== null && (
+        <span className={css.description} dir="auto">
+          {description}
+        </span>
+      )}
+    </button>
   )
 }
 

@@ -51,14 +51,21 @@ export async function sendInbound(deps: ControlDeps, { body }: ControlCall) {
 /** Shows the line on the phone page. */
 function keepLine(
   { world, clock }: ControlDeps,
-  { number, written: { from = '', type, ...content } }: Item,
+  { number, written: { from = '', type, context, ...content } }: Item,
   wamid: string,
 ): void {
-  const { body } = Object(content[type])
-  const text = typeof body === 'string' ? body : `[${type}]`
-  const message = { wamid, phoneNumberId: number.id, from, text, at: clock.now() }
+  const { id: quotedWamid } = Object(context)
+  const text = textOf(content[type]) ?? `[${type}]`
+  const message = { wamid, phoneNumberId: number.id, from, text, quotedWamid, at: clock.now() }
   world.written.add(message)
   world.feed.publish({ type: 'written', message })
+}
+
+/** The text of a message, of a button that was tapped, or the name of a place. */
+function textOf(content: unknown): string | undefined {
+  const { body, text, name, button_reply: button, list_reply: row, nfm_reply: flow } = Object(content)
+  const shown: unknown = body ?? text ?? name ?? Object(button ?? row).title ?? Object(flow).body
+  return typeof shown === 'string' ? shown : undefined
 }
 
 /** `POST /sandbox/inbound/batch`: many customers write, all in one body: an array of messages, or how many to make up. */

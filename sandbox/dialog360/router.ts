@@ -47,6 +47,8 @@ function answerNumber(
   switch (call) {
     case 'POST messages':
       return answerSend(deps, number.id, request)
+    case 'POST marketing_messages':
+      return wrapped(answerSend(deps, number.id, request, { isMarketing: true }))
     case 'POST media':
       return uploadMedia(deps, number.id, request)
     case 'GET v1/configs/templates':
@@ -67,6 +69,12 @@ function answerNumber(
 }
 
 const accountOf = ({ wabaAccountId }: PhoneNumber) => ({ id: wabaAccountId, name: '' })
+
+/** Refusals of the address for marketing stand in `detail`. */
+const wrapped = (answer: Answer): Answer =>
+  answer.status < 400 || !answer.contentType.includes('json')
+    ? answer
+    : { ...answer, body: JSON.stringify({ detail: JSON.parse(String(answer.body)) }) }
 
 /** Answers the record; a refusal of Meta is passed on. */
 function createTemplate(deps: GraphDeps, number: PhoneNumber, request: Received): Answer {

@@ -57,12 +57,13 @@ const numberNode = (number: PhoneNumber) => ({
   whatsapp_business_manager_messaging_limit: 'TIER_1K',
 })
 
-const accountNode = ({ id, name }: Account) => ({
+const accountNode = ({ id, name, marketingTerms = false }: Account) => ({
   id,
   name,
   timezone_id: '1',
   currency: 'EUR',
   account_review_status: 'APPROVED',
+  marketing_messages_onboarding_status: marketingTerms ? 'ONBOARDED' : 'ELIGIBLE',
   message_template_namespace: namespaceOf(id),
 })
 

@@ -7,6 +7,7 @@ import { downloadMedia, MEDIA_PATH, type MediaDeps, readMedia, uploadMedia } fro
 import { changeBlocked, changeProfile, listBlocked, readProfile } from './number-settings.ts'
 import type { PageQuery } from './page.ts'
 import { readBody } from './read-body.ts'
+import { openSession, SESSION_PATH, takeSample } from './sample.ts'
 import { answerSend, type SendDeps } from './send.ts'
 
 export type GraphDeps = SendDeps & MediaDeps
@@ -26,16 +27,22 @@ export function answerGraph(deps: GraphDeps, request: Received): Answer | Promis
   if (token === undefined) return tokenMissing(deps.ids.trace())
   if (token === REFUSED_CREDENTIAL) return tokenInvalid(deps.ids.trace())
   if (edge === 'messages' && request.method === 'POST') return answerSend(deps, id, request)
+  if (edge === 'marketing_messages' && request.method === 'POST')
+    return answerSend(deps, id, request, { isMarketing: true })
   if (request.url.startsWith(MEDIA_PATH) && request.method === 'GET') {
     return downloadMedia(deps, new URLSearchParams(request.url.slice(MEDIA_PATH.length)))
   }
+  const session = request.method === 'POST' ? SESSION_PATH.exec(request.url)?.[1] : undefined
+  if (session !== undefined) return takeSample(deps.world, session, request, deps.ids.trace())
+  if (edge === 'uploads' && request.method === 'POST')
+    return openSession(deps.world, new URLSearchParams(query), deps.ids.trace())
   if (path === '') return refuse({ code: 2500, details: request.url }, deps.ids.trace())
   return answerObject(deps, request, path, id, edge, new URLSearchParams(query))
 }
 
 /** The bearer token, or `access_token` of the query. */
 const tokenOf = ({ authorization = '' }: Received, query: URLSearchParams): string | undefined =>
-  /^Bearer\s+(\S+)/i.exec(authorization)?.[1] ?? (query.get('access_token') || undefined)
+  /^(?:Bearer|OAuth)\s+(\S+)/i.exec(authorization)?.[1] ?? (query.get('access_token') || undefined)
 
 function answerObject(
   deps: GraphDeps,

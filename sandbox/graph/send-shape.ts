@@ -6,6 +6,10 @@ export type SendRequest = {
   to?: string
   recipient?: string
   type: string
+  context?: { message_id: string }
+  category?: string
+  ttl_seconds?: number
+  text?: { body: string }
   interactive?: Interactive
   location?: { latitude?: unknown; longitude?: unknown; name?: string }
   contacts?: { name?: { formatted_name?: string } }[]
@@ -30,7 +34,14 @@ export type Interactive = {
     button?: string
     buttons?: { reply?: { id?: string; title?: string } }[]
     sections?: { title?: string; rows?: { id?: unknown; title?: string; description?: string }[] }[]
-    parameters?: { display_text?: string; url?: string; flow_id?: string; flow_name?: string; flow_cta?: string }
+    parameters?: {
+      display_text?: string
+      url?: string
+      flow_id?: string
+      flow_name?: string
+      flow_cta?: string
+      flow_token?: string
+    }
   }
 }
 export type SendComponent = {

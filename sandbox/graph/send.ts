@@ -5,6 +5,7 @@ import { digitsOf, waIdOf } from '../phone.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import type { IdMaker } from '../world/id-maker.ts'
 import type { Accepted, World } from '../world/world.ts'
+import { directSendRefusal, marketingRefusal } from './account-check.ts'
 import { contentRefusal } from './content-check.ts'
 import { htmlError, objectMissing, type Refusal, refuse } from './graph-error.ts'
 import { magicOf } from './magic-recipient.ts'
@@ -23,11 +24,14 @@ export type SendDeps = {
   announce: (message: Accepted) => void
 }
 
+/** How a message came: through an app of Gupshup, and to the address for marketing. */
+export type Via = { gupshupAppId?: string; isMarketing?: boolean }
+
 /**
- * `POST /{phone-number-id}/messages`: configured faults come first, then the checks of the shape, the template and the
+ * `POST /{phone-number-id}/messages`, or `…/marketing_messages`: configured faults come first, then the checks of the shape, the template and the
  * recipient. An accepted message is stored even when its answer is held back.
  */
-export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gupshupAppId?: string): Answer {
+export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, via: Via = {}): Answer {
   const { world, ids } = deps
   const number = world.numbers.get(phoneNumberId)
   if (number === undefined) return objectMissing('post', phoneNumberId, ids.trace())
@@ -48,11 +52,12 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gu
   const refusal =
     recipientRefusal(number, request) ??
     contentRefusal(world, phoneNumberId, request) ??
+    accountRefusal(world, number, request, via) ??
     templateRefusal(world, number.wabaAccountId, request) ??
     (magic !== 'silent' && magic?.refusal)
   if (refusal) return refuse(refusal, ids.trace())
 
-  const message = accept(deps, phoneNumberId, to, JSON.stringify(value), gupshupAppId)
+  const message = accept(deps, phoneNumberId, to, JSON.stringify(value), via)
   const fate = magic === 'silent' ? 'hang' : fateNow(world)
   return { ...success(request, message, number), ...(fate && { fate }) }
 }
@@ -91,6 +96,14 @@ function outageNow({ world, ids, random }: SendDeps): Answer | undefined {
   return undefined
 }
 
+/** Refuses sends that the account of the number is not allowed. */
+function accountRefusal(world: World, number: PhoneNumber, request: SendRequest, via: Via): Refusal | undefined {
+  const account = world.accounts.get(number.wabaAccountId)
+  const { name = '', language } = request.template ?? {}
+  const template = world.templates.find(number.wabaAccountId, name, language?.code ?? '')?.record
+  return via.isMarketing ? marketingRefusal(account, request, template) : directSendRefusal(account, request)
+}
+
 function templateRefusal(world: World, wabaAccountId: string, request: SendRequest): Refusal | undefined {
   if (request.template === undefined) return undefined
   const { name, language, components = [] } = request.template
@@ -109,10 +122,11 @@ function accept(
   phoneNumberId: string,
   to: string,
   body: string,
-  gupshupAppId: string | undefined,
+  { gupshupAppId, isMarketing = false }: Via,
 ): Accepted {
   const gupshup = gupshupAppId === undefined ? undefined : { id: randomUUID(), appId: gupshupAppId }
-  const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now(), ...(gupshup && { gupshup }) }
+  const place = { ...(gupshup && { gupshup }), ...(isMarketing && { isMarketing }) }
+  const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now(), ...place }
   world.messages.add(message)
   world.feed.publish({ type: 'message', wamid: message.wamid })
   if (world.behaviour.autoStatus) announce(message)

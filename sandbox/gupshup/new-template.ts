@@ -8,7 +8,9 @@ export function readNewTemplate(body: Buffer): Record<string, unknown> {
   const footer = form.get('footer')
   const buttons = form.get('buttons')
   const components: TemplateComponent[] = [
-    ...(type !== 'TEXT' ? [{ type: 'HEADER', format: type }] : []),
+    ...(type !== 'TEXT'
+      ? [{ type: 'HEADER', format: type, example: { header_handle: form.getAll('exampleMedia') } }]
+      : []),
     ...(header !== null ? [{ type: 'HEADER', format: 'TEXT', text: header }] : []),
     { type: 'BODY', text: form.get('content') ?? '', example: { sample_text: form.get('example') } },
     ...(footer !== null ? [{ type: 'FOOTER', text: footer }] : []),

@@ -4,6 +4,7 @@ import { refuse, titleOf } from '../graph/graph-error.ts'
 import { readForm, refusalOf } from '../graph/media.ts'
 import { readBody } from '../graph/read-body.ts'
 import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
+import { keepSample } from '../graph/sample.ts'
 import { answerSend, keepReceipt } from '../graph/send.ts'
 import { isReadReceipt } from '../graph/send-shape.ts'
 import { digitsOf } from '../phone.ts'
@@ -45,11 +46,15 @@ function answerApp(
 ): Answer | Promise<Answer> {
   switch (call) {
     case 'POST v3/message':
-      return answerSend(deps, number.id, request, appId)
+      return answerSend(deps, number.id, request, { gupshupAppId: appId })
+    case 'POST onboarding/marketing/msg':
+      return answerSend(deps, number.id, request, { gupshupAppId: appId, isMarketing: true })
     case 'POST v1/event':
       return markRead(deps, number.id, request)
     case 'POST media':
       return uploadMedia(deps, number.id, request)
+    case 'POST upload/media':
+      return uploadSample(deps, request)
     case 'GET templates':
       return jsonAnswer({
         status: 'success',
@@ -132,6 +137,14 @@ async function uploadMedia({ world, ids }: GraphDeps, phoneNumberId: string, req
   const id = ids.number()
   world.media.add({ id, phoneNumberId, sha256: sha256Of(bytes), mimeType: type, bytes })
   return jsonAnswer({ mediaId: id, status: 'success' })
+}
+
+/** A sample of a template's header. */
+async function uploadSample({ world }: GraphDeps, request: Received): Promise<Answer> {
+  const form = await readForm(request.contentType ?? '', request.body)
+  if (!(form?.get('file') instanceof File) || typeof form.get('file_type') !== 'string')
+    return ownError('file and file_type are required', 400)
+  return jsonAnswer({ handleId: { message: keepSample(world.samples) }, status: 'success' })
 }
 
 const infoOf = (number: PhoneNumber) => ({

@@ -1,13 +1,21 @@
 import type { SendRequest } from '../graph/send-shape.ts'
 import { waIdOf } from '../phone.ts'
+import type { WrittenLine } from '../world/feed.ts'
 import type { Accepted, World } from '../world/world.ts'
+import { type Offers, offersOf } from './offers.ts'
 
 /** A line of the chat as the phone shows it. */
-export type ChatLine = {
+export type ChatLine = Offers & {
   wamid: string
   phoneNumberId: string
   isMine: boolean
+  header: string | null
   text: string
+  footer: string | null
+  /** The text of the message that it answers. */
+  quoted: string | null
+  /** Of the business. */
+  reaction: string | null
   at: string
   /** Of a message from the business. */
   status: string | null
@@ -17,32 +25,68 @@ const LINES = 100
 
 /** The chat of a customer with the businesses here, from the oldest line to the newest. */
 export function linesOf(world: World, phone: string): ChatLine[] {
-  const written = world.written
-    .newest(LINES)
-    .filter(({ from }) => waIdOf(from) === waIdOf(phone))
-    .map(({ wamid, phoneNumberId, text, at }) => ({ wamid, phoneNumberId, isMine: true, text, at, status: null }))
+  const written = world.written.newest(LINES).filter(({ from }) => waIdOf(from) === waIdOf(phone))
   const received = world.messages
     .newest(LINES)
     .filter(({ to }) => waIdOf(to) === waIdOf(phone))
-    .map((message) => ({
-      wamid: message.wamid,
-      phoneNumberId: message.phoneNumberId,
-      isMine: false,
-      text: textOf(world, message),
-      at: message.at,
-      status: world.statuses.get(message.wamid) ?? 'accepted',
-    }))
-  return [...written, ...received]
+    .map((message) => ({ message, request: JSON.parse(message.body) as SendRequest }))
+  const isReaction = ({ request }: { request: SendRequest }) => request.reaction !== undefined
+  // The newest comes first, and the last reaction counts.
+  const reactions = new Map(
+    received
+      .filter(isReaction)
+      .reverse()
+      .map(({ request: { reaction } }) => [reaction?.message_id, reaction?.emoji]),
+  )
+  const lines = [
+    ...written.map(writtenLine),
+    ...received.filter((one) => !isReaction(one)).map(({ message, request }) => receivedLine(world, message, request)),
+  ]
+  const textOfWamid = new Map(lines.map(({ wamid, text }) => [wamid, text]))
+  return lines
     .sort((one, other) => one.at.getTime() - other.at.getTime())
     .slice(-LINES)
-    .map((line) => ({ ...line, at: line.at.toISOString() }))
+    .map(({ quotedWamid, ...line }) => ({
+      ...line,
+      at: line.at.toISOString(),
+      quoted: textOfWamid.get(quotedWamid ?? '') ?? null,
+      reaction: reactions.get(line.wamid) || null,
+    }))
 }
 
-function textOf(world: World, { body, phoneNumberId }: Accepted): string {
-  const request: SendRequest & Record<string, unknown> = JSON.parse(body)
+/** A line before the lines that it refers to are known. */
+type OpenLine = Omit<ChatLine, 'at' | 'quoted' | 'reaction'> & { at: Date; quotedWamid: string | undefined }
+
+const writtenLine = ({ wamid, phoneNumberId, text, quotedWamid, at }: WrittenLine): OpenLine => ({
+  wamid,
+  phoneNumberId,
+  isMine: true,
+  header: null,
+  text,
+  footer: null,
+  quotedWamid,
+  menu: null,
+  offers: [],
+  at,
+  status: null,
+})
+
+const receivedLine = (world: World, message: Accepted, request: SendRequest): OpenLine => ({
+  wamid: message.wamid,
+  phoneNumberId: message.phoneNumberId,
+  isMine: false,
+  header: request.interactive?.header?.text ?? null,
+  text: textOf(world, message.phoneNumberId, request),
+  footer: request.interactive?.footer?.text ?? null,
+  quotedWamid: request.context?.message_id,
+  ...offersOf(world, message, request),
+  at: message.at,
+  status: world.statuses.get(message.wamid) ?? 'accepted',
+})
+
+function textOf(world: World, phoneNumberId: string, request: SendRequest & Record<string, unknown>): string {
   if (request.template !== undefined) return templateText(world, phoneNumberId, request.template)
   if (request.interactive?.body?.text) return request.interactive.body.text
-  if (request.reaction !== undefined) return request.reaction.emoji || '[reaction removed]'
   const content = Object(request[request.type ?? 'text'])
   return content.body ?? content.caption ?? content.name ?? `[${request.type}]`
 }

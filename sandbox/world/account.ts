@@ -1,5 +1,13 @@
 /** A WhatsApp Business Account. */
-export type Account = { id: string; name: string; isSubscribed?: boolean }
+export type Account = {
+  id: string
+  name: string
+  isSubscribed?: boolean
+  /** It has signed the terms for marketing messages. */
+  marketingTerms?: boolean
+  /** It may write outside the window without a template. */
+  directSend?: boolean
+}
 
 /** An address for the events of one number, and the headers that they carry there. */
 export type NumberWebhook = { url: string; headers: Record<string, string> }

@@ -7,7 +7,15 @@ export type Happening =
   | { type: 'email' }
 
 /** A line that a customer wrote to a number. */
-export type WrittenLine = { wamid: string; phoneNumberId: string; from: string; text: string; at: Date }
+export type WrittenLine = {
+  wamid: string
+  phoneNumberId: string
+  from: string
+  text: string
+  /** Of the message that it answers. */
+  quotedWamid: string | undefined
+  at: Date
+}
 
 export type Feed = {
   publish(happening: Happening): void

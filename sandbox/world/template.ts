@@ -19,6 +19,7 @@ export type TemplateRecord = {
   rejected_reason: string
   quality_score: { score: string; date?: number }
   components: TemplateComponent[]
+  message_send_ttl_seconds?: number
 }
 
 /** The parameters that a send of the template must fill in, read from its components once. */

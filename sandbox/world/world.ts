@@ -17,6 +17,8 @@ export type Accepted = {
   at: Date
   /** Sent through Gupshup: its own id, which the answer gave, and its app. */
   gupshup?: { id: string; appId: string } | undefined
+  /** It came to the address for marketing. */
+  isMarketing?: boolean
 }
 
 /** A customer's message that was marked as read; `isTyping`: with the mark that an answer is being written. */
@@ -39,6 +41,8 @@ export type World = {
   feed: ReturnType<typeof createFeed>
   mails: Ring<Received>
   media: MediaShelf
+  /** Samples of headers: sessions with the length of their files, and the handles that are known. */
+  samples: { sessions: Map<string, number>; handles: Set<string> }
   behaviour: Behaviour
   /** The companies' own endpoints. */
   receivers: ReceiverShelf
@@ -60,6 +64,7 @@ export const createWorld = (options: WorldOptions): World => ({
   feed: options.feed,
   mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
+  samples: { sessions: new Map(), handles: new Set() },
   behaviour: calmBehaviour(options.autoStatus),
   receivers: createReceiverShelf(options.clock),
 })

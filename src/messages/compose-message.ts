@@ -1,3 +1,4 @@
+import { validationError } from '../errors.ts'
 import type { ProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { Sender } from '../senders/sender.ts'
 import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
@@ -41,11 +42,13 @@ export type SendCaller = {
 
 /**
  * Composes the message of a request; nothing is decided about it yet.
- * @throws {AppError} when the sender, the template or the quoted message is missing, or parameters do not fit
+ * @throws {AppError} when the sender, the template or the quoted message is missing, or parameters do not fit; 422 when the number
+ * must not send outside the window without a template
  */
 export async function composeMessage(deps: ComposeDeps, companyId: number, request: SendRequest): Promise<Composed> {
   const { content } = request
   const sender = resolveSender(await deps.senders.listFor(companyId), request.sender)
+  if (request.directSend !== null && !sender.directSend) throw validationError([NO_DIRECT_SEND])
   const identity = customerIdentity(request.recipient)
   const quoted = await findQuotedMessage(deps.findQuoted, companyId, sender.id, identity, request)
   const provide = () => provideFile(deps.provideUpload, companyId, sender, content)
@@ -54,7 +57,20 @@ export async function composeMessage(deps: ComposeDeps, companyId: number, reque
   }
   const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
   const template = chooseVersion(versions, content.languageCode)
+  if (template.category === 'AUTHENTICATION' && USER_ID.test(request.recipient))
+    throw validationError([CODE_TO_USER_ID])
   return { sender, quoted, outbound: composeTemplate(template, content.components, await provide()), template }
+}
+
+const NO_DIRECT_SEND = {
+  path: 'category',
+  message: 'is not allowed: Direct Send is not switched on for the sending number',
+}
+
+/** The provider sends codes to phone numbers only. */
+const CODE_TO_USER_ID = {
+  path: 'recipient',
+  message: 'must be a phone number for a template of the category AUTHENTICATION',
 }
 
 /** A reaction names its message itself. */
@@ -74,7 +90,7 @@ export function toPrepare(rules: SendRules, caller: SendCaller, request: SendReq
     conversationId: request.conversationId,
     contactSource: request.contactSource,
     sourceType: rules.sourceType,
-    needsWindow: needsWindow(rules, template),
+    needsWindow: request.directSend === null && needsWindow(rules, template),
     needsConsent: isMarketing,
     dailyLimit: sender.dailyLimit,
     limitScope: limitScopeOf(sender),

@@ -1,5 +1,6 @@
 import type { Conversation } from '../conversations/list/conversation-list-store.ts'
 import { badRequest } from '../errors.ts'
+import { directSendOf } from './content/direct-send-shape.ts'
 import { CONTACT_SOURCE, parseContent, type SendRequest } from './send-request.ts'
 import type { ContentBody } from './send-shape.ts'
 
@@ -18,6 +19,7 @@ export function toSend(conversation: Conversation, body: ContentBody): SendReque
     conversationId: conversation.id,
     contactSource: CONTACT_SOURCE,
     quoted: body.quoted,
+    directSend: directSendOf(body),
   }
 }
 

@@ -12,6 +12,7 @@ import {
   templateNotApproved,
   templateNotFound,
   unsupportedByTransport,
+  validationError,
 } from '../errors.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { SendFailure } from '../providers/provider.ts'
@@ -67,6 +68,8 @@ function providerRefusal({ reason, error }: Extract<SendFailure, { kind: 'refuse
       return templateNotApproved('that was asked for', 'paused or disabled at the provider')
     case 'invalid_parameter':
       return providerText(error.title)
+    case 'category':
+      return validationError([{ path: 'category', message: `is refused by the provider: ${providerMessage(error)}` }])
     case 'unsupported':
       return unsupportedByTransport(asked.path, asked.what, asked.provider)
     default:

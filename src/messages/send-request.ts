@@ -1,8 +1,10 @@
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
 import { memberOf } from '../own-member.ts'
+import type { DirectSend } from '../providers/provider.ts'
 import type { SenderName } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
 import { type ContactCard, contactCardFaults } from './content/contact-cards-shape.ts'
+import { directSendFaults, directSendOf } from './content/direct-send-shape.ts'
 import { interactiveFaults } from './content/interactive-faults.ts'
 import type { Interactive } from './content/interactive-shape.ts'
 import type { Location } from './content/location-shape.ts'
@@ -11,6 +13,7 @@ import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from '
 
 export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
+const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
 
 /** The source of a contact that a send creates. */
 export const CONTACT_SOURCE = 'WhatsApp'
@@ -46,6 +49,8 @@ export type SendRequest = {
   contactSource: string
   /** The message of the conversation that it answers. */
   quoted: number | undefined
+  /** How it goes without template and window; null: it needs one. */
+  directSend: DirectSend | null
 }
 
 /**
@@ -60,6 +65,7 @@ export function parseSend(body: SendBody): SendRequest {
     conversationId: null,
     contactSource: body.contactSource ?? CONTACT_SOURCE,
     quoted: body.quoted,
+    directSend: directSendOf(body),
   }
 }
 
@@ -127,6 +133,7 @@ export function sendFaults(body: Partial<ContentBody>, input: object = body): Se
     ...(interactive === undefined ? [] : interactiveFaults(interactive)),
     ...(contacts === undefined ? [] : contactCardFaults(contacts)),
     ...(reaction === undefined ? [] : reactionFaults(reaction)),
+    ...directSendFaults(body),
   ]
   return [...combinationFaults(body, input), ...faults.map((fault) => ({ ...fault, kind: 'value' as const }))]
 }
@@ -144,6 +151,10 @@ function combinationFaults(body: Partial<ContentBody>, input: object): SendFault
     if (other !== requested && isPresent(input, other)) refuse(other, `does not go with type ${body.type}`)
   }
   if (body.type !== 'text' && isPresent(input, 'previewUrl')) refuse('previewUrl', `does not go with type ${body.type}`)
+  if (isPresent(input, 'category') && !WITH_CATEGORY.has(body.type))
+    refuse('category', `does not go with type ${body.type}`)
+  if (isPresent(input, 'ttlSeconds') && !isPresent(input, 'category'))
+    refuse('ttlSeconds', 'does not go without category')
   for (const member of body.type === 'reaction' ? ['quoted', 'sendAt'] : []) {
     if (isPresent(input, member)) refuse(member, 'does not go with type reaction')
   }

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { CONTACT_CARDS_EXAMPLE, ContactCardsShape } from './content/contact-cards-shape.ts'
+import { directSendMembers } from './content/direct-send-shape.ts'
 import { InteractiveShape, REPLY_BUTTONS_EXAMPLE } from './content/interactive-shape.ts'
 import { LOCATION_EXAMPLE, LocationShape } from './content/location-shape.ts'
 import { messageId, REACTION_EXAMPLE, ReactionShape } from './content/reaction-shape.ts'
@@ -156,7 +157,7 @@ const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://c
 /** The bodies that `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
 export const SendRequestShape = Type.Unsafe<unknown>({
   oneOf: [
-    bodyOf('SendText', 'text', { text, previewUrl }, { text: 'Your order 1042 is ready.' }),
+    bodyOf('SendText', 'text', { text, previewUrl, ...directSendMembers }, { text: 'Your order 1042 is ready.' }),
     bodyOf(
       'SendTemplate',
       'template',
@@ -184,7 +185,12 @@ export const SendRequestShape = Type.Unsafe<unknown>({
     bodyOf('SendAudio', 'audio', { media: plainMedia }, fileAt('note.ogg')),
     bodyOf('SendDocument', 'document', { media: captionedMedia }, fileAt('1042.pdf', { filename: 'Invoice 1042.pdf' })),
     bodyOf('SendSticker', 'sticker', { media: stickerMedia }, fileAt('thanks.webp')),
-    bodyOf('SendInteractive', 'interactive', { interactive: InteractiveShape }, { interactive: REPLY_BUTTONS_EXAMPLE }),
+    bodyOf(
+      'SendInteractive',
+      'interactive',
+      { interactive: InteractiveShape, ...directSendMembers },
+      { interactive: REPLY_BUTTONS_EXAMPLE },
+    ),
     bodyOf('SendLocation', 'location', { location: LocationShape }, { location: LOCATION_EXAMPLE }),
     bodyOf('SendContacts', 'contacts', { contacts: ContactCardsShape }, { contacts: CONTACT_CARDS_EXAMPLE }),
     bodyOf('SendReaction', 'reaction', { reaction: ReactionShape }, { reaction: REACTION_EXAMPLE }),
@@ -203,6 +209,7 @@ const content = {
   location: Type.Optional(LocationShape),
   contacts: Type.Optional(ContactCardsShape),
   reaction: Type.Optional(ReactionShape),
+  ...directSendMembers,
   quoted,
   sendAt,
 }

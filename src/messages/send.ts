@@ -12,14 +12,15 @@ import {
   sessionWindowClosed,
 } from '../errors.ts'
 import type { Breaker } from '../providers/breaker.ts'
-import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
-import type { Sender } from '../senders/sender.ts'
+import type { OutboundMessage, Providers, SendAddress, SendOutcome } from '../providers/provider.ts'
+import { type Sender, usesMarketingAddress } from '../senders/sender.ts'
 import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
 import type { CompletedSend, Recipient } from './batch/complete-store.ts'
 import { type Send, WINDOW_MS } from './batch/decide-sends.ts'
 import type { PreparedSend } from './batch/prepare-sends.ts'
 import {
   type ComposeDeps,
+  type Composed,
   composeMessage,
   quotedWamidOf,
   type SendCaller,
@@ -61,8 +62,9 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
       content: composed.outbound.content,
       reference: String(message.messageId),
       quotedWamid: quotedWamidOf(composed),
+      directSend: request.directSend,
     }
-    return { message, outcome: await callProvider(deps, sender, toSend) }
+    return { message, outcome: await callProvider(deps, sender, toSend, addressOf(composed)) }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
   return complete(
@@ -97,16 +99,30 @@ function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, {
 const closedAt = (lastInboundAt: Date | null): Date | null =>
   lastInboundAt === null ? null : new Date(lastInboundAt.getTime() + WINDOW_MS)
 
-async function callProvider(deps: SendDeps, sender: Sender, message: OutboundMessage): Promise<SendOutcome> {
+const addressOf = ({ sender, template }: Composed): SendAddress =>
+  template?.category === 'MARKETING' && usesMarketingAddress(sender) ? 'marketing' : 'messages'
+
+/**
+ * Sends a message to an address of the provider. If the address for marketing does not take it, which says for sure that
+ * nothing was sent, the other one gets it, unless the operator has chosen the address.
+ */
+async function callProvider(
+  deps: SendDeps,
+  sender: Sender,
+  message: OutboundMessage,
+  address: SendAddress,
+): Promise<SendOutcome> {
   const provider = deps.providers[sender.provider]
   if (provider === undefined) {
     const error = { code: null, title: `no adapter for the provider ${sender.provider}`, details: null }
     return { kind: 'unreachable', error }
   }
   const startedAt = performance.now()
-  const outcome = await provider.send(sender, provider.toWire(message))
+  const outcome = await provider.send(sender, provider.toWire(message), address)
   deps.onSent(sender.provider, outcome, performance.now() - startedAt)
-  return outcome
+  const isElsewhere = outcome.kind === 'refused' && outcome.reason === 'marketing_address'
+  if (!isElsewhere || sender.marketingAddress !== 'auto' || address === 'messages') return outcome
+  return callProvider(deps, sender, message, 'messages')
 }
 
 type Accepted = Extract<SendOutcome, { kind: 'accepted' }>

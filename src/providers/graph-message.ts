@@ -2,7 +2,8 @@ import { USER_ID } from '../text/phone.ts'
 import type { OutboundContent, OutboundMessage } from './provider.ts'
 
 /** A send's body in the form of Meta's Cloud API, which other providers take too. */
-export function toGraphMessage({ recipient, content, reference, quotedWamid }: OutboundMessage): string {
+export function toGraphMessage(message: OutboundMessage): string {
+  const { recipient, content, reference, quotedWamid, directSend } = message
   return JSON.stringify({
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
@@ -10,6 +11,7 @@ export function toGraphMessage({ recipient, content, reference, quotedWamid }: O
     ...(quotedWamid !== null && { context: { message_id: quotedWamid } }),
     type: content.type,
     [content.type]: toGraphContent(content),
+    ...(directSend !== null && { category: directSend.category, ttl_seconds: directSend.ttlSeconds }),
     biz_opaque_callback_data: reference,
   })
 }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { type Exchange, exchange } from './exchange.ts'
 import { type Reading, readAnswer, readReceiptAnswer, readSendAnswer } from './graph-answer.ts'
@@ -30,6 +31,13 @@ export type ProviderApi = {
     file: MediaFile,
     fields: Record<string, string>,
   ) => Promise<Fetched<Record<string, unknown>>>
+  /** Uploads the bytes of a file without a form; `headers` replace those of the credential. */
+  uploadBytes: (
+    access: SenderAccess,
+    path: string,
+    file: MediaFile,
+    headers: Record<string, string>,
+  ) => Promise<Fetched<Record<string, unknown>>>
 }
 
 export function createProviderApi(
@@ -43,6 +51,15 @@ export function createProviderApi(
       headers: { ...credentialOf(access), 'content-type': 'application/json' },
       body,
       timeoutMs,
+    })
+
+  const postFile = (access: SenderAccess, path: string, headers: Record<string, string>, body: Readable) =>
+    exchange(dispatcher, {
+      method: 'POST',
+      url: addressOf(access, path),
+      headers: { ...credentialOf(access), ...headers },
+      body,
+      timeoutMs: UPLOAD_TIMEOUT_MS,
     })
 
   return {
@@ -66,9 +83,11 @@ export function createProviderApi(
       readReceiptAnswer(await post(access, path, JSON.stringify(receipt)), reading),
     upload: async (access, path, file, fields) => {
       const form = toMediaForm(fields, file)
-      const headers = { ...credentialOf(access), ...form.headers }
-      const call = { method: 'POST', url: addressOf(access, path), headers, body: form.body } as const
-      return readAnswer(await exchange(dispatcher, { ...call, timeoutMs: UPLOAD_TIMEOUT_MS }), reading)
+      return readAnswer(await postFile(access, path, form.headers, form.body), reading)
+    },
+    uploadBytes: async (access, path, { body, sizeBytes, mimeType }, headers) => {
+      const described = { 'content-type': mimeType, 'content-length': String(sizeBytes), ...headers }
+      return readAnswer(await postFile(access, path, described, body), reading)
     },
   }
 }

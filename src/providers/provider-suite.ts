@@ -105,6 +105,21 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         expect(await send()).toMatchObject({ kind: 'throttled', retryAfterSeconds, error: { code } })
       })
 
+      test('to the address for marketing is refused until the account has signed the terms', async () => {
+        const body = JSON.stringify(textTo('393331234567'))
+        const outcome = await subject.provider.send(subject.access, body, 'marketing')
+        expect(outcome).toMatchObject({ kind: 'refused', reason: 'marketing_address', error: { code: 200 } })
+      })
+
+      test.each([
+        [131055, 'marketing_address'],
+        [134101, 'marketing_address'],
+        [139200, 'category'],
+      ])('refused with %i is about its %s', async (code, reason) => {
+        await behave({ refuseWithCode: code })
+        expect(await send()).toMatchObject({ kind: 'refused', reason, error: { code } })
+      })
+
       test('refused by its own layer is a refusal with its message, 429 a throttle', async () => {
         await behave({ ownRefusal: { status: 403, message: 'Blocked for lack of payment' } })
         const error = { code: null, title: 'Blocked for lack of payment', details: null }

@@ -40,6 +40,10 @@ export type RefusalReason =
   | 'template_not_found'
   | 'template_not_approved'
   | 'invalid_parameter'
+  /** Of the address for marketing: the account may not use it, or not with this template. Nothing was sent. */
+  | 'marketing_address'
+  /** Of the category of a message without a template. */
+  | 'category'
   /** Of the type of a message, or of a receipt. */
   | 'unsupported'
   | 'unavailable'
@@ -88,6 +92,8 @@ export type ProviderTemplate = {
   partnerId: string | null
   createdBy: Record<string, unknown> | null
   modifiedBy: Record<string, unknown> | null
+  /** For how many seconds the provider tries to deliver a message of it; null: as long as it does by itself. */
+  ttlSeconds: number | null
 }
 
 /** A template as a company wants it, in the form of Meta. */
@@ -97,7 +103,12 @@ export type NewTemplate = {
   category: string
   parameterFormat: 'POSITIONAL' | 'NAMED'
   components: readonly TemplateComponent[]
+  /** As in `ProviderTemplate`; undefined: what the template has. */
+  ttlSeconds: number | undefined
 }
+
+/** A part of a template that the provider does not take: its category or lifetime, a sample, or a change of its contents. */
+export type Unsupported = { kind: 'unsupported'; part: 'category' | 'ttlSeconds' | 'sample' | 'components' }
 
 /** The provider's answer to a new template. */
 export type TemplateReceipt = { externalId: string | null; status: string; category: string }
@@ -151,7 +162,15 @@ export type OutboundMessage = {
   reference: string
   /** The message that it answers; null: none. */
   quotedWamid: string | null
+  /** Makes it a message that needs neither window nor template; null: it needs one. */
+  directSend: DirectSend | null
 }
+
+/** The subject of a message without a template, and for how many seconds the provider tries to deliver it. */
+export type DirectSend = { category: 'utility' | 'authentication'; ttlSeconds: number | undefined }
+
+/** The address of the provider that takes a message: the one of all messages, or the one of marketing templates. */
+export type SendAddress = 'messages' | 'marketing'
 
 export type OutboundContent =
   | { type: 'text'; text: string; previewUrl?: boolean | undefined }
@@ -172,7 +191,9 @@ export type Provider = {
   /** The body of a send in the provider's form. */
   toWire(message: OutboundMessage): string
   /** Sends one body made by `toWire`. One attempt, within the provider deadline. */
-  send(access: SenderAccess, body: string): Promise<SendOutcome>
+  send(access: SenderAccess, body: string, address?: SendAddress): Promise<SendOutcome>
+  /** Whether the account has signed the terms for marketing messages; null: the provider does not say. */
+  readMarketingTerms(access: SenderAccess): Promise<Fetched<boolean | null>>
   /**
    * Marks a customer's message and the earlier ones as read; with `isTyping` the customer also sees for 25 seconds, or until
    * the answer comes, that it is being written.
@@ -180,17 +201,16 @@ export type Provider = {
   markRead(access: SenderAccess, wamid: string, isTyping: boolean): Promise<ReceiptOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
-  /** Hands a template in for review; `unsupported`: not of this category. */
-  createTemplate(
-    access: SenderAccess,
-    template: NewTemplate,
-  ): Promise<Fetched<TemplateReceipt> | { kind: 'unsupported' }>
+  /** Hands a template in for review. */
+  createTemplate(access: SenderAccess, template: NewTemplate): Promise<Fetched<TemplateReceipt> | Unsupported>
   /** Changes a template in its language, which is reviewed again. */
   editTemplate(
     access: SenderAccess,
     externalId: string | null,
     template: NewTemplate,
-  ): Promise<Fetched<null> | { kind: 'unsupported' }>
+  ): Promise<Fetched<null> | Unsupported>
+  /** Stores a sample of a template's header for the review; answers its handle. */
+  uploadSample(access: SenderAccess, file: MediaFile): Promise<Fetched<string> | Unsupported>
   /** Deletes a template in all languages. */
   deleteTemplate(access: SenderAccess, name: string): Promise<Fetched<null>>
   /** The numbers that the credential may use, as far as the provider lists them. */

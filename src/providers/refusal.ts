@@ -17,6 +17,11 @@ const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [132015, 'template_not_approved'],
   [132016, 'template_not_approved'],
   [131051, 'unsupported'],
+  [131055, 'marketing_address'],
+  [134100, 'marketing_address'],
+  [134101, 'marketing_address'],
+  [134102, 'marketing_address'],
+  [139200, 'category'],
   [2, 'unavailable'],
   [131016, 'unavailable'],
   [131057, 'unavailable'],
@@ -57,6 +62,11 @@ export function isFinal(error: ProviderError): boolean {
 export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendFailure {
   const wait = error.code === null ? undefined : THROTTLES.get(error.code)
   if (wait !== undefined) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? wait, error }
-  const reason = error.code === null ? undefined : REASONS.get(error.code)
-  return { kind: 'refused', reason: reason ?? 'other', error }
+  return { kind: 'refused', reason: reasonOf(error), error }
+}
+
+function reasonOf({ code, title }: ProviderError): RefusalReason {
+  // Code 200 is a missing permission of any kind.
+  if (code === 200 && /accept the Marketing Messages/i.test(title)) return 'marketing_address'
+  return (code === null ? undefined : REASONS.get(code)) ?? 'other'
 }

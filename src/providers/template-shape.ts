@@ -24,16 +24,23 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
     partnerId: null,
     createdBy: null,
     modifiedBy: null,
+    ttlSeconds: typeof item.message_send_ttl_seconds === 'number' ? item.message_send_ttl_seconds : null,
   }
 }
 
 const isComponent = (value: unknown): value is TemplateComponent => isObject(value) && typeof value.type === 'string'
 
 /** A new template as Meta and its partners take it. */
-export const toGraphTemplate = ({ name, language, category, parameterFormat, components }: NewTemplate): object => ({
+export const toGraphTemplate = ({ name, language, parameterFormat, ...template }: NewTemplate): object => ({
   name,
   language,
-  category,
   ...(parameterFormat === 'NAMED' && { parameter_format: parameterFormat }),
-  components,
+  ...toGraphChange(template),
+})
+
+/** The members of a template that can be changed. */
+export const toGraphChange = (template: Pick<NewTemplate, 'category' | 'components' | 'ttlSeconds'>): object => ({
+  category: template.category,
+  ...(template.ttlSeconds !== undefined && { message_send_ttl_seconds: template.ttlSeconds }),
+  components: template.components,
 })

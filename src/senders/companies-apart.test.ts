@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { applyNumberLimits } from './sender-event-store.ts'
+import { applyMarketingTerms, applyNumberLimits } from './sender-event-store.ts'
 import { deleteRoute, insertRoute, markAllSendersRemoved, restoreSender } from './sender-store.ts'
 
 // Companies whose senders have the same ids, numbers and accounts.
@@ -22,6 +22,15 @@ test('a limit that a provider reports is that of a sender of the company', async
   await keepsRows(db, twinId, () => applyNumberLimits(db, [limit]))
   expect([...(await db`select daily_limit from senders where company_id = ${companyId}`)]).toEqual([
     { dailyLimit: 250 },
+  ])
+})
+
+test('terms that a provider reports are those of an account of the company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  const terms = { companyId, wabaAccountId: 'WABA', isSigned: true, at: new Date() }
+  await keepsRows(db, twinId, () => applyMarketingTerms(db, [terms]))
+  expect([...(await db`select marketing_terms_signed from senders where company_id = ${companyId}`)]).toEqual([
+    { marketingTermsSigned: true },
   ])
 })
 

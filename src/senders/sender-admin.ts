@@ -140,6 +140,8 @@ async function addSender(tx: Db, companyId: number, values: SenderValues): Promi
     ...values,
     ...(!hasLimit && { tier: removed.tier, dailyLimit: removed.dailyLimit }),
     throughputPerSecond: values.throughputPerSecond ?? removed.throughputPerSecond,
+    ...(values.marketingAddress === UNSET.marketingAddress && { marketingAddress: removed.marketingAddress }),
+    directSend: values.directSend || removed.directSend,
   })
   return removed.id
 }
@@ -164,7 +166,9 @@ const UNSET = {
   tier: null,
   dailyLimit: null,
   throughputPerSecond: null,
-}
+  marketingAddress: 'auto',
+  directSend: false,
+} as const
 
 /** All that is kept of a new number: checked first, then with its provider's help. */
 async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<SenderValues> {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
-import { applyNumberLimits, type NumberLimit } from './sender-event-store.ts'
+import { applyMarketingTerms, applyNumberLimits, type NumberLimit } from './sender-event-store.ts'
 
 let db: Pool
 beforeAll(async () => {
@@ -59,5 +59,32 @@ describe('a limit that the provider reports', () => {
     await report({ dailyLimit: 100_000 })
     await report({ wabaAccountId: 'WABA2', at: new Date(NOON.getTime() - 1_000) })
     expect(await limits()).toEqual([100_000, 100_000, null])
+  })
+})
+
+describe('the terms for marketing that the provider reports', () => {
+  async function report(...reports: [isSigned: boolean, secondsLater: number][]) {
+    const companyId = await createCompany(db)
+    await createSender(db, companyId, 'WABA1')
+    await createSender(db, companyId, 'WABA2')
+    for (const [isSigned, seconds] of reports) {
+      const at = new Date(NOON.getTime() + seconds * 1000)
+      await applyMarketingTerms(db, [{ companyId, wabaAccountId: 'WABA1', isSigned, at }])
+    }
+    const rows = await db<{ marketingTermsSigned: boolean }[]>`
+      select marketing_terms_signed from senders where company_id = ${companyId} order by id
+    `
+    return rows.map(({ marketingTermsSigned }) => marketingTermsSigned)
+  }
+
+  test('are those of the numbers of the account', async () => {
+    expect(await report()).toEqual([false, false])
+    expect(await report([true, 0])).toEqual([true, false])
+  })
+
+  test('change nothing when they are older than what is known', async () => {
+    expect(await report([true, 0], [false, -1])).toEqual([true, false])
+    expect(await report([false, 0], [true, -1])).toEqual([false, false])
+    expect(await report([false, 0], [true, 0])).toEqual([true, false])
   })
 })

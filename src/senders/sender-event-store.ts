@@ -12,6 +12,29 @@ export type NumberLimit = {
   at: Date
 }
 
+/** Whether an account has signed the terms for marketing messages. */
+export type MarketingTerms = {
+  companyId: number
+  wabaAccountId: string
+  isSigned: boolean
+  /** By the provider's clock. */
+  at: Date
+}
+
+/** Applies what the provider reports about the terms of accounts, unless something newer is known. */
+export async function applyMarketingTerms(tx: Db, reports: readonly MarketingTerms[]): Promise<void> {
+  for (const { companyId, wabaAccountId, isSigned, at } of reports) {
+    await tx`
+      update senders
+      set marketing_terms_signed = ${isSigned}, marketing_terms_at = ${at}
+      where company_id = ${companyId}
+        and waba_account_id = ${wabaAccountId}
+        and deleted_at is null
+        and (marketing_terms_at is null or marketing_terms_at <= ${at})
+    `
+  }
+}
+
 /**
  * Applies the provider's limits. An explicit limit replaces the tier, whose ladder the provider has left. An event that is
  * older than the one that set a number's limit does not change it.

@@ -7,12 +7,13 @@ export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
   readonly appSecret: string | null
   readonly webhookSecret: string | null
 }
-export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt'>
+/** The values that the operator sets; the provider reports whether the terms for marketing are signed. */
+export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt' | 'marketingTermsSigned'>
 
 const columns = (db: Db) => db`
   id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, portfolio_id, access_token, app_secret,
   webhook_secret, api_base_url, app_id, app_name, is_preferred, tier, daily_limit, throughput_per_second,
-  is_shared_with_app, created_at`
+  is_shared_with_app, marketing_address, marketing_terms_signed, direct_send, created_at`
 
 /**
  * Holds the company until the transaction ends, so that changes of its senders happen one after another.
@@ -94,13 +95,14 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
     insert into senders (
       company_id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id,
       access_token, app_secret, webhook_secret, api_base_url, app_id, app_name, tier, daily_limit,
-      throughput_per_second, is_shared_with_app, portfolio_id
+      throughput_per_second, is_shared_with_app, portfolio_id, marketing_address, direct_send
     )
     values (
       ${companyId}, ${values.provider}, ${values.phoneNumber}, ${values.phone}, ${values.phoneName},
       ${values.phoneNumberId}, ${values.wabaAccountId}, ${values.accessToken}, ${values.appSecret},
       ${values.webhookSecret}, ${values.apiBaseUrl}, ${values.appId}, ${values.appName}, ${values.tier},
-      ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}, ${values.portfolioId}
+      ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}, ${values.portfolioId},
+      ${values.marketingAddress}, ${values.directSend}
     )
     returning ${columns(tx)}`
   await tx`
@@ -130,7 +132,7 @@ export async function restoreSender(tx: Db, companyId: number, phoneNumberId: st
   return row
 }
 
-/** Writes all values of a sender. The caller has locked it in this transaction. */
+/** Writes all values of a sender; the terms that were signed are those of its account. The caller has locked it in this transaction. */
 export async function updateSenderRow(
   tx: Db,
   companyId: number,
@@ -156,6 +158,10 @@ export async function updateSenderRow(
         daily_limit = ${values.dailyLimit},
         throughput_per_second = ${values.throughputPerSecond},
         is_shared_with_app = ${values.isSharedWithApp},
+        marketing_address = ${values.marketingAddress},
+        marketing_terms_signed = marketing_terms_signed and waba_account_id = ${values.wabaAccountId},
+        marketing_terms_at = case when waba_account_id = ${values.wabaAccountId} then marketing_terms_at end,
+        direct_send = ${values.directSend},
         updated_at = now()
     where company_id = ${companyId}
       and id = ${senderId}

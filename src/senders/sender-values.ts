@@ -1,6 +1,6 @@
 import { type FieldFault, validationError } from '../errors.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
-import { parseSenderPhone, type SenderCipher } from './sender.ts'
+import { type MarketingAddress, parseSenderPhone, type SenderCipher } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'
 
 /** The settings of a number; null removes an optional value. */
@@ -21,6 +21,8 @@ export type SenderChange = {
   tier?: number | null
   dailyLimit?: number | null
   throughputPerSecond?: number | null
+  marketingAddress?: MarketingAddress
+  directSend?: boolean
 }
 
 /** The values to connect a number. If name or phone number are absent, the provider is asked. */
@@ -64,12 +66,15 @@ function readInput(input: SenderChange, cipher: SenderCipher, faults: FieldFault
   return values
 }
 
-function plainValues({ provider, tier, dailyLimit, throughputPerSecond }: SenderChange): SenderInput {
+function plainValues(input: SenderChange): SenderInput {
+  const { provider, tier, dailyLimit, throughputPerSecond, marketingAddress, directSend } = input
   return {
     ...(provider !== undefined && { provider }),
     ...(tier !== undefined && { tier }),
     ...(dailyLimit !== undefined && { dailyLimit }),
     ...(throughputPerSecond !== undefined && { throughputPerSecond }),
+    ...(marketingAddress !== undefined && { marketingAddress }),
+    ...(directSend !== undefined && { directSend }),
   }
 }
 

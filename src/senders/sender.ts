@@ -5,6 +5,13 @@ import { digitsOf } from '../text/phone.ts'
 /** Keeps secrets unreadable at rest. */
 export type SenderCipher = { encrypt(text: string): string; decrypt(sealed: string): string }
 
+/**
+ * Where marketing templates go: `auto` to the provider's address for marketing once the account has signed its terms, and
+ * with all other messages before.
+ */
+export const MARKETING_ADDRESSES = ['auto', 'marketing', 'messages'] as const
+export type MarketingAddress = (typeof MARKETING_ADDRESSES)[number]
+
 /** A connected number, ready to send: its secrets are in clear, so it never leaves the process. */
 export type Sender = {
   readonly id: number
@@ -35,6 +42,11 @@ export type Sender = {
   readonly throughputPerSecond: number | null
   /** Also used in the phone app. */
   readonly isSharedWithApp: boolean
+  readonly marketingAddress: MarketingAddress
+  /** Whether the account has signed the provider's terms for marketing messages, as the provider reports it. */
+  readonly marketingTermsSigned: boolean
+  /** The provider has allowed the account to write outside the window without a template. */
+  readonly directSend: boolean
 }
 
 /** A connected number as its operator sees it: without secrets. */
@@ -95,6 +107,13 @@ export const effectiveDailyLimit = (set: { tier: number | null; dailyLimit: numb
 /** Whose daily limit counts for a number: that of the provider's portfolio where it is known, else its own. */
 export const limitScopeOf = ({ id, portfolioId }: Pick<Sender, 'id' | 'portfolioId'>): string =>
   portfolioId === null ? `sender:${id}` : `portfolio:${portfolioId}`
+
+/** Whether marketing templates of a number go to the provider's own address for them. */
+export const usesMarketingAddress = ({
+  marketingAddress,
+  marketingTermsSigned,
+}: Pick<Sender, 'marketingAddress' | 'marketingTermsSigned'>): boolean =>
+  marketingAddress === 'marketing' || (marketingAddress === 'auto' && marketingTermsSigned)
 
 const USUAL_THROUGHPUT = 80
 const THROUGHPUT_WITH_APP = 20

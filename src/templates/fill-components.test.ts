@@ -186,3 +186,56 @@ describe('buttons', () => {
     })
   })
 })
+
+describe('the values of parameters', () => {
+  const link = 'https://example.com/a.jpg'
+  const image = template([{ type: 'HEADER', format: 'IMAGE' }])
+  const place = template([{ type: 'HEADER', format: 'LOCATION' }])
+  const code = template([{ type: 'BUTTONS', buttons: [{ type: 'COPY_CODE', text: 'Copy' }] }])
+  const header = (parameter: ParameterInput): ComponentInput => ({ type: 'HEADER', parameters: [parameter] })
+  const refusalOf = (of: Template, input: ComponentInput) => mismatchOf(() => fillComponents(of, [input]))
+  const fault = (path: string) => ({
+    code: 'validation_error',
+    details: { fields: [{ path: `template.components[0].parameters[0].${path}` }] },
+  })
+
+  test.each(['a\nb', 'a\tb', `a${' '.repeat(5)}b`])('%j in a body is refused, as the provider would', (value) => {
+    const hello = template([{ type: 'BODY', text: 'Hi {{1}}' }])
+    expect(refusalOf(hello, body(text(value)))).toMatchObject({
+      code: 'parameter_mismatch',
+      details: { component: 'BODY', path: 'template.components[0].parameters[0].text' },
+    })
+    expect(refusalOf(hello, body(text('a    b')))).toBeUndefined()
+  })
+
+  test.each<[string, ParameterInput, object]>([
+    ['no file', { type: 'image' }, fault('image')],
+    ['a file without a source', { type: 'image', image: {} }, fault('image')],
+    ['a file with two sources', { type: 'image', image: { link, id: '1' } }, fault('image')],
+    ['a long name', { type: 'image', image: { link, filename: 'x'.repeat(241) } }, fault('image.filename')],
+    [
+      'a file of another kind',
+      { type: 'video', video: { link } },
+      { code: 'parameter_mismatch', details: { component: 'HEADER', expected: 'image', given: 'video' } },
+    ],
+  ])('a header with %s is refused', (_, parameter, expected) => {
+    expect(refusalOf(image, header(parameter))).toMatchObject(expected)
+  })
+
+  test.each<[object, object | undefined]>([
+    [{ latitude: 91, longitude: 9 }, fault('location.latitude')],
+    [{ latitude: 45 }, fault('location.longitude')],
+    [{ latitude: 45, longitude: 9, name: 'Duomo' }, undefined],
+  ])('a header with the place %j is answered %j', (location, expected) => {
+    const refusal = refusalOf(place, header({ type: 'location', location }))
+    if (expected === undefined) expect(refusal).toBeUndefined()
+    else expect(refusal).toMatchObject(expected)
+  })
+
+  test('a code has at most 20 characters', () => {
+    const long = 'x'.repeat(21)
+    expect(refusalOf(code, buttons(text(long)))).toMatchObject(fault('text'))
+    expect(refusalOf(code, buttons({ type: 'coupon_code', coupon_code: long }))).toMatchObject(fault('coupon_code'))
+    expect(refusalOf(code, buttons(text('x'.repeat(20))))).toBeUndefined()
+  })
+})

@@ -1,7 +1,11 @@
 import { parameterMismatch, validationError } from '../errors.ts'
 import type { TemplateButton, TemplateComponent } from '../providers/provider.ts'
+import { codeFaults, requireParameters } from './parameter-rules.ts'
 import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
 import type { Template } from './template.ts'
+
+/** The formats of headers that a parameter of the same type fills. */
+const FILLED_BY_KIND: ReadonlySet<string> = new Set(['image', 'video', 'document', 'location'])
 
 /** A parameter as the caller gave it; kinds other than text are passed through to the provider. */
 export type ParameterInput = {
@@ -28,17 +32,22 @@ export type FilledComponent = {
  * Fills an approved template (spec: Rules for parameters; decisions: WhatsApp send): checks the number of parameters
  * of each component, gives named placeholders their names, and makes one provider component per button.
  * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` when a
- * component is repeated
+ * component is repeated, or a value is not what the provider takes
  */
 export function fillComponents(template: Template, input: readonly ComponentInput[]): FilledComponent[] {
   refuseRepeated(input)
+  requireParameters(input)
   const parametersOf = (type: ComponentInput['type']) => input.find((item) => item.type === type)?.parameters ?? []
   const footer = parametersOf('FOOTER')
   if (footer.length > 0) throw mismatch('FOOTER', 0, footer.length)
   return [
     ...fillText(template, 'HEADER', parametersOf('HEADER')),
     ...fillText(template, 'BODY', parametersOf('BODY')),
-    ...fillButtons(template, parametersOf('BUTTONS')),
+    ...fillButtons(
+      template,
+      parametersOf('BUTTONS'),
+      input.findIndex(({ type }) => type === 'BUTTONS'),
+    ),
   ]
 }
 
@@ -57,10 +66,18 @@ export function renderBody(template: Template, input: readonly ComponentInput[])
 function fillText(template: Template, type: 'HEADER' | 'BODY', input: readonly ParameterInput[]): FilledComponent[] {
   const component = findComponent(template, type)
   const names = component === undefined ? [] : placeholdersOf(component.text ?? '', template.parameterFormat)
-  const expected = component !== undefined && isMediaHeader(component) ? 1 : names.length
+  const format = component !== undefined && isMediaHeader(component) ? component.format?.toLowerCase() : undefined
+  const expected = format === undefined ? names.length : 1
   const isNamedByCaller = input.some((parameter) => parameter.parameter_name !== undefined)
   if (!isNamedByCaller && input.length !== expected) throw mismatch(type, expected, input.length)
   if (input.length === 0) return []
+  const [first] = input
+  if (format !== undefined && FILLED_BY_KIND.has(format) && first?.type !== format) {
+    throw parameterMismatch(
+      { component: type, expected: format, given: first?.type ?? '' },
+      `The template's ${type} takes a parameter of the type ${format}`,
+    )
+  }
   const isNamedByUs = template.parameterFormat === 'NAMED' && !isNamedByCaller
   const parameters = input.map((parameter, index) =>
     isNamedByUs && parameter.type === 'text' ? { ...parameter, parameter_name: names[index] } : parameter,
@@ -70,9 +87,9 @@ function fillText(template: Template, type: 'HEADER' | 'BODY', input: readonly P
 
 /**
  * The k-th parameter fills the k-th button that takes one. Quick replies take a payload but can do without: when just
- * the buttons that cannot do without get parameters, these are theirs.
+ * the buttons that cannot do without get parameters, these are theirs. `at`: the place of the component in the request.
  */
-function fillButtons(template: Template, input: readonly ParameterInput[]): FilledComponent[] {
+function fillButtons(template: Template, input: readonly ParameterInput[], at: number): FilledComponent[] {
   const buttons = (findComponent(template, 'BUTTONS')?.buttons ?? []).map((button, index) => ({
     index: String(index),
     ...slotOf(button),
@@ -81,6 +98,12 @@ function fillButtons(template: Template, input: readonly ParameterInput[]): Fill
   const needers = takers.filter((button) => button.isNeeded)
   const filled = input.length === takers.length ? takers : needers
   if (input.length !== filled.length) throw mismatch('BUTTONS', needers.length, input.length)
+  const faults = filled.flatMap(({ subType }, place) =>
+    subType === 'copy_code'
+      ? codeFaults(input[place]?.text, `template.components[${at}].parameters[${place}].text`)
+      : [],
+  )
+  if (faults.length > 0) throw validationError(faults)
   return filled.map(({ index, subType = 'url' }, place) => ({
     type: 'button',
     sub_type: subType,

@@ -3,11 +3,17 @@ import type { Db } from '../db/connect.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
-import { type SyncDeps, syncTemplates } from './template-sync.ts'
 
 const TEMPLATES_REFRESH = 'templates.refresh'
 
 const HOUR_MS = 60 * 60 * 1000
+
+export type RefreshDeps = {
+  log: Logger
+  senders: { listFor(companyId: number): Promise<readonly unknown[]> }
+  /** Reads templates, and what else the providers say of the accounts; answers how many templates there are. */
+  readAccounts(companyId: number): Promise<number>
+}
 
 /** From its first number on, a company's templates are read again every hour: one job that reschedules itself. */
 export async function enqueueRefresh(tx: Db, companyId: number): Promise<void> {
@@ -17,16 +23,16 @@ export async function enqueueRefresh(tx: Db, companyId: number): Promise<void> {
 }
 
 /** The job that reads a company's templates again. It ends when the company has no number any more. */
-export const refreshKind = (deps: SyncDeps & { log: Logger }): SingleKind => ({
+export const refreshKind = (deps: RefreshDeps): SingleKind => ({
   kind: TEMPLATES_REFRESH,
   laneCap: 1,
   concurrency: 4,
   handle: async ({ subjectId: companyId }) => {
     const senders = await deps.senders.listFor(companyId)
     if (senders.length === 0) return done
-    await syncTemplates(deps, companyId).catch((error) =>
-      deps.log.warn({ companyId, reason: String(error) }, 'templates.not_synced'),
-    )
+    await deps
+      .readAccounts(companyId)
+      .catch((error) => deps.log.warn({ companyId, reason: String(error) }, 'templates.not_synced'))
     return retryAfter(HOUR_MS, { counts: false })
   },
 })

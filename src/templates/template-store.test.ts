@@ -34,6 +34,7 @@ const template = (name: string, language: string, changes: Partial<SyncedTemplat
   partnerId: null,
   createdBy: null,
   modifiedBy: null,
+  ttlSeconds: null,
   ...changes,
 })
 

@@ -3,10 +3,10 @@ import { createSignInLink } from '../console/sign-in-link.ts'
 import { requeueEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
 import { enqueueRefresh } from '../templates/template-refresh.ts'
-import { syncTemplates } from '../templates/template-sync.ts'
 import { createImportVerbs } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
 import { eventReader } from './events/event-reader.ts'
+import { readAccounts } from './read-accounts.ts'
 
 /** A link that is printed is used soon, and stays in the log of a terminal. */
 const LINK_SECONDS = 60 * 60
@@ -46,11 +46,11 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     afterSenderConnected: async (companyId) => {
       deps.eventsStored.raise()
       // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
-      await syncTemplates(deps, companyId).catch((error) =>
+      await readAccounts(deps, companyId).catch((error) =>
         deps.log.warn({ companyId, reason: error.message }, 'templates.not_synced'),
       )
     },
-    syncTemplates: (companyId) => syncTemplates(deps, companyId),
+    syncTemplates: (companyId) => readAccounts(deps, companyId),
   }
 }
 

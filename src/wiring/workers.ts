@@ -32,6 +32,7 @@ import { createEmailDeps } from './email-deps.ts'
 import { bodyReader } from './events/body-reader.ts'
 import { eventReader } from './events/event-reader.ts'
 import { createMediaDeps } from './media-deps.ts'
+import { readAccounts } from './read-accounts.ts'
 import { createSendDeps } from './send-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
@@ -149,7 +150,7 @@ const jobKinds = (deps: Deps): JobKind[] => [
   eraseKind(createErasureDeps(deps)),
   emailSendKind(createEmailDeps(deps)),
   copyKind(createMediaDeps(deps)),
-  refreshKind(deps),
+  refreshKind({ ...deps, readAccounts: (companyId) => readAccounts(deps, companyId) }),
   sendScheduledKind({ ...createSendDeps(deps), db: deps.workerDb, publish: deps.publish }),
 ]
 

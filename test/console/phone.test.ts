@@ -85,3 +85,80 @@ test('on a small window the keyboard scrolls the panes, and Ada is found behind 
   await page.context().close()
   expect(await parley.signal('SIGTERM')).toBe(0)
 }, 300_000)
+
+test('the customer taps buttons, rows and requests, and each answer names the message that asked', async () => {
+  const { parley, link, page, faults } = await startPhone()
+  await page.goto(link)
+  const phone = page.frameLocator('iframe[title="The customer’s phone"]')
+  const business = page.getByRole('region', { name: 'What the business sees' })
+  await phone.getByLabel('Write as Ada').fill('Hello')
+  await page.keyboard.press('Enter')
+  await business.getByText('Hello').waitFor()
+  const token = /Bearer (PARLEY-[^']+)/.exec(parley.output())![1]
+  const send = async (interactive: object) => {
+    const answer = await fetch(`${parley.address}/public/v1/templates/whatsapp/send`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ recipient: '393331234567', type: 'interactive', interactive }),
+    })
+    expect(answer.status).toBe(200)
+    return ((await answer.json()) as { data: { messageId: number; chatId: number } }).data
+  }
+  const newest = async (chatId: number) => {
+    const answer = await fetch(`${parley.address}/public/v1/whatsapp/conversations/${chatId}/messages?pageSize=1`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    return ((await answer.json()) as { data: Record<string, unknown>[] }).data[0]!
+  }
+  const rows = [{ id: 'fri', title: 'Friday', description: '9 to 12' }]
+  const cases: [object, string[], object][] = [
+    [
+      {
+        type: 'button',
+        header: { type: 'text', text: 'Order 1042' },
+        body: { text: 'Is the size right?' },
+        footer: { text: 'Rossi Shoes' },
+        action: { buttons: [{ type: 'reply', reply: { id: 'yes', title: 'Yes, it is' } }] },
+      },
+      ['Yes, it is'],
+      { kind: 'interactive', reply: { id: 'yes', title: 'Yes, it is' } },
+    ],
+    [
+      {
+        type: 'list',
+        body: { text: 'When?' },
+        action: { button: 'Choose a day', sections: [{ title: 'This week', rows }] },
+      },
+      ['Choose a day', 'Friday'],
+      { kind: 'interactive', reply: { id: 'fri', title: 'Friday' } },
+    ],
+    [
+      { type: 'location_request_message', body: { text: 'Where?' }, action: { name: 'send_location' } },
+      ['Send location'],
+      { kind: 'location', location: { name: 'Via del Corso 12' } },
+    ],
+    [
+      { type: 'request_contact_info', body: { text: 'Your number?' }, action: { name: 'request_contact_info' } },
+      ['Share phone number'],
+      { kind: 'contacts' },
+    ],
+  ]
+  for (const [interactive, taps, expected] of cases) {
+    const { chatId, messageId } = await send(interactive)
+    for (const name of taps) await phone.getByRole('button', { name }).click()
+    await eventually(async () => (await newest(chatId)).direction === 'inbound')
+    expect(await newest(chatId)).toMatchObject({ ...expected, quotedMessageId: messageId })
+  }
+  await send({
+    type: 'cta_url',
+    body: { text: 'On its way' },
+    action: { name: 'cta_url', parameters: { display_text: 'Track it', url: 'https://shop.example.com/1042' } },
+  })
+  const opened = phone.getByRole('link', { name: 'Track it' })
+  expect(await opened.getAttribute('href')).toBe('https://shop.example.com/1042')
+  await phone.getByText('Rossi Shoes').waitFor()
+  await expectAccessible(page)
+  expect(faults).toEqual([])
+  await page.context().close()
+  expect(await parley.signal('SIGTERM')).toBe(0)
+}, 300_000)

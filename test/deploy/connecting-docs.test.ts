@@ -94,7 +94,7 @@ test(
     const printed = run(['settings', ...names], `KEY=${key}`)
     expect(printed.match(/^templates: [1-9][0-9]* read from the provider$/gm)).toHaveLength(3)
     expect(printed.match(/"success":true,"chatId"/g)).toHaveLength(3)
-    expect(run(['settings', 'secrets', 'change'])).toContain('throughputPerSecond')
+    expect(run(['settings', 'secrets', 'marketing', 'change'])).toContain('throughputPerSecond')
   },
   TIMEOUT,
 )
@@ -115,7 +115,15 @@ test('a credential that the provider refuses is reported with its message and de
 
 test('no command of docs/connecting.md is left out', () => {
   const run = ['settings', 'company', 'secrets', 'meta', 'dialog360', 'dialog360-webhook', 'gupshup', 'gupshup-webhook']
-  const tried = ['sandbox-numbers', 'sandbox-meta', 'sandbox-dialog360', 'sandbox-gupshup', 'sandbox-send', 'change']
+  const tried = [
+    'sandbox-numbers',
+    'sandbox-meta',
+    'sandbox-dialog360',
+    'sandbox-gupshup',
+    'sandbox-send',
+    'marketing',
+    'change',
+  ]
   expect([...blocksOf('connecting.md').keys()]).toEqual([...run, ...tried])
 })
 

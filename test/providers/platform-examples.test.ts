@@ -95,13 +95,15 @@ function templateOf(template: Json): Template {
 /** What Parley sends for a body. */
 function sentFor(body: Json, example: Json): Json {
   expect([...Value.Errors(SendBody, body)]).toEqual([])
-  const { recipient, content, quoted } = parseSend(body as SendBody)
+  const { recipient, content, quoted, directSend } = parseSend(body as SendBody)
   const outbound =
     content.type === 'template'
       ? composeTemplate(templateOf(example.template), content.components)
       : composePlain(content, QUOTED)
   const quotedWamid = quoted === undefined ? null : QUOTED.wamid
-  return JSON.parse(toGraphMessage({ recipient, content: outbound.content, reference: '90217', quotedWamid }))
+  return JSON.parse(
+    toGraphMessage({ recipient, content: outbound.content, reference: '90217', quotedWamid, directSend }),
+  )
 }
 
 /** The example with the members that Parley always writes, and the buttons of templates as Parley writes them. */

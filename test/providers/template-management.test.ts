@@ -172,3 +172,112 @@ test('the rules of the provider are checked before it is asked', async () => {
   ])
   expect(await atProvider(company)).toEqual([])
 })
+
+/** A picture that WhatsApp takes. */
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+async function upload(company: Connected, bytes: Buffer | string, filename: string) {
+  const answer = await fetch(`${service.url}/public/v1/whatsapp/media?filename=${filename}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${company.key.token}`, 'content-type': 'application/octet-stream' },
+    body: typeof bytes === 'string' ? bytes : new Uint8Array(bytes),
+  })
+  expect(answer.status).toBe(201)
+  return ((await answer.json()) as { data: { mediaId: string } }).data.mediaId
+}
+
+describe.each(PROVIDER_NAMES)('through %s', (provider) => {
+  const refusalOf = (path: string, what: string) => [
+    422,
+    [{ path, message: `${what} is not supported by the transport ${provider}` }],
+  ]
+
+  test('a template has a time to live, where the transport can', async () => {
+    const company = await connected(provider)
+    const { status, body } = await company.api('PUT', PATH, { ...contents, ttlSeconds: 3_600 })
+    if (provider === 'gupshup') {
+      expect([status, body.error.details.fields]).toEqual(refusalOf('ttlSeconds', 'a time to live'))
+      expect(await atProvider(company)).toEqual([])
+      return
+    }
+    expect([status, body.data?.message_send_ttl_seconds]).toEqual([201, 3_600])
+    expect((await atProvider(company))[0].message_send_ttl_seconds).toBe(3_600)
+    await report(company, 'APPROVED')
+    await untilListed(company, 'APPROVED')
+    await operator('POST', `/companies/${company.companyId}/templates/sync`)
+    expect(await listed(company)).toMatchObject([{ message_send_ttl_seconds: 3_600, status: 'APPROVED' }])
+    const same = await company.api('PUT', PATH, contents)
+    expect([same.status, same.body.data.status]).toEqual([200, 'APPROVED'])
+    if (provider !== 'meta') return
+    const longer = await company.api('PUT', PATH, { ...contents, ttlSeconds: 7_200 })
+    expect([longer.status, longer.body.data.message_send_ttl_seconds]).toEqual([200, 7_200])
+    expect((await atProvider(company))[0].message_send_ttl_seconds).toBe(7_200)
+  })
+
+  test('the sample of a header is an uploaded file, where the transport can', async () => {
+    const company = await connected(provider)
+    const mediaId = await upload(company, PNG, 'table.png')
+    const withSample = (example: object) => ({
+      ...contents,
+      components: [{ type: 'HEADER', format: 'IMAGE', example }, ...contents.components],
+    })
+    const { status, body } = await company.api('PUT', PATH, withSample({ mediaId }))
+    if (provider === 'dialog360') {
+      const path = 'components[0].example.mediaId'
+      expect([status, body.error.details.fields]).toEqual(refusalOf(path, 'a sample by its mediaId'))
+      return
+    }
+    expect([status, body.error]).toEqual([201, undefined])
+    const [created] = await atProvider(company)
+    expect(created.components[0]).toEqual({
+      type: 'HEADER',
+      format: 'IMAGE',
+      example: { header_handle: [expect.stringMatching(/^4::/)] },
+    })
+    const same = await company.api('PUT', PATH, withSample({ mediaId }))
+    expect([same.status, same.body.data.status]).toEqual([200, 'PENDING'])
+    const unknown = await company.api('PUT', '/templates/whatsapp/other/it', withSample({ header_handle: ['4::x'] }))
+    expect(unknown.body.error.details.fields[0].message).toContain('header_handle is missing or invalid')
+  })
+})
+
+test.each([
+  [{ mediaId: 'med_none' }, 404, undefined],
+  [{ mediaId: '' }, 422, 'components[0].example.mediaId'],
+  [{ mediaId: 'x'.repeat(65) }, 422, 'components[0].example.mediaId'],
+  [{ mediaId: 'med_none', header_handle: ['4::x'] }, 422, 'components[0].example.mediaId'],
+  [{}, 422, 'components[0].example.header_handle'],
+])('the sample %j is answered %i', async (example, expected, path) => {
+  const company = await connected('meta')
+  const components = [{ type: 'HEADER', format: 'IMAGE', example }, ...contents.components]
+  const { status, body } = await company.api('PUT', PATH, { ...contents, components })
+  expect([status, body.error?.details.fields[0].path]).toEqual([expected, path])
+})
+
+test('a sample is a file of the company, of the kind of the header', async () => {
+  const [company, other] = [await connected('meta'), await connected('meta')]
+  const put = (mediaId: string) =>
+    company.api('PUT', PATH, {
+      ...contents,
+      components: [{ type: 'HEADER', format: 'VIDEO', example: { mediaId } }, ...contents.components],
+    })
+  expect((await put(await upload(other, PNG, 'table.png'))).body).toEqual({ message: 'Media not found' })
+  const { status, body } = await put(await upload(company, PNG, 'table.png'))
+  expect([status, body.error.details.fields]).toEqual([
+    422,
+    [{ path: 'components[0].example.mediaId', message: 'names a file of the kind image, not video' }],
+  ])
+})
+
+test.each([
+  ['UTILITY', 43_201],
+  ['AUTHENTICATION', 901],
+  ['MARKETING', 43_199],
+])('a time to live of %s is not %i seconds', async (category, ttlSeconds) => {
+  const company = await connected('meta')
+  const { status, body } = await company.api('PUT', PATH, { ...contents, category, ttlSeconds })
+  expect([status, body.error.details.fields.map(({ path }: { path: string }) => path)]).toEqual([422, ['ttlSeconds']])
+})

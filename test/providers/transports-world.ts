@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import type { Config } from '../../src/config.ts'
 import type { ProviderName } from '../../src/providers/provider-name.ts'
 import { startTestService } from '../service.ts'
 
@@ -18,8 +19,9 @@ const TEMPLATES = [
 const digits = (count: number): string => String(randomInt(10 ** (count - 1), 10 ** count))
 
 /** The service with its sandbox, and numbers at each provider. Call it at the top of a file. */
-export async function startTransports() {
-  const service = await startTestService({ config: { providerTimeoutMs: 2_000, baseUrl: 'https://api.example.com' } })
+export async function startTransports(config: Partial<Config> = {}) {
+  const own = { providerTimeoutMs: 2_000, baseUrl: 'https://api.example.com' }
+  const service = await startTestService({ config: { ...own, ...config } })
 
   /** A number of its own at the provider, with an account and templates of its own. */
   async function numberAt(provider: ProviderName, input: object = {}) {

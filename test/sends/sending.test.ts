@@ -419,8 +419,10 @@ describe('a message that cannot be quoted', () => {
   })
 })
 
-test('the choice of a customer reaches receivers with the message that asked', async () => {
-  const number = await connected('meta')
+test.each(
+  PROVIDER_NAMES,
+)('through %s, the choice of a customer reaches receivers with the message that asked', async (provider) => {
+  const number = await connected(provider)
   const registered = await number.api('POST', '/webhooks/registrations', {
     name: 'choices',
     url: 'https://receiver.example.com/choices',
@@ -430,6 +432,7 @@ test('the choice of a customer reaches receivers with the message that asked', a
   const { from: recipient } = await written(number)
   await number.api('POST', SEND, { recipient, type: 'interactive', interactive: buttons('Yes', 'No') })
   const { wamid } = await takenBy(recipient)
+  if (provider === 'gupshup') await service.control('POST', '/status', { wamid, status: 'enqueued' })
   const interactive = { type: 'button_reply', button_reply: { id: 'yes', title: 'Yes' } }
   const chosen = { type: 'interactive', text: undefined, interactive, context: { id: wamid } }
   const answer = await written(number, recipient, chosen)

@@ -1065,6 +1065,10 @@ export type MessageContent = {
   /** The contact cards to share. */
   contacts?: Array<ContactCard>
   reaction?: Reaction
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  category?: "utility" | "authentication"
+  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
   /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
@@ -1273,7 +1277,7 @@ export type NewTemplateButton = {
   url?: string
   /** The number of a PHONE_NUMBER button. */
   phone_number?: string
-  /** Samples of the placeholders or of the file, in the form of the provider. */
+  /** Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file. */
   example?: unknown
   [name: string]: unknown
 }
@@ -1284,7 +1288,7 @@ export type NewTemplateComponent = {
   format?: "TEXT" | "IMAGE" | "VIDEO" | "DOCUMENT" | "LOCATION"
   /** The text, with placeholders such as {{1}} or {{first_name}}. */
   text?: string
-  /** Samples of the placeholders or of the file, in the form of the provider. */
+  /** Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file. */
   example?: unknown
   buttons?: Array<NewTemplateButton>
   [name: string]: unknown
@@ -1660,6 +1664,10 @@ export type SendInteractive = {
   companyId?: unknown
   type: "interactive"
   interactive: Interactive
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  category?: "utility" | "authentication"
+  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
   /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
@@ -1702,7 +1710,7 @@ export type SendReply = {
   data: SentMessage
 }
 
-export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; quoted?: never; sendAt?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
+export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; quoted?: never; sendAt?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
 
 export type SendSticker = {
   /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
@@ -1752,6 +1760,10 @@ export type SendText = {
   text: string
   /** Whether the first address in the text is shown with a preview; default false. */
   previewUrl?: boolean
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  category?: "utility" | "authentication"
+  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
   /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
@@ -1937,6 +1949,8 @@ export type Template = {
   quality_score: {
     [name: string]: unknown
   } | null
+  /** For how many seconds the provider tries to deliver a message of the template; null: as long as it does by itself, or not known. */
+  message_send_ttl_seconds: number | null
   /** The components as the provider gave them. */
   components: Array<{
     [name: string]: unknown
@@ -1971,6 +1985,8 @@ export type TemplateContents = {
   /** How the placeholders are named; default `POSITIONAL`. */
   parameterFormat?: "POSITIONAL" | "NAMED"
   components: Array<NewTemplateComponent>
+  /** For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000. */
+  ttlSeconds?: number
   /** A connected number of the business account. Without it that of the preferred number. */
   sender?: string
 }

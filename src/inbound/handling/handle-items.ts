@@ -9,7 +9,7 @@ import type { Db } from '../../db/connect.ts'
 import type { LiveChange, Publish } from '../../live-change.ts'
 import type { InboundItem, StatusItem } from '../../providers/events/event-item.ts'
 import type { RecordChange, RecordEvents } from '../../record-change.ts'
-import { applyNumberLimits } from '../../senders/sender-event-store.ts'
+import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
 import type { InboundEntry } from './recording/decide-inbound.ts'
@@ -22,6 +22,7 @@ import {
   toHandover,
   toIdentityChange,
   toIntroduction,
+  toMarketingTerms,
   toMedia,
   toNumberLimit,
   toPreference,
@@ -100,6 +101,7 @@ export async function handleItems(
   const templateEvents = routed.flatMap(toTemplateEvent)
   const templates = await applyTemplateEvents(tx, templateEvents)
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
+  await applyMarketingTerms(tx, routed.flatMap(toMarketingTerms))
   const accountEvents = await recordAccountEvents(tx, routed.flatMap(toAccountEvent))
   if (accountEvents.length > 0) deps.afterwards.push(() => deps.onAccountEvents(accountEvents))
   const contacts = await recordPreferences(tx, routed.flatMap(toPreference))

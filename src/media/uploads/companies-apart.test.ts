@@ -8,6 +8,7 @@ import {
   completeUpload,
   deleteUpload,
   deleteUploads,
+  findStoredUpload,
   findUpload,
   insertUpload,
   keepCarried,
@@ -57,6 +58,11 @@ test('a file is completed, found and deleted in its company', async () => {
     providerMediaId: null,
   })
   expect(await findUpload(db, twinId, 1, 'med_1', 25)).toBeUndefined()
+  expect(await findStoredUpload(db, companyId, 'med_1')).toEqual({
+    ...fileOf(companyId),
+    storageKey: `key of ${companyId}`,
+  })
+  expect(await findStoredUpload(db, twinId, 'med_1')).toBeUndefined()
   expect(await readUnsent(db, companyId)).toEqual({ files: 1, bytes: 3 })
   expect(await readUnsent(db, twinId)).toEqual({ files: 1, bytes: 0 })
   await keepsRows(db, companyId, () => deleteUpload(db, twinId, 'med_1'))

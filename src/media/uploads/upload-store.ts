@@ -59,6 +59,16 @@ export async function deleteUpload(tx: Db, companyId: number, id: string): Promi
   return deleted.count > 0
 }
 
+/** A file of a company that arrived whole. */
+export async function findStoredUpload(db: Db, companyId: number, id: string): Promise<Upload | undefined> {
+  const [row] = await db<Upload[]>`
+    select id, storage_key, mime_type, filename, size_bytes, sha256
+    from uploads
+    where (company_id, id) = (${companyId}, ${id}) and size_bytes is not null
+  `
+  return row
+}
+
 /** A file, and the id under which a number can send it; null: the provider does not have it. */
 export type UploadWithCopy = Upload & { providerMediaId: string | null }
 

@@ -103,6 +103,9 @@ const withOptional = (command: Command): Command =>
     .option('--api-base-url <address>', "address to which the provider's paths are added")
     .option('--preferred', 'sends that name no sender use it')
     .option('--tier <number>', "the provider's tier, 1 to 4", toNumberOrNone)
+    .option('--marketing-address <place>', 'auto, marketing or messages: where marketing templates go')
+    .option('--direct-send', 'the provider has allowed Direct Send to the account')
+    .option('--no-direct-send', 'the provider has not')
     .option('--daily-limit <number>', 'customers to be written to first within 24 hours', toNumberOrNone)
 
 async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {

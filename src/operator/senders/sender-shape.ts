@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { PROVIDER_NAMES } from '../../providers/provider-name.ts'
-import type { SenderRecord } from '../../senders/sender.ts'
+import { MARKETING_ADDRESSES, type SenderRecord } from '../../senders/sender.ts'
 import { orNull, plainText, secretText } from '../shape.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
@@ -32,6 +32,17 @@ const Throughput = orNull(
       'The number of messages per second, by default 80, or 20 for a number that the phone app uses too. Above 1,000 no message waits, not even many to one customer.',
   }),
 )
+
+const MarketingAddress = Type.Enum([...MARKETING_ADDRESSES], {
+  title: 'MarketingAddress',
+  description:
+    'Where templates of the category MARKETING go: `marketing` to the provider’s own address for them, `messages` with all other messages, `auto` (default) to the former once the account has signed the provider’s terms for it.',
+})
+const DirectSend = Type.Boolean({
+  title: 'DirectSend',
+  description:
+    'Whether the provider has allowed Direct Send to the business account: texts with a `category` may then be sent outside the 24-hour window. Default false.',
+})
 
 const EXAMPLE = {
   provider: PROVIDER_NAMES[0],
@@ -132,6 +143,8 @@ const settings = {
   tier: Type.Optional(Tier),
   dailyLimit: Type.Optional(DailyLimit),
   throughputPerSecond: Type.Optional(Throughput),
+  marketingAddress: Type.Optional(MarketingAddress),
+  directSend: Type.Optional(DirectSend),
 }
 
 export const SenderChangeBody = Type.Partial(Type.Object(settings), {
@@ -166,6 +179,11 @@ export const SenderReply = Type.Object(
     portfolioId: orNull(Type.String()),
     throughputPerSecond: Throughput,
     isSharedWithApp: Type.Boolean({ description: 'Whether the phone app uses the number too, as the provider says.' }),
+    marketingAddress: MarketingAddress,
+    marketingTermsSigned: Type.Boolean({
+      description: 'Whether the account has signed the terms for marketing messages, as the provider reports it.',
+    }),
+    directSend: DirectSend,
     webhookUrl: Type.String({ description: 'The address to which the provider has to post its events.' }),
     webhookVerifyToken: orNull(
       Type.String({ description: 'The token for the handshake, for providers that make one.' }),
@@ -188,6 +206,9 @@ export const SenderReply = Type.Object(
       portfolioId: null,
       throughputPerSecond: null,
       isSharedWithApp: false,
+      marketingAddress: 'auto',
+      marketingTermsSigned: true,
+      directSend: false,
       webhookUrl: 'https://parley.example.com/public/v1/webhooks/whatsapp',
       webhookVerifyToken: null,
       webhookSteps: 'Enter the address and the verify token in the app dashboard and subscribe to messages.',
@@ -217,6 +238,9 @@ export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   portfolioId: sender.portfolioId,
   throughputPerSecond: sender.throughputPerSecond,
   isSharedWithApp: sender.isSharedWithApp,
+  marketingAddress: sender.marketingAddress,
+  marketingTermsSigned: sender.marketingTermsSigned,
+  directSend: sender.directSend,
   webhookUrl: guide.url,
   webhookVerifyToken: guide.verifyToken ?? null,
   webhookSteps: guide.steps,

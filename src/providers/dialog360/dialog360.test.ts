@@ -56,6 +56,7 @@ describe('differences of 360dialog', () => {
       components: record.components,
       qualityScore: record.quality_score,
       rejectedReason: '',
+      ttlSeconds: null,
       namespace: '092819ec',
       partnerId: '9Mg0AiPA',
       createdBy: record.created_by,

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { failed, idOf, objectsIn, readAnswer, readDone, readValue } from '../graph-answer.ts'
-import { failure, text } from '../graph-error.ts'
+import { failure, readGraphError, text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
@@ -12,6 +12,7 @@ import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
 /** The host in the media addresses that Meta gives; 360dialog serves the same paths itself. */
 const META_MEDIA_HOST = 'lookaside.fbsbx.com'
+const SEND_PATHS = { messages: 'messages', marketing: 'marketing_messages' } as const
 const NUMBER_FIELDS = 'health_status,display_phone_number,verified_name,is_on_biz_app'
 const TEMPLATES_PATH = 'v1/configs/templates'
 const PAGE_LIMIT = 1000
@@ -26,7 +27,8 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
   const api = createProviderApi(options, { addressOf, credentialOf, reading: { readOwnError } })
   return {
     toWire: toGraphMessage,
-    send: (access, body) => api.send(access, 'messages', body),
+    send: (access, body, address = 'messages') => api.send(access, SEND_PATHS[address], body),
+    readMarketingTerms: async () => ({ kind: 'fetched', value: null }),
     markRead: (access, wamid, isTyping) => api.sendReceipt(access, 'messages', toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => listTemplates((path) => api.get(access, path)),
     createTemplate: async (access, template) => {
@@ -36,7 +38,8 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
         return created && { externalId: created.externalId, status: created.status, category: created.category }
       })
     },
-    editTemplate: async () => ({ kind: 'unsupported' }),
+    editTemplate: async () => ({ kind: 'unsupported', part: 'components' }),
+    uploadSample: async () => ({ kind: 'unsupported', part: 'sample' }),
     deleteTemplate: async (access, name) =>
       readDone(await api.change(access, 'DELETE', `${TEMPLATES_PATH}/${encodeURIComponent(name)}`), { readOwnError }),
     listNumbers: async (access) =>
@@ -70,8 +73,9 @@ const addressOf = (access: SenderAccess, path: string): string => `${access.apiB
 
 const credentialOf = (access: SenderAccess) => ({ 'd360-api-key': access.accessToken })
 
-/** 360dialog's own layer writes its errors as text, or in the way of its older API. */
+/** 360dialog's own layer writes its errors as text, or in the way of its older API; that of marketing wraps those of Meta. */
 function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
+  if (isObject(body.detail)) return readGraphError(body.detail)
   const message = text(body.error)
   if (message !== null) return failure(message)
   const { meta } = body

@@ -203,6 +203,8 @@ export type AccountEventItem = Placed & {
   details: JsonObject | null
   /** A limit that the event reports for all numbers of the account. */
   dailyLimit: number | 'unlimited' | null
+  /** The account has signed the provider's terms for marketing messages. */
+  signsMarketingTerms: boolean
 }
 
 /** The customer stopped or resumed marketing messages within WhatsApp. */

@@ -45,6 +45,7 @@ export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem
     severity: severityOf(field, event?.toUpperCase() ?? '', value),
     details: ACCOUNT_FIELDS.has(field) ? value : null,
     dailyLimit: field === 'business_capability_update' ? readCapability(value) : null,
+    signsMarketingTerms: field === 'account_update' && event?.toUpperCase() === 'MM_LITE_TERMS_SIGNED',
   }
 }
 

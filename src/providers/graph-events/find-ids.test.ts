@@ -43,6 +43,13 @@ describe('the ids of a body', () => {
     expect(idsOf(body)).toEqual(expect.arrayContaining(['account', 'app']))
   })
 
+  test('are also that of the account that an event names', () => {
+    const value = { event: 'PARTNER_ADDED', waba_info: { waba_id: '901', owner_business_id: '7' } }
+    const body = { entry: [{ id: 'business', changes: [{ field: 'account_update', value }] }] }
+    expect(idsOf(body)).toEqual(['901', 'business'])
+    expect(parsedIdsOf(JSON.stringify(body))).toEqual(['901'])
+  })
+
   test.each([
     '"phone_number_id"',
     '"phone\\u005fnumber_id"',

@@ -24,7 +24,8 @@ const NAMES: readonly (readonly SearchedName[])[] = [
   [],
   [searched('value', 'value')],
   [searched('metadata', 'metadata')],
-  [searched('number', 'phone_number_id')],
+  // `waba_id` stands in `waba_info`, beside `metadata`.
+  [searched('number', 'phone_number_id'), searched('account', 'waba_id')],
 ]
 
 /**

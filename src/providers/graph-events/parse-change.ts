@@ -70,7 +70,7 @@ function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: 
   const nameless: Change = { ...opened, value, field: textAt(content, 'field'), ids: NO_IDS }
   const ids = guarded(
     () => place(nameless),
-    () => readIds(opened, opened.entry, value),
+    () => readIds(opened, nameless),
   )
   if (Array.isArray(ids)) {
     yield* ids
@@ -200,11 +200,15 @@ function place(change: Change, inList?: InList): Placed {
 const NO_IDS: Ids = { phoneNumberId: null, appId: null, wabaAccountId: null }
 
 /** @throws BeyondBounds when one of them is too long. */
-const readIds = ({ body, extensions }: GraphBody, entry: JsonObject, value: JsonObject): Ids => ({
+const readIds = ({ body, extensions }: GraphBody, { entry, value, field }: Change): Ids => ({
   phoneNumberId: idAt(objectAt(value, 'metadata'), 'phone_number_id', ID_LIMIT),
   appId: firstOf(extensions, (extension) => extension.appIdOf(body)),
-  wabaAccountId: idAt(entry, 'id', ID_LIMIT),
+  wabaAccountId: namedAccount(value, field) ?? idAt(entry, 'id', ID_LIMIT),
 })
+
+/** Events about the relation of an account to a partner come for the partner's business, and name the account. */
+const namedAccount = (value: JsonObject, field: string | null): string | null =>
+  field === 'account_update' ? idAt(objectAt(value, 'waba_info'), 'waba_id', ID_LIMIT) : null
 
 /**
  * By the number if the event names one, else by the provider's app or the business account. Messages are never routed by

@@ -28,6 +28,7 @@ export function readGupshupTemplate(item: Record<string, unknown>, appId: string
     partnerId: appId,
     createdBy: null,
     modifiedBy: null,
+    ttlSeconds: null,
   }
 }
 

@@ -48,6 +48,7 @@ describe('a template of Gupshup’s', () => {
       partnerId: 'app-1',
       createdBy: null,
       modifiedBy: null,
+      ttlSeconds: null,
     })
   })
 

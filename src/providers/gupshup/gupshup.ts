@@ -6,17 +6,20 @@ import { failure, text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type {
   MediaOutcome,
+  NewTemplate,
   Provider,
   ProviderError,
   ProviderNumber,
   ReceiptOutcome,
   SenderAccess,
+  Unsupported,
 } from '../provider.ts'
 import { createProviderApi, isMediaId } from '../provider-api.ts'
 import { findOwnId, readGupshupReceipt, toGupshupTemplate } from './gupshup-new-template.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
 
 const PUBLIC_ADDRESS = 'https://partner.gupshup.io/partner/app'
+const SEND_PATHS = { messages: 'v3/message', marketing: 'onboarding/marketing/msg' } as const
 
 export type GupshupOptions = { dispatcher: Dispatcher; timeoutMs: number }
 
@@ -25,7 +28,8 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
   const api = createProviderApi(options, { addressOf, credentialOf, reading: { readOwnError, readMessageId } })
   return {
     toWire: toGraphMessage,
-    send: (access, body) => api.send(access, 'v3/message', body),
+    send: (access, body, address = 'messages') => api.send(access, SEND_PATHS[address], body),
+    readMarketingTerms: async () => ({ kind: 'fetched', value: null }),
     markRead: async (access, wamid, isTyping) => {
       const event = { type: 'message-event', message: toGraphReceipt(wamid, isTyping) }
       return readUnsupported(await api.sendReceipt(access, 'v1/event', event))
@@ -37,20 +41,26 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
           : undefined,
       ),
     createTemplate: async (access, template) => {
-      // Gupshup takes other members for them than those of Meta.
-      if (template.category === 'AUTHENTICATION') return { kind: 'unsupported' }
+      const unsupported = unsupportedIn(template)
+      if (unsupported !== undefined) return unsupported
       const answer = await api.change(access, 'POST', 'templates', toGupshupTemplate(template))
       return readValue(readAnswer(answer, { readOwnError }), ({ template: created }) =>
         isObject(created) ? readGupshupReceipt(created, template) : undefined,
       )
     },
     editTemplate: async (access, _, template) => {
-      if (template.category === 'AUTHENTICATION') return { kind: 'unsupported' }
+      const unsupported = unsupportedIn(template)
+      if (unsupported !== undefined) return unsupported
       const ownId = readValue(await api.get(access, 'templates'), ({ templates }) => findOwnId(templates, template))
       if (ownId.kind === 'failed') return ownId
       const path = `templates/${encodeURIComponent(ownId.value)}`
       return readDone(await api.change(access, 'PUT', path, toGupshupTemplate(template)), { readOwnError })
     },
+    uploadSample: async (access, file) =>
+      readValue(
+        await api.upload(access, 'upload/media', file, { file_type: file.mimeType }),
+        ({ handleId }) => text(isObject(handleId) ? handleId.message : handleId) ?? undefined,
+      ),
     deleteTemplate: async (access, name) =>
       readDone(await api.change(access, 'DELETE', `template/${encodeURIComponent(name)}`), { readOwnError }),
     listNumbers: async (access) =>
@@ -76,6 +86,12 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
     makesHandshake: false,
     appIdOf,
   }
+}
+
+/** Gupshup takes other members for codes than those of Meta, and no lifetime. */
+function unsupportedIn({ category, ttlSeconds }: NewTemplate): Unsupported | undefined {
+  if (category === 'AUTHENTICATION') return { kind: 'unsupported', part: 'category' }
+  return ttlSeconds === undefined ? undefined : { kind: 'unsupported', part: 'ttlSeconds' }
 }
 
 /** The app as the operator named it, or as the address names it; else the account's id stands for it. */

@@ -5,7 +5,8 @@ import type { Fetched, ProviderNumber, ProviderTemplate } from '../provider.ts'
 import { readTemplate } from '../template-shape.ts'
 
 const TEMPLATE_FIELDS =
-  'id,name,language,status,category,components,parameter_format,rejected_reason,quality_score,previous_category'
+  'id,name,language,status,category,components,parameter_format,rejected_reason,quality_score,previous_category,' +
+  'message_send_ttl_seconds'
 const NUMBER_FIELDS = 'id,display_phone_number,verified_name,is_on_biz_app'
 const PAGE_LIMIT = 100
 const MAX_PAGES = 200

@@ -5,11 +5,15 @@ import { text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
 import type { MediaOutcome, NewTemplate, Provider, SenderAccess, TemplateReceipt } from '../provider.ts'
 import { createProviderApi } from '../provider-api.ts'
-import { toGraphTemplate } from '../template-shape.ts'
+import { toGraphChange, toGraphTemplate } from '../template-shape.ts'
 import { fetchTemplates, listNumbers } from './meta-list.ts'
 import { mediaPath, ownAddress } from './meta-media.ts'
+import { uploadSample } from './meta-sample.ts'
 
 const PUBLIC_ADDRESS = 'https://graph.facebook.com'
+const SEND_EDGES = { messages: 'messages', marketing: 'marketing_messages' } as const
+/** Says of an account whether it uses the address for marketing, could use it, or cannot. */
+const TERMS_FIELD = 'marketing_messages_onboarding_status'
 
 export type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
 
@@ -21,7 +25,12 @@ export function createMetaProvider(options: MetaOptions): Provider {
 
   return {
     toWire: toGraphMessage,
-    send: (access, body) => api.send(access, `${access.phoneNumberId}/messages`, body),
+    send: (access, body, address = 'messages') =>
+      api.send(access, `${access.phoneNumberId}/${SEND_EDGES[address]}`, body),
+    readMarketingTerms: async (access) => {
+      const answer = await api.get(access, `${access.wabaAccountId}?fields=${TERMS_FIELD}`)
+      return answer.kind === 'failed' ? answer : { kind: 'fetched', value: readTerms(answer.value[TERMS_FIELD]) }
+    },
     markRead: (access, wamid, isTyping) =>
       api.sendReceipt(access, `${access.phoneNumberId}/messages`, toGraphReceipt(wamid, isTyping)),
     listTemplates: (access) => fetchTemplates((path) => api.get(access, path), access.wabaAccountId),
@@ -30,10 +39,11 @@ export function createMetaProvider(options: MetaOptions): Provider {
       const answer = await api.change(access, 'POST', path, toGraphTemplate(template))
       return readValue(readAnswer(answer), (body) => readReceipt(body, template))
     },
-    editTemplate: async (access, externalId, { category, components }) =>
+    editTemplate: async (access, externalId, template) =>
       externalId === null
         ? failed('the template has no id at the provider')
-        : readDone(await api.change(access, 'POST', externalId, { category, components })),
+        : readDone(await api.change(access, 'POST', externalId, toGraphChange(template))),
+    uploadSample: (access, file) => uploadSample(api, access, file),
     deleteTemplate: async (access, name) => {
       const path = `${access.wabaAccountId}/message_templates?${new URLSearchParams({ name })}`
       return readDone(await api.change(access, 'DELETE', path))
@@ -57,7 +67,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
     },
     webhookSteps: ({ url, verifyToken }) =>
       `In the app dashboard, under WhatsApp > Configuration, enter the callback address ${url} and the verify token ` +
-      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the field messages and to the ` +
+      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the fields messages and account_update and to the ` +
       'message_template_* fields. With the app secret given as appSecret, only signed events are taken.',
     makesHandshake: true,
     appIdOf: () => null,
@@ -65,6 +75,8 @@ export function createMetaProvider(options: MetaOptions): Provider {
 }
 
 const credentialOf = (access: SenderAccess) => ({ authorization: `Bearer ${access.accessToken}` })
+
+const readTerms = (status: unknown): boolean | null => (typeof status === 'string' ? status === 'ONBOARDED' : null)
 
 /** The provider may have chosen another category. */
 const readReceipt = ({ id, status, category }: Record<string, unknown>, asked: NewTemplate): TemplateReceipt => ({

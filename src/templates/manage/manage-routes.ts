@@ -54,8 +54,8 @@ export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
-        const { category, parameterFormat = 'POSITIONAL', components, sender } = request.body
-        const requested = { ...request.params, category, parameterFormat, components }
+        const { category, parameterFormat = 'POSITIONAL', components, ttlSeconds, sender } = request.body
+        const requested = { ...request.params, category, parameterFormat, components, ttlSeconds }
         const { template, isNew } = await saveTemplate(deps, request.caller.companyId, sender, requested)
         return reply.code(isNew ? 201 : 200).send({ data: toTemplateRecord(template) })
       },

@@ -1,13 +1,27 @@
 import { isDeepStrictEqual } from 'node:util'
-import { serviceUnavailable, templateNotFound, unsupportedByTransport, validationError } from '../../errors.ts'
+import {
+  type AppError,
+  serviceUnavailable,
+  templateNotFound,
+  unsupportedByTransport,
+  validationError,
+} from '../../errors.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { newTemplateId } from '../../ids.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
-import type { Fetched, NewTemplate, Provider, SenderAccess, TemplateReceipt } from '../../providers/provider.ts'
+import type {
+  Fetched,
+  NewTemplate,
+  Provider,
+  SenderAccess,
+  TemplateReceipt,
+  Unsupported,
+} from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import { templateStatusOf } from '../template.ts'
 import { readListTime, type TemplateRow, watchTemplates } from '../template-store.ts'
 import { type SyncDeps, syncTemplates } from '../template-sync.ts'
+import { type OpenUpload, provideSample, withoutSamples } from './header-sample.ts'
 import { deleteVersions, findTemplate, markChanged, writeTemplate } from './manage-store.ts'
 import { templateFaults } from './template-rules.ts'
 
@@ -16,6 +30,7 @@ type Sender = SenderAccess & { readonly provider: ProviderName }
 export type ManageDeps = SyncDeps & {
   /** The number that is named, else the preferred one. */
   findSender(companyId: number, name: string | undefined): Promise<Sender>
+  openUpload: OpenUpload
 }
 
 /** A template as it is now, and whether it is new. */
@@ -37,15 +52,16 @@ export async function saveTemplate(
   const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, requested))
   const existing = await find()
   if (existing !== undefined && isSame(existing, requested)) return { template: existing, isNew: false }
+  const submitted = await provideSample(deps.openUpload, adapterOf(deps, sender), companyId, sender, requested)
   const listedAt = await withTimeout(readListTime(deps.db))
-  const saved = await submit(deps, sender, existing, requested)
+  const saved = await submit(deps, sender, existing, submitted)
   if (saved.kind === 'failed') {
     // An earlier request may have created it without being able to record that.
     const created = existing === undefined && saved.isRefused ? await findAfterSync(deps, companyId, find) : undefined
     if (created !== undefined && isSame(created, requested)) return { template: created, isNew: true }
     throw refusal(saved)
   }
-  await record(deps, companyId, sender, requested, { ...saved.value, listedAt, existing })
+  await record(deps, companyId, sender, submitted, { ...saved.value, listedAt, existing })
   const template = await find()
   if (template === undefined) throw serviceUnavailable('The provider has deleted the template again', 1)
   return { template, isNew: existing === undefined }
@@ -86,16 +102,19 @@ async function submit(
   const provider = adapterOf(deps, sender)
   if (existing === undefined) {
     const created = await provider.createTemplate(sender, requested)
-    if (created.kind === 'unsupported')
-      throw unsupportedByTransport('category', `a template of the category ${requested.category}`, sender.provider)
+    if (created.kind === 'unsupported') throw unsupported(created, requested, sender)
     return created
   }
   const edited = await provider.editTemplate(sender, existing.externalId, requested)
-  if (edited.kind === 'unsupported')
-    throw unsupportedByTransport('components', 'a change of a template', sender.provider)
+  if (edited.kind === 'unsupported') throw unsupported(edited, requested, sender)
   if (edited.kind === 'failed') return edited
   const { externalId } = existing
   return { kind: 'fetched', value: { externalId, status: 'PENDING', category: requested.category } }
+}
+
+function unsupported({ part }: Unsupported, { category }: NewTemplate, { provider }: Sender): AppError {
+  const what = { category: `a template of the category ${category}`, ttlSeconds: 'a time to live', sample: 'a sample' }
+  return unsupportedByTransport(part, part === 'components' ? 'a change of a template' : what[part], provider)
 }
 
 const refusal = ({ isRefused, error }: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
@@ -134,6 +153,7 @@ async function record(
     partnerId: existing?.partnerId ?? null,
     createdBy: existing?.createdBy ?? null,
     modifiedBy: existing?.modifiedBy ?? null,
+    ttlSeconds: requested.ttlSeconds ?? existing?.ttlSeconds ?? null,
   }
   const isOutdated = await withTimeout(
     deps.db.begin(async (tx) => {
@@ -153,4 +173,5 @@ async function record(
 const isSame = (existing: TemplateRow, requested: NewTemplate): boolean =>
   existing.category === requested.category &&
   existing.parameterFormat === requested.parameterFormat &&
-  isDeepStrictEqual(existing.components, requested.components)
+  (requested.ttlSeconds === undefined || existing.ttlSeconds === requested.ttlSeconds) &&
+  isDeepStrictEqual(withoutSamples(existing.components), withoutSamples(requested.components))

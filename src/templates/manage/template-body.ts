@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { TEMPLATE_LIMITS } from './template-rules.ts'
+import { TEMPLATE_LIMITS, TEMPLATE_TTL } from './template-rules.ts'
 
 /** A bound of our own on the texts that the provider's rules do not bound. */
 const LONGEST_TEXT = 4_096
@@ -7,7 +7,10 @@ const LONGEST_TEXT = 4_096
 const text = (description: string, maxLength: number = LONGEST_TEXT) =>
   Type.Optional(Type.String({ maxLength, description }))
 const example = Type.Optional(
-  Type.Unknown({ description: 'Samples of the placeholders or of the file, in the form of the provider.' }),
+  Type.Unknown({
+    description:
+      'Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file.',
+  }),
 )
 
 const Button = Type.Object(
@@ -53,6 +56,14 @@ export const TemplateBody = Type.Object(
       Type.Enum(['POSITIONAL', 'NAMED'], { description: 'How the placeholders are named; default `POSITIONAL`.' }),
     ),
     components: Type.Array(Component, { minItems: 1, maxItems: 20 }),
+    ttlSeconds: Type.Optional(
+      Type.Integer({
+        minimum: TEMPLATE_TTL.UTILITY.shortest,
+        maximum: TEMPLATE_TTL.MARKETING.longest,
+        description:
+          'For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000.',
+      }),
+    ),
     sender: Type.Optional(
       Type.String({
         minLength: 1,

@@ -2,6 +2,7 @@ import type { FieldFault } from '../../errors.ts'
 import { memberOf } from '../../own-member.ts'
 import type { TemplateButton, TemplateComponent } from '../../providers/provider.ts'
 import { placeholdersOf } from '../placeholder.ts'
+import { FILE_FORMATS } from './header-sample.ts'
 
 /** The provider's limits of a template, in characters unless the name says otherwise. */
 export const TEMPLATE_LIMITS = {
@@ -18,7 +19,15 @@ export const TEMPLATE_LIMITS = {
   codeButtons: 1,
 } as const
 
-const FILE_FORMATS = ['IMAGE', 'VIDEO', 'DOCUMENT']
+/** For how many seconds the provider may try to deliver a message, by category. */
+export const TEMPLATE_TTL = {
+  AUTHENTICATION: { shortest: 30, longest: 900 },
+  UTILITY: { shortest: 30, longest: 43_200 },
+  MARKETING: { shortest: 43_200, longest: 2_592_000 },
+} as const
+
+/** Bound of our own on the id of an uploaded file. */
+const LONGEST_MEDIA_ID = 64
 const POSITIONAL_NAME = /^[0-9]+$/
 const NAMED_NAME = /^[a-z0-9_]+$/
 
@@ -26,10 +35,11 @@ export type TemplateContents = {
   category: string
   parameterFormat: 'POSITIONAL' | 'NAMED'
   components: readonly TemplateComponent[]
+  ttlSeconds?: number | undefined
 }
 
 /** The faults for which the provider would refuse a template, as far as it states its rules; each fault names its member. */
-export function templateFaults({ category, parameterFormat, components }: TemplateContents): FieldFault[] {
+export function templateFaults({ category, parameterFormat, components, ttlSeconds }: TemplateContents): FieldFault[] {
   const faults = components.flatMap((component, place) => {
     const path = `components[${place}]`
     const isRepeated = components.findIndex(({ type }) => type === component.type) < place
@@ -37,7 +47,19 @@ export function templateFaults({ category, parameterFormat, components }: Templa
     return componentFaults(component, path, category, parameterFormat)
   })
   const hasBody = components.some(({ type }) => type === 'BODY')
-  return hasBody ? faults : [{ path: 'components', message: 'must have a BODY' }, ...faults]
+  return [
+    ...(hasBody ? [] : [{ path: 'components', message: 'must have a BODY' }]),
+    ...faults,
+    ...ttlFaults(category, ttlSeconds),
+  ]
+}
+
+function ttlFaults(category: string, ttlSeconds: number | undefined): FieldFault[] {
+  const [, limits] = Object.entries(TEMPLATE_TTL).find(([name]) => name === category) ?? []
+  if (ttlSeconds === undefined || limits === undefined) return []
+  const { shortest, longest } = limits
+  const message = `must be ${shortest} to ${longest} with the category ${category}`
+  return ttlSeconds >= shortest && ttlSeconds <= longest ? [] : [{ path: 'ttlSeconds', message }]
 }
 
 function componentFaults(
@@ -67,9 +89,13 @@ function headerFaults(
   const kind = header.format ?? ''
   if (FILE_FORMATS.includes(kind)) {
     const handles = memberOf(header.example, 'header_handle')
-    const isGiven = Array.isArray(handles) && handles.length === 1
-    const message = 'must hold one sample of the file, by its handle at the provider'
-    return isGiven ? [] : [{ path: `${path}.example.header_handle`, message }]
+    const hasHandle = Array.isArray(handles) && handles.length === 1
+    const mediaId = memberOf(header.example, 'mediaId')
+    const isId = typeof mediaId === 'string' && mediaId !== '' && mediaId.length <= LONGEST_MEDIA_ID
+    if (mediaId !== undefined && (!isId || handles !== undefined))
+      return [{ path: `${path}.example.mediaId`, message: 'must be the id of an uploaded file, without header_handle' }]
+    const message = 'must hold one sample of the file, by its handle at the provider, or mediaId that of an upload'
+    return hasHandle || isId ? [] : [{ path: `${path}.example.header_handle`, message }]
   }
   if (kind !== 'TEXT') return kind === 'LOCATION' ? [] : [{ path: `${path}.format`, message: 'is required' }]
   const text = header.text ?? ''

@@ -14,7 +14,7 @@ import type {
 } from '../../../providers/events/event-item.ts'
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
 import type { RecordChange } from '../../../record-change.ts'
-import type { NumberLimit } from '../../../senders/sender-event-store.ts'
+import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
 import { phoneIdentity } from '../../../text/phone.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
@@ -239,6 +239,13 @@ export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>)
       at: toDate(item.timestamp) ?? receivedAt,
     },
   ]
+}
+
+/** The terms that an item reports as signed, if any. */
+export function toMarketingTerms({ item, sender, receivedAt }: Routed<InboundItem>): MarketingTerms[] {
+  if (item.kind !== 'account-event' || !item.signsMarketingTerms) return []
+  const { companyId, wabaAccountId } = sender
+  return [{ companyId, wabaAccountId, isSigned: true, at: toDate(item.timestamp) ?? receivedAt }]
 }
 
 /** The preference about marketing messages that an item reports, if any. */

@@ -1,0 +1,33 @@
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import type { Providers } from '../providers/provider.ts'
+import type { Sender } from './sender.ts'
+import type { SenderCache } from './sender-cache.ts'
+import { applyMarketingTerms, type MarketingTerms } from './sender-event-store.ts'
+
+export type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
+
+/**
+ * Asks the providers which accounts of a company have signed the terms for marketing messages. An account whose provider does not
+ * say stays as it is.
+ */
+export async function readMarketingTerms(deps: TermsDeps, companyId: number): Promise<void> {
+  const senders = await deps.senders.listFor(companyId)
+  const accounts = new Map(senders.map((sender) => [`${sender.provider} ${sender.wabaAccountId}`, sender]))
+  // An event that arrives while the provider is asked is newer; events are timed in whole seconds.
+  const at = new Date(Math.floor(deps.clock.now().getTime() / 1000) * 1000)
+  const reports = await Promise.all([...accounts.values()].map((sender) => ask(deps, companyId, sender, at)))
+  await applyMarketingTerms(deps.db, reports.flat())
+  deps.senders.drop(companyId)
+}
+
+async function ask(
+  { providers }: TermsDeps,
+  companyId: number,
+  sender: Sender,
+  at: Date,
+): Promise<readonly MarketingTerms[]> {
+  const answer = await providers[sender.provider]?.readMarketingTerms(sender)
+  if (answer === undefined || answer.kind === 'failed' || answer.value === null) return []
+  return [{ companyId, wabaAccountId: sender.wabaAccountId, isSigned: answer.value, at }]
+}

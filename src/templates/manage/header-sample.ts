@@ -1,0 +1,62 @@
+import { mediaNotFound, serviceUnavailable, unsupportedByTransport, validationError } from '../../errors.ts'
+import { memberOf } from '../../own-member.ts'
+import { providerMessage } from '../../providers/graph-error.ts'
+import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
+import type { ProviderName } from '../../providers/provider-name.ts'
+
+/** An uploaded file of a company, with its kind; undefined: there is none. */
+export type OpenUpload = (companyId: number, mediaId: string) => Promise<{ kind: string; file: MediaFile } | undefined>
+
+export const FILE_FORMATS: readonly string[] = ['IMAGE', 'VIDEO', 'DOCUMENT']
+
+/** The uploaded file that is the sample of a header; undefined: it has none, or one by its handle at the provider. */
+export function sampleIdOf({ type, example }: TemplateComponent): string | undefined {
+  const mediaId = type === 'HEADER' ? memberOf(example, 'mediaId') : undefined
+  return typeof mediaId === 'string' ? mediaId : undefined
+}
+
+/** Components without the samples of their files, which are for the review alone and which the provider replaces. */
+export const withoutSamples = (components: readonly TemplateComponent[]): object[] =>
+  components.map((component) => {
+    const { example: _, ...rest } = component
+    return FILE_FORMATS.includes(component.format ?? '') ? rest : component
+  })
+
+/**
+ * Gives the provider the sample of a header that is an uploaded file. Returns the template with its handle.
+ * @throws {AppError} 404 when the company has no such file; 422 when it is of another kind, or when provider or transport refuse it;
+ * 503
+ */
+export async function provideSample(
+  open: OpenUpload,
+  provider: Provider,
+  companyId: number,
+  sender: SenderAccess & { readonly provider: ProviderName },
+  template: NewTemplate,
+): Promise<NewTemplate> {
+  const place = template.components.findIndex((component) => sampleIdOf(component) !== undefined)
+  const header = template.components[place]
+  const mediaId = header && sampleIdOf(header)
+  if (header === undefined || mediaId === undefined) return template
+  const upload = await open(companyId, mediaId)
+  if (upload === undefined) throw mediaNotFound()
+  const { kind, file } = upload
+  const path = `components[${place}].example.mediaId`
+  try {
+    if (kind.toUpperCase() !== header.format)
+      throw validationError([
+        { path, message: `names a file of the kind ${kind}, not ${header.format?.toLowerCase()}` },
+      ])
+    const stored = await provider.uploadSample(sender, file)
+    if (stored.kind === 'unsupported') throw unsupportedByTransport(path, 'a sample by its mediaId', sender.provider)
+    if (stored.kind === 'failed') {
+      const message = providerMessage(stored.error)
+      if (!stored.isRefused) throw serviceUnavailable(`The sample could not be given to the provider: ${message}`)
+      throw validationError([{ path, message: `is refused by the provider: ${message}` }])
+    }
+    const example = { header_handle: [stored.value] }
+    return { ...template, components: template.components.with(place, { ...header, example }) }
+  } finally {
+    file.body.destroy()
+  }
+}

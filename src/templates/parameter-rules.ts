@@ -1,0 +1,68 @@
+import { type FieldFault, parameterMismatch, validationError } from '../errors.ts'
+import { memberOf } from '../own-member.ts'
+
+type Parameter = { readonly type: string; readonly text?: string; readonly [member: string]: unknown }
+type Component = { readonly type: string; readonly parameters?: readonly Parameter[] }
+
+/** The limits of the provider, in characters. */
+const LONGEST_FILENAME = 240
+const LONGEST_CODE = 20
+const FILES = ['image', 'video', 'document']
+/** The provider refuses such texts in a body. */
+const LAYOUT = /[\n\r\t]| {5}/
+
+/**
+ * Checks parameters beyond their number.
+ * @throws {AppError} 422 `parameter_mismatch` for a text with line breaks, tabs or many spaces in the body; 422
+ * `validation_error` for a file or a place that is not whole
+ */
+export function requireParameters(input: readonly Component[]): void {
+  for (const [place, { type, parameters = [] }] of input.entries()) {
+    const path = `template.components[${place}].parameters`
+    const laidOut = type === 'BODY' ? parameters.findIndex(({ text = '' }) => LAYOUT.test(text)) : -1
+    if (laidOut !== -1) {
+      const rule = 'must have no line break, no tab and at most 4 spaces in a row'
+      throw parameterMismatch(
+        { component: type, path: `${path}[${laidOut}].text` },
+        `A text of the template's BODY ${rule}`,
+      )
+    }
+    const faults = parameters.flatMap((parameter, index) => valueFaults(parameter, `${path}[${index}]`))
+    if (faults.length > 0) throw validationError(faults)
+  }
+}
+
+function valueFaults(parameter: Parameter, path: string): FieldFault[] {
+  const { type } = parameter
+  if (type === 'location') return locationFaults(parameter.location, `${path}.location`)
+  if (type === 'coupon_code') return codeFaults(parameter.coupon_code, `${path}.coupon_code`)
+  return FILES.includes(type) ? fileFaults(memberOf(parameter, type), `${path}.${type}`) : []
+}
+
+function fileFaults(file: unknown, path: string): FieldFault[] {
+  const sources = ['id', 'link'].filter((member) => memberOf(file, member) !== undefined)
+  const filename = memberOf(file, 'filename')
+  return [
+    ...(sources.length === 1 ? [] : [{ path, message: 'must hold exactly one of mediaId, link and id' }]),
+    ...(typeof filename === 'string' && filename.length > LONGEST_FILENAME
+      ? [{ path: `${path}.filename`, message: `must have at most ${LONGEST_FILENAME} characters` }]
+      : []),
+  ]
+}
+
+const locationFaults = (location: unknown, path: string): FieldFault[] =>
+  (
+    [
+      ['latitude', 90],
+      ['longitude', 180],
+    ] as const
+  ).flatMap(([member, limit]) => {
+    const degrees = Number(memberOf(location, member) ?? Number.NaN)
+    return Math.abs(degrees) <= limit ? [] : [{ path: `${path}.${member}`, message: `must be -${limit} to ${limit}` }]
+  })
+
+/** The code that a button copies. */
+export const codeFaults = (code: unknown, path: string): FieldFault[] =>
+  typeof code === 'string' && code.length > LONGEST_CODE
+    ? [{ path, message: `must have at most ${LONGEST_CODE} characters` }]
+    : []

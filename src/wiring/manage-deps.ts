@@ -1,0 +1,11 @@
+import { openUpload } from '../media/uploads/open-upload.ts'
+import type { ManageDeps } from '../templates/manage/manage-templates.ts'
+import type { Deps } from './deps.ts'
+import { senderFinder } from './send-deps.ts'
+
+/** The dependencies of creating, changing and deleting templates. */
+export const createManageDeps = (deps: Deps): ManageDeps => ({
+  ...deps,
+  findSender: senderFinder(deps),
+  openUpload: (companyId, mediaId) => openUpload(deps, companyId, mediaId),
+})
