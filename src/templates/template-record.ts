@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { nullableInteger, nullableText } from '../http/shapes.ts'
+import { nullableText } from '../http/shapes.ts'
 import type { TemplateRow } from './template-store.ts'
 
 const Passed = (description: string) => Type.Object({}, { additionalProperties: true, description })
@@ -22,7 +22,6 @@ export const TEMPLATE_EXAMPLE = {
   created_by: null,
   modified_by: null,
   quality_score: { score: 'GREEN', reasons: [] },
-  message_send_ttl_seconds: null,
   components: [
     { type: 'BODY', text: 'Hello {{1}}, your order {{2}} is on its way.' },
     { type: 'FOOTER', text: 'Rossi Shoes' },
@@ -49,8 +48,10 @@ export const TemplateRecord = Type.Object(
     created_by: orNull(Passed('Has `user_id` and `user_name`.')),
     modified_by: orNull(Passed('Has `user_id` and `user_name`.')),
     quality_score: orNull(Passed('Has `score` (`GREEN`, `YELLOW`, `RED` or `UNKNOWN`) and `reasons`.')),
-    message_send_ttl_seconds: nullableInteger(
-      'For how many seconds the provider tries to deliver a message of the template; null: as long as it does by itself, or not known.',
+    message_send_ttl_seconds: Type.Optional(
+      Type.Integer({
+        description: 'For how many seconds the provider tries to deliver a message of the template, where it says so.',
+      }),
     ),
     components: Type.Array(Passed('Has `type`, and by type `format`, `text`, `example` or `buttons`.'), {
       description: 'The components as the provider gave them.',
@@ -81,6 +82,6 @@ export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
   created_by: row.createdBy,
   modified_by: row.modifiedBy,
   quality_score: row.qualityScore && { reasons: [], ...row.qualityScore },
-  message_send_ttl_seconds: row.ttlSeconds,
+  ...(row.ttlSeconds !== null && { message_send_ttl_seconds: row.ttlSeconds }),
   components: [...row.components],
 })

@@ -1949,8 +1949,8 @@ export type Template = {
   quality_score: {
     [name: string]: unknown
   } | null
-  /** For how many seconds the provider tries to deliver a message of the template; null: as long as it does by itself, or not known. */
-  message_send_ttl_seconds: number | null
+  /** For how many seconds the provider tries to deliver a message of the template, where it says so. */
+  message_send_ttl_seconds?: number
   /** The components as the provider gave them. */
   components: Array<{
     [name: string]: unknown
