@@ -211,6 +211,17 @@ const CASES: Record<string, Case> = {
     },
     table: 'custom_fields',
   },
+  '/public/v1/whatsapp/quick-replies': {
+    make: async () => {
+      const title = randomUUID()
+      return {
+        body: { title, text: 'Thank you' },
+        effects: () =>
+          countOf(db<{ n: number }[]>`select count(*)::int as n from quick_replies where title = ${title}`),
+      }
+    },
+    table: 'quick_replies',
+  },
   '/public/v1/webhooks/registrations': {
     make: async () => {
       const name = randomUUID()
