@@ -20,6 +20,8 @@ const isOfApi = (url: string): boolean => new URL(url).pathname.startsWith('/con
 
 test('the inbox takes at most twelve files, and its lists come compressed', async () => {
   const { page, context } = await openSigned('/console/receivers')
+  // That page may still load files.
+  await page.goto('about:blank')
   const devtools = await context.newCDPSession(page)
   await devtools.send('Network.setCacheDisabled', { cacheDisabled: true })
   const files: string[] = []
