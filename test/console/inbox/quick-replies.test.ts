@@ -96,7 +96,8 @@ test('developers create, change and delete quick replies in the menu of their se
   await dialog.getByText('Delete the quick reply “bye”?').waitFor()
   await expectAccessible(page)
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
-  await dialog.getByText('/bye').waitFor({ state: 'detached' })
+  await dialog.getByText('Delete the quick reply “bye”?').waitFor({ state: 'detached' })
+  expect(await dialog.getByText('/bye').count()).toBe(0)
   const { data } = (await own.api('GET', '/whatsapp/quick-replies')).body
   expect(data).toMatchObject([{ title: 'thanks', text: 'Thank you!' }])
 
