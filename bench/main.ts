@@ -8,6 +8,7 @@ import { emailBench } from './benchmarks/email.ts'
 import { fairnessBench } from './benchmarks/fairness.ts'
 import { forwardBench } from './benchmarks/forward.ts'
 import { inboundBench } from './benchmarks/inbound.ts'
+import { liveBench } from './benchmarks/live.ts'
 import { readBench } from './benchmarks/read.ts'
 import { receiversBench } from './benchmarks/receivers.ts'
 import { scaleBench } from './benchmarks/scale.ts'
@@ -23,6 +24,7 @@ const BENCHES: Record<string, Bench> = {
   forward: forwardBench,
   receivers: receiversBench,
   schedule: scheduleBench,
+  live: liveBench,
   read: readBench,
   contacts: contactsBench,
   email: emailBench,
