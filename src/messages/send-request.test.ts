@@ -145,6 +145,7 @@ describe('accepted requests', () => {
       sender: undefined,
       conversationId: null,
       contactSource: 'WhatsApp',
+      directSend: null,
     })
   })
 
