@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { StructuredContent } from './content/structured-content.ts'
 import type { ConversationStatus } from './list/conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
-import { isAmong, isBetween } from './message-month.ts'
+import { isAmong, isSince } from './message-month.ts'
 import type { MessagePricing } from './usage/usage.ts'
 
 /** The conversation with this id; undefined when the company has none. */
@@ -88,7 +88,7 @@ export type Message = {
 export function listMessages(
   db: Db,
   companyId: number,
-  { id, createdAt, updatedAt }: Pick<Conversation, 'id' | 'createdAt' | 'updatedAt'>,
+  { id, createdAt }: Pick<Conversation, 'id' | 'createdAt'>,
   range: { from: number; to: number },
 ): Promise<Message[]> {
   return db<Message[]>`
@@ -97,7 +97,7 @@ export function listMessages(
     where message.company_id = ${companyId}
       and message.conversation_id = ${id}
       and message.seq between ${range.from} and ${range.to}
-      and ${isBetween(db, createdAt, updatedAt)}
+      and ${isSince(db, createdAt)}
     order by message.seq desc
   `
 }

@@ -21,11 +21,10 @@ export const isRecent = (db: Db): Fragment => db`
   (message.id >= message_id_floor(now() - interval '62 days') or message.id < 1000000000000)
 `
 
-/** The condition that a message fulfils when it was created between two times, by any clock that is at most a day off. */
-export const isBetween = (db: Db, from: Date, to: Date): Fragment => {
+/** The condition that a message fulfils when it was created after a time, by any clock that is at most a day ahead. */
+export const isSince = (db: Db, from: Date): Fragment => {
   const first = monthOf(new Date(from.getTime() - DAY_MS)) * IDS_A_MONTH
-  const last = (monthOf(new Date(to.getTime() + DAY_MS)) + 1) * IDS_A_MONTH - 1
-  return db`(message.id between ${first}::bigint and ${last}::bigint or message.id < 1000000000000)`
+  return db`(message.id >= ${first}::bigint or message.id < 1000000000000)`
 }
 
 /** The condition that messages of these ids fulfil: of those of one month, one partition is read. */
