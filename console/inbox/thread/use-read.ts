@@ -6,11 +6,13 @@ import { settingsQuery } from '../settings-query.ts'
 
 /** A conversation that is open in a visible window with the focus is read; the customer sees it, too, where the company wants that. */
 export function useRead(record: Conversation, change: (body: ConversationChange) => void): void {
-  const { chatId, unreadMessages, groupId } = record
+  const { chatId, unreadMessages, groupId, lastMessage } = record
+  // As many may be unread after a message that came while the one before was marked.
+  const newestId = lastMessage?.id
   const client = useQueryClient()
   const isLooking = useSyncExternalStore(subscribe, look)
   useEffect(() => {
-    if (!isLooking || unreadMessages === 0) return
+    if (!isLooking || unreadMessages === 0 || newestId === undefined) return
     const markHere = () => change({ unreadMessages: 0 })
     if (groupId !== null) return markHere()
     // It is read here in any case, also when the provider does not take the mark.
@@ -21,7 +23,7 @@ export function useRead(record: Conversation, change: (body: ConversationChange)
         else markHere()
       })
       .catch(markHere)
-  }, [isLooking, unreadMessages, groupId, chatId, change, client])
+  }, [isLooking, unreadMessages, newestId, groupId, chatId, change, client])
 }
 
 const look = (): boolean => document.visibilityState === 'visible' && document.hasFocus()
