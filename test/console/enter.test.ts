@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { eventually } from '../service.ts'
 import { expectAccessible } from './console-page.ts'
 import { bubble, startConsoleWorld, textOf } from './console-world.ts'
 
@@ -21,7 +22,7 @@ test('Enter sends, and Shift Enter breaks the line, unless the user chooses othe
   expect(await field.inputValue()).toBe('one\ntwo')
   await page.keyboard.press('Enter')
   await bubble(page, 'two').waitFor()
-  expect(await field.inputValue()).toBe('')
+  await eventually(async () => (await field.inputValue()) === '')
 
   await page.getByTitle('Your session').click()
   await page.getByRole('menuitemradio', { name: 'Enter breaks the line' }).waitFor()
@@ -35,7 +36,7 @@ test('Enter sends, and Shift Enter breaks the line, unless the user chooses othe
   expect(await again.inputValue()).toBe('three\nfour')
   await page.keyboard.press('Control+Enter')
   await bubble(page, 'four').waitFor()
-  expect(await sentTo(phone)).toHaveLength(2)
+  await eventually(async () => (await sentTo(phone)).length === 2)
 })
 
 test('on touch, Enter breaks the line', async () => {
