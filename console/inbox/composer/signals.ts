@@ -13,8 +13,8 @@ export function useAnsweringSignals({ chatId, groupId }: Conversation) {
   const client = useQueryClient()
   return useMemo(() => {
     // Hints to others: when one is lost, nothing is.
-    const tellAgents = atMostEvery(ANSWERING_EVERY_MS, () => api.showAnswering({ chatId }).catch(() => {}))
-    const tellCustomer = atMostEvery(TYPING_EVERY_MS, () =>
+    const showAgents = atMostEvery(ANSWERING_EVERY_MS, () => api.showAnswering({ chatId }).catch(() => {}))
+    const showCustomer = atMostEvery(TYPING_EVERY_MS, () =>
       client
         .fetchQuery(settingsQuery)
         .then(({ readReceipts }) => (readReceipts ? api.showTyping({ chatId }) : undefined))
@@ -22,11 +22,11 @@ export function useAnsweringSignals({ chatId, groupId }: Conversation) {
     )
     return {
       typed: (text: string) => {
-        tellAgents.act()
-        if (text.trim() !== '' && groupId === null) tellCustomer.act()
+        showAgents.act()
+        if (text.trim() !== '' && groupId === null) showCustomer.act()
       },
       /** A message ends what the customer sees: the next one begins anew. */
-      sent: tellCustomer.reset,
+      sent: showCustomer.reset,
     }
   }, [chatId, groupId, client])
 }

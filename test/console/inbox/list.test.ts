@@ -39,7 +39,7 @@ test('new customers are counted above a list that is in use, and appear on reque
   await page.locator('[data-chat]:focus').waitFor()
 })
 
-test('a customer whom only the profile names is found by that name, with and without accents', async () => {
+test('a customer with a profile name alone is found by that name, with and without accents', async () => {
   const { key, api, phoneNumberId } = await service.createCompany()
   for (const name of ['Márta Rössi', 'محمد علي', 'Grace Hopper']) {
     const phone = uniquePhone()

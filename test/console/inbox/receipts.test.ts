@@ -5,7 +5,7 @@ import { bubble, startConsoleWorld } from '../console-world.ts'
 const { service, write, conversationOf, openSigned } = await startConsoleWorld()
 const { control, createCompany, operator } = service
 
-/** What the provider was told of a number, in its order. */
+/** The receipts that the provider got for a number, oldest first. */
 const receiptsOf = async (phoneNumberId: string): Promise<{ isTyping: boolean }[]> =>
   (await control('GET', '/receipts')).body
     .filter((one: { phoneNumberId: string }) => one.phoneNumberId === phoneNumberId)

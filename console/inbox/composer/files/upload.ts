@@ -14,7 +14,7 @@ type Options = {
 }
 
 /**
- * Uploads a file. It takes a request of the older kind, since `fetch` does not tell how much of a body has gone out.
+ * Uploads a file. It uses XMLHttpRequest, since `fetch` reports no progress of an upload.
  * @throws {ApiError} also when the signal ends it
  */
 export function uploadFile(file: File, { key, onProgress, signal }: Options): Promise<UploadedMedia> {
