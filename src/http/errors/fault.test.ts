@@ -1,12 +1,10 @@
 import { type TSchema, Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { toPath } from './fault.ts'
-import { createValidatorCompiler, InvalidRequest } from './validate.ts'
-
-const compile = createValidatorCompiler()
+import { compileValidator, InvalidRequest } from './validate.ts'
 
 function faultsOf(schema: TSchema, body: unknown): string[] {
-  const result: unknown = compile({ schema, method: 'POST', url: '/', httpPart: 'body' })(body)
+  const result: unknown = compileValidator({ schema, method: 'POST', url: '/', httpPart: 'body' })(body)
   if (typeof result !== 'object' || result === null || !('error' in result)) return []
   if (!(result.error instanceof InvalidRequest)) throw new Error('fails in another way')
   return result.error.listFaults().faults.map(({ kind, path, message }) => `${kind} ${path}: ${message}`)

@@ -26,13 +26,14 @@ import { readJsonBodies } from '../body/json-body.ts'
 import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
 import { readableAddress } from '../errors/unreadable-address.ts'
-import { createValidatorCompiler } from '../errors/validate.ts'
+import { compileValidator } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
 import type { AddressRule } from '../rules/address-rule.ts'
 import { compressAnswers } from './compress-answers.ts'
 import { boundConnections } from './connection-limit.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
+import { compileSerializer } from './serialize.ts'
 import type { Stopping } from './stopping.ts'
 import { traceRequests } from './trace-requests.ts'
 
@@ -89,7 +90,8 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     clientErrorHandler: refuseUnreadable,
   })
   boundConnections(app.server, deps)
-  app.setValidatorCompiler(createValidatorCompiler())
+  app.setValidatorCompiler(compileValidator)
+  app.setSerializerCompiler(compileSerializer)
   app.decorateRequest('caller')
   app.decorateRequest('session', null)
   app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys, requireOpen }))
