@@ -1,5 +1,5 @@
-// Writes what is generated from the code and the migrations: openapi.json, the types and methods of the client, and
-// schema.sql. With --check, says whether they are up to date.
+// Writes what is generated from the code and the migrations: openapi.json, the types and methods of the client, the
+// lists of the console, and schema.sql. With --check, says whether they are up to date.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -19,6 +19,7 @@ import { createCipher } from '../src/secrets/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { clientSources } from './generate/client-operations.ts'
+import { consoleLists } from './generate/console-lists.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')
@@ -49,6 +50,7 @@ try {
     'openapi.json': `${layOut(openapi.json(), 3)}\n`,
     'client/src/generated/operations.ts': client.operations,
     'client/src/generated/schemas.ts': client.schemas,
+    'console/generated/lists.ts': consoleLists(openapi.json()),
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)

@@ -1,7 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Contact, ContactWrite } from '../../client/src/generated/schemas.ts'
 import { fieldsQuery } from '../fields/field-queries.ts'
+import { CONTACT_TEXTS } from '../generated/lists.ts'
 import { contactText } from '../texts/contacts.ts'
+import { labelOf } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { type ShownField, shownFields } from './contact-fields.ts'
 import { EditableField } from './editable-field.tsx'
@@ -11,14 +13,8 @@ import { TagsField } from './tags-field.tsx'
 
 const { record } = contactText
 
-/** The members of a contact that are texts, with their names in a write. */
-const MEMBERS = [
-  { name: 'email', body: 'email' },
-  { name: 'phone', body: 'phone' },
-  { name: 'first_name', body: 'firstName' },
-  { name: 'last_name', body: 'lastName' },
-  { name: 'status', body: 'status' },
-] as const
+/** The texts that are edited here; the head of the record shows its source. */
+const MEMBERS = CONTACT_TEXTS.filter(({ name }) => name !== 'source' && name !== 'source_type')
 
 /** The fields of a contact: its own, those that are defined, by category, and those without a definition. */
 export function FieldsSection({ contact }: { contact: Contact }) {
@@ -30,7 +26,7 @@ export function FieldsSection({ contact }: { contact: Contact }) {
           <EditableField
             key={name}
             contact={contact}
-            label={record.names[name]}
+            label={labelOf(name)}
             type="text"
             value={contact[name]}
             shown={name === 'phone' && contact.phone !== null ? text.phoneNumber(contact.phone) : contact[name]}

@@ -1,19 +1,25 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
+import { CONTACT_TEXTS } from '../generated/lists.ts'
+import { labelOf } from '../texts/format.ts'
 import { importText } from '../texts/imports.ts'
 import type { ListFormat, ListRow } from './list-file.ts'
 
 export const CUSTOM = 'custom_fields.'
 
-/** The columns that the service knows, with other names by which files call them. */
+/** Other names by which files call texts of a contact. */
+const OTHER_NAMES = new Map<string, readonly string[]>([
+  ['email', ['mail', 'emailaddress', 'address']],
+  ['phone', ['phonenumber', 'mobile', 'mobilephone', 'telephone', 'tel', 'whatsapp', 'number', 'cell']],
+  ['first_name', ['first', 'givenname', 'name', 'nome']],
+  ['last_name', ['last', 'surname', 'familyname', 'cognome']],
+  ['status', ['state']],
+  ['source', ['origin']],
+])
+
+/** The columns that the service knows, with their other names. */
 const KNOWN: Record<string, readonly string[]> = {
   id: ['contactid'],
-  email: ['mail', 'emailaddress', 'address'],
-  phone: ['phonenumber', 'mobile', 'mobilephone', 'telephone', 'tel', 'whatsapp', 'number', 'cell'],
-  first_name: ['firstname', 'first', 'givenname', 'name', 'nome'],
-  last_name: ['lastname', 'last', 'surname', 'familyname', 'cognome'],
-  status: ['state'],
-  source: ['origin'],
-  source_type: ['sourcetype'],
+  ...Object.fromEntries(CONTACT_TEXTS.map(({ name }) => [name, OTHER_NAMES.get(name) ?? []])),
   tags: ['tag', 'labels', 'label', 'groups'],
   'marketing_consent.email': ['marketingconsentemail', 'emailconsent', 'newsletter'],
   'marketing_consent.whatsapp': ['marketingconsentwhatsapp', 'whatsappconsent'],
@@ -37,7 +43,7 @@ export function choicesOf(format: ListFormat, column: string, fields: readonly C
   const isDefined = defined.some(({ value }) => value === own)
   return [
     { value: '', label: importText.leaveOut },
-    ...names.map((name) => ({ value: name, label: importText.targets.get(name) ?? name })),
+    ...names.map((name) => ({ value: name, label: importText.targets.get(name) ?? labelOf(name) })),
     ...defined,
     ...(isDefined || column === '' ? [] : [{ value: own, label: importText.newField(column) }]),
   ]
@@ -71,7 +77,7 @@ export function mappingFault(targets: readonly (string | null)[]): string | unde
   if (!chosen.includes('email') && !chosen.includes('phone') && !chosen.includes('id'))
     return importText.faults.noIdentity
   const twice = chosen.find((target, place) => chosen.indexOf(target) !== place)
-  return twice === undefined ? undefined : importText.faults.twice(importText.targets.get(twice) ?? twice)
+  return twice === undefined ? undefined : importText.faults.twice(importText.targets.get(twice) ?? labelOf(twice))
 }
 
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/

@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router'
 import type { Delivery, ListedDelivery } from '../../client/src/generated/schemas.ts'
+import { EVENTS } from '../generated/lists.ts'
 import { summaryOf } from '../inbox/list/summary.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { momentWithSeconds, utc } from '../texts/format.ts'
-import { deliveryText, receiverText } from '../texts/receivers.ts'
+import { deliveryText } from '../texts/receivers.ts'
 import { text } from '../texts/text.ts'
 import css from './delivery-row.module.css'
 
@@ -59,5 +60,4 @@ function summaryOfDelivery({ event, eventId, message }: ListedDelivery): string 
   return event === 'whatsapp.message.received' ? summary : `${eventName(event)}: ${summary}`
 }
 
-const eventName = (event: string): string =>
-  new Map<string, string>(Object.entries(receiverText.eventNames)).get(event) ?? event
+const eventName = (event: string): string => EVENTS.find(({ name }) => name === event)?.label ?? event

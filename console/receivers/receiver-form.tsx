@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type ChangeEvent, type ChangeEventHandler, type FormEvent, useId, useState } from 'react'
 import type { Registration } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
+import { EVENTS } from '../generated/lists.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
@@ -24,15 +25,6 @@ const FIELDS = ['name', 'url', 'secret', 'events'] as const
 type Values = { name: string; url: string; secret: string; isSigned: boolean; events: readonly Event[] }
 
 const SECRET_BYTES = 32
-
-/** Every event, in the order of the form. */
-const EVENTS: readonly Event[] = [
-  'whatsapp.message.received',
-  'whatsapp.message.status',
-  'whatsapp.template.status',
-  'contact.changed',
-  'email.status',
-]
 
 /** Adds a receiver with a generated secret, or changes one. A stored secret is only ever written. */
 export function ReceiverForm({ receiver, onClose, onDone }: Props) {
@@ -74,11 +66,11 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
         )}
         <fieldset className={css.events}>
           <legend>{receiverText.events}</legend>
-          {EVENTS.map((event) => (
+          {EVENTS.map(({ name: event, label }) => (
             <label key={event}>
               <input type="checkbox" checked={events.includes(event)} onChange={() => toggle(event)} />
               <span>
-                {receiverText.eventNames[event]} <code dir="ltr">{event}</code>
+                {label} <code dir="ltr">{event}</code>
               </span>
             </label>
           ))}
@@ -161,7 +153,10 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
   const { events, isSigned } = values
   const sign = (isOn: boolean) => setValues({ ...values, isSigned: isOn })
   const toggle = (event: Event) =>
-    setValues({ ...values, events: EVENTS.filter((one) => events.includes(one) !== (one === event)) })
+    setValues({
+      ...values,
+      events: EVENTS.map(({ name }) => name).filter((one) => events.includes(one) !== (one === event)),
+    })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isPending) mutate()

@@ -60,7 +60,6 @@ export const contactText = {
     created: (at: string) => `since ${at}`,
     notFound: 'Contact not found',
     details: 'Details',
-    names: { email: 'Email', phone: 'Phone', first_name: 'First name', last_name: 'Last name', status: 'Status' },
     tags: 'Tags',
     fields: 'Custom fields',
     otherFields: 'Fields without a definition',

@@ -100,3 +100,6 @@ export function phone(digits: string): string {
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)
+
+/** The name of a member of a contact as it is read: `first_name` as `First name`. */
+export const labelOf = (name: string): string => (name.charAt(0).toUpperCase() + name.slice(1)).replaceAll('_', ' ')

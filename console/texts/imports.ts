@@ -24,15 +24,9 @@ export const importText = {
   leaveOut: 'Leave out',
   field: (name: string) => `Field: ${name}`,
   newField: (name: string) => `Field without a definition: ${name}`,
+  /** Those of texts are made of their names. */
   targets: new Map([
     ['id', 'Contact id'],
-    ['email', 'Email'],
-    ['phone', 'Phone'],
-    ['first_name', 'First name'],
-    ['last_name', 'Last name'],
-    ['status', 'Status'],
-    ['source', 'Source'],
-    ['source_type', 'Source type'],
     ['tags', 'Tags (separated by ;)'],
     ['marketing_consent.email', 'Email consent (true, false)'],
     ['marketing_consent.whatsapp', 'WhatsApp consent (true, false)'],

@@ -40,13 +40,6 @@ export const receiverText = {
   secretKept: 'A secret is set. Leave this empty to keep it.',
   events: 'Events',
   eventsNone: 'Choose at least one event.',
-  eventNames: {
-    'whatsapp.message.received': 'Messages',
-    'whatsapp.message.status': 'Statuses of messages',
-    'whatsapp.template.status': 'Statuses of templates',
-    'contact.changed': 'Changes of contacts',
-    'email.status': 'Statuses of emails',
-  },
   newTitle: 'Add a receiver',
   editTitle: 'Edit the receiver',
   create: 'Add receiver',

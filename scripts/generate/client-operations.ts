@@ -1,6 +1,8 @@
 import { comment, indented, type Schema, type Schemas, typeDeclarations, typeName, typeOf } from './client-types.ts'
 
-type Webhook = { post: { requestBody: { content: { 'application/json': { schema: { $ref: string } } } } } }
+type Webhook = {
+  post: { requestBody: { content: { 'application/json': { schema: { $ref: string } } } }; 'x-label': string }
+}
 
 type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema }
 type Ref = { $ref: string }

@@ -16,7 +16,7 @@ import {
   selectApiKeys,
   updateApiKeyLimits,
 } from './api-key-admin-store.ts'
-import { type BrowserKeySettings, isBrowserKey, writableFieldFaults } from './browser-key.ts'
+import { type BrowserKeySettings, isBrowserKey } from './browser-key.ts'
 
 export type NewApiKey = {
   name: string
@@ -62,8 +62,8 @@ export async function createApiKey(deps: ApiKeyDeps, companyId: number, input: N
 }
 
 /**
- * Changes these settings of a key for browsers; null sets the default again. 404 when the company has no such key; 422 for
- * other keys, and for fields that do not exist.
+ * Changes these settings of a key for browsers; null sets the default again. The fields exist (`writableFieldFaults`). 404 when
+ * the company has no such key; 422 for other keys.
  */
 export async function changeApiKey(
   deps: Pick<ApiKeyDeps, 'db' | 'onKeyChanged'>,
@@ -92,8 +92,7 @@ export function browserFaults(
 ): FieldFault[] {
   const isSet = (name: (typeof SETTINGS)[number]) => input[name] !== undefined && input[name] !== false
   const message = 'is for keys that hold only ContactsUpsert'
-  const misplaced = isBrowserKey(permissions) ? [] : SETTINGS.filter(isSet).map((path) => ({ path, message }))
-  return [...misplaced, ...writableFieldFaults(input.writableFields)]
+  return isBrowserKey(permissions) ? [] : SETTINGS.filter(isSet).map((path) => ({ path, message }))
 }
 
 /** The members of the input, as they are stored. */

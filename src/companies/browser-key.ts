@@ -1,18 +1,4 @@
-import type { FieldFault } from '../errors.ts'
 import type { Permission } from '../http/admission/caller.ts'
-
-/** The members of a contact that a key of a browser may be limited to; `customFields.<key>` names a single custom field. */
-export const WRITABLE_FIELDS = [
-  'firstName',
-  'lastName',
-  'status',
-  'source',
-  'source_type',
-  'tags',
-  'customFields',
-  'marketingConsent',
-] as const
-const CUSTOM_FIELD = /^customFields\..{1,100}$/su
 
 /** The settings of a key that holds `ContactsUpsert` alone; null and absent: the default. */
 export type BrowserKeySettings = {
@@ -35,14 +21,3 @@ export function browserLimits(
 }
 
 const share = (limit: number, parts: number): number => Math.max(Math.floor(limit / parts), 1)
-
-/** The faults of settings that their shape cannot find: fields that do not exist. */
-export function writableFieldFaults(fields: unknown): FieldFault[] {
-  if (!Array.isArray(fields)) return []
-  const message = `must be one of ${WRITABLE_FIELDS.join(', ')}, or customFields.<key>`
-  return fields.flatMap((field, index) =>
-    typeof field !== 'string' || WRITABLE_FIELDS.some((one) => one === field) || CUSTOM_FIELD.test(field)
-      ? []
-      : [{ path: `writableFields[${index}]`, message }],
-  )
-}

@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { ERASURE } from './consent/consent.ts'
+import { ERASING_ASSIGNMENTS } from './contact-members.ts'
 import type { Channel } from './contact-record.ts'
-import { ERASING_ASSIGNMENTS } from './write/contact-members.ts'
 
 /** The identities of a contact and its customers, without those of other living contacts and of other customers. */
 export type Person = {

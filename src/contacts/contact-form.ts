@@ -1,4 +1,4 @@
-import { CONTACT_MEMBERS } from './write/contact-members.ts'
+import { CONTACT_MEMBERS } from './contact-members.ts'
 
 const TEXTS = [
   ...Object.values(CONTACT_MEMBERS).flatMap(({ body, type }) => (body !== null && type === 'text' ? [body] : [])),

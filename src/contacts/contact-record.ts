@@ -1,19 +1,16 @@
+import type { Texts } from './text-members.ts'
+
 /** Values under any key, `__proto__` included: made by `JSON.parse` or `Object.fromEntries`, never by assignment. */
 export type CustomFields = Readonly<Record<string, unknown>>
 
 /** A contact as it is stored. A row is not a reply: see `toContactReply`. */
-export type Contact = {
+export type Contact = Texts & {
   readonly id: number
   readonly email: string | null
   /** Digits, as given. */
   readonly phone: string | null
   /** Of `phone`: equal for all ways of writing one line. */
   readonly phoneIdentity: string | null
-  readonly firstName: string | null
-  readonly lastName: string | null
-  readonly status: string
-  readonly source: string
-  readonly sourceType: string
   readonly customFields: CustomFields
   readonly tags: readonly string[]
   readonly emailConsent: boolean | null
@@ -31,15 +28,10 @@ export type ShownContact = Contact & {
 }
 
 /** The members that a request writes. Absent members stay; null removes the value. */
-export type ContactWrite = {
+export type ContactWrite = Partial<Texts> & {
   readonly email?: string | null
   /** Digits, without `+`. */
   readonly phone?: string | null
-  readonly firstName?: string | null
-  readonly lastName?: string | null
-  readonly status?: string
-  readonly source?: string
-  readonly sourceType?: string
   /** A null value removes its key. */
   readonly customFields?: CustomFields
   readonly tags?: readonly string[]

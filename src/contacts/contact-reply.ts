@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TUnsafe, Type } from 'typebox'
 import { nullableInteger, nullableText } from '../http/shapes.ts'
 import type { Contact, ContactWrite, ShownContact } from './contact-record.ts'
+import { type NamedAs, TEXT_MEMBERS, type Texts, textsOfRecord } from './text-members.ts'
 
 const Flag = Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 const At = Type.String({ format: 'date-time' })
@@ -9,6 +10,14 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
   additionalProperties: true,
   description: 'Custom fields by key.',
 })
+
+/** The texts of the record. */
+const TEXT_SHAPES = Object.fromEntries(
+  Object.values(TEXT_MEMBERS).map(({ column, initial, description }) => [
+    column,
+    initial === null ? nullableText(description) : Type.String({ description }),
+  ]),
+) as NamedAs<'column', { [Name in keyof Texts]: TUnsafe<Texts[Name]> }>
 
 export const CONTACT_EXAMPLE = {
   id: 4127,
@@ -36,11 +45,7 @@ export const ContactReplyShape = Type.Object(
     id: Type.Integer({ description: 'The id of the contact.' }),
     email: nullableText('The email address.'),
     phone: nullableText('The phone number in E.164 with +.'),
-    first_name: nullableText('The first name.'),
-    last_name: nullableText('The last name.'),
-    status: Type.String({ description: 'The status, `active` unless a write set another one.' }),
-    source: Type.String({ description: 'The source, `API` unless a write set another one.' }),
-    source_type: Type.String({ description: '`database`, `third_party`, or the value of the service itself.' }),
+    ...TEXT_SHAPES,
     created_at: At,
     updated_at: At,
     custom_fields: Fields,
@@ -76,11 +81,7 @@ export const toContactReply = (companyId: number, contact: Contact & Partial<Sho
   id: contact.id,
   email: contact.email,
   phone: withPlus(contact.phone),
-  first_name: contact.firstName,
-  last_name: contact.lastName,
-  status: contact.status,
-  source: contact.source,
-  source_type: contact.sourceType,
+  ...textsOfRecord<Texts>(contact),
   created_at: contact.createdAt.toISOString(),
   updated_at: contact.updatedAt.toISOString(),
   custom_fields: contact.customFields,
@@ -105,11 +106,7 @@ export const OwnFieldsShape = Type.Object(
   {
     email: Type.Optional(nullableText('The email address.')),
     phone: Type.Optional(nullableText('The phone number in E.164 with +.')),
-    first_name: Type.Optional(nullableText('The first name.')),
-    last_name: Type.Optional(nullableText('The last name.')),
-    status: Type.Optional(Type.String()),
-    source: Type.Optional(Type.String()),
-    source_type: Type.Optional(Type.String()),
+    ...Type.Partial(Type.Object(TEXT_SHAPES)).properties,
     custom_fields: Type.Optional(Fields),
     tags: Type.Optional(Type.Array(Type.String())),
     marketing_consent: Type.Optional(
@@ -131,11 +128,7 @@ export function toOwnFields(write: ContactWrite): OwnFields {
   return {
     ...(write.email !== undefined && { email: write.email }),
     ...(write.phone !== undefined && { phone: withPlus(write.phone) }),
-    ...(write.firstName !== undefined && { first_name: write.firstName }),
-    ...(write.lastName !== undefined && { last_name: write.lastName }),
-    ...(write.status !== undefined && { status: write.status }),
-    ...(write.source !== undefined && { source: write.source }),
-    ...(write.sourceType !== undefined && { source_type: write.sourceType }),
+    ...textsOfRecord(write),
     ...(write.customFields !== undefined && { custom_fields: write.customFields }),
     ...(write.tags !== undefined && { tags: [...write.tags] }),
     ...((emailConsent !== undefined || whatsappConsent !== undefined) && {

@@ -1,8 +1,8 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { emailKey } from '../text/email-address.ts'
+import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './contact-members.ts'
 import type { Contact, ShownContact } from './contact-record.ts'
 import { searchText } from './search/contact-search.ts'
-import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './write/contact-members.ts'
 
 /** The columns of `Contact`, as part of a statement that reads `contacts`. */
 export const contactColumns = (db: Db) => db.unsafe(CONTACT_COLUMNS)

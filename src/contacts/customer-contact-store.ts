@@ -24,7 +24,7 @@ export async function insertCustomerContacts(tx: Db, contacts: readonly Customer
       phone,
       phone_identity: phone === null ? null : phoneIdentity(phone),
       first_name: groupId,
-      search_text: searchText({ firstName: groupId, lastName: null, email: null, phone }),
+      search_text: searchText({ firstName: groupId, email: null, phone }),
       source,
       source_type: sourceType,
     }

@@ -298,11 +298,11 @@ export type ContactWrite = {
   firstName?: string | null
   /** Null and the empty text remove it. */
   lastName?: string | null
-  /** The status; a new contact has `active`. */
+  /** A new contact has `active`. */
   status?: string
-  /** The source; a new contact has `API`. */
+  /** A new contact has `API`. */
   source?: string
-  /** The kind of the source; a new contact has `database`. */
+  /** A new contact has `database`. */
   source_type?: "database" | "third_party"
   /** The tags, which replace all that the contact has. */
   tags?: Array<string>

@@ -9,6 +9,7 @@ import { streamParts } from '../../http/server/stream-parts.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
 import type { Publish } from '../../live-change.ts'
+import { LIST_COLUMNS } from '../contact-members.ts'
 import { exportContacts, type ListFormat } from '../export/contact-export.ts'
 import {
   cancelImport,
@@ -49,7 +50,7 @@ const REFUSED_EXAMPLES = {
 }
 const listOf = (example: string) => ({
   schema: Type.String({
-    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object on each line. The columns are those of the export: id, email, phone, first_name, last_name, status, source, source_type, tags (separated by semicolons), marketing_consent.email, marketing_consent.whatsapp, and custom_fields.<key>. An empty cell changes nothing.`,
+    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object on each line. The columns are those of the export: ${LIST_COLUMNS.join(', ')}, and custom_fields.<key>. Semicolons separate tags. An empty cell changes nothing.`,
     title: 'ContactList',
     example,
   }),

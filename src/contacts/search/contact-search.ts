@@ -1,19 +1,17 @@
 import { oneBlank, plain, trigramsOf } from '../../text/search-text.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../text-members.ts'
 
 /** Longest term that is searched for, in characters. */
 export const SEARCH_MAX_LENGTH = 200
+
+const NAMES = TEXT_NAMES.filter((name) => TEXT_MEMBERS[name].isName)
 
 /**
  * The searchable text of a contact: name, email and phone, one per line, in lower case. Every writer uses this
  * function.
  */
-export function searchText(contact: {
-  firstName: string | null
-  lastName: string | null
-  email: string | null
-  phone: string | null
-}): string {
-  const name = [contact.firstName, contact.lastName].filter((part) => part !== null).join(' ')
+export function searchText(contact: Partial<Texts> & { email: string | null; phone: string | null }): string {
+  const name = NAMES.flatMap((part) => contact[part] ?? []).join(' ')
   return [name, contact.email ?? '', contact.phone ?? '']
     .map((line) => plain(oneBlank(line)))
     .filter((line) => line !== '')

@@ -1,6 +1,34 @@
+import { type FieldFault, validationError } from '../../errors.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { phoneIdentity } from '../../text/phone.ts'
 import type { Channel, Contact, ContactWrite } from '../contact-record.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, textsIn } from '../text-members.ts'
+
+/** The members that a key of a browser may be limited to; `customFields.<key>` names a single custom field. */
+export const WRITABLE_FIELDS: readonly string[] = [
+  ...Object.values(TEXT_MEMBERS).map(({ body }) => body),
+  'tags',
+  'customFields',
+  'marketingConsent',
+]
+const CUSTOM_FIELD = /^customFields\..{1,100}$/su
+
+/** The faults of `writableFields` that its shape cannot find: fields that do not exist. */
+export function writableFieldFaults(fields: unknown): FieldFault[] {
+  if (!Array.isArray(fields)) return []
+  const message = `must be one of ${WRITABLE_FIELDS.join(', ')}, or customFields.<key>`
+  return fields.flatMap((field, index) =>
+    typeof field !== 'string' || WRITABLE_FIELDS.includes(field) || CUSTOM_FIELD.test(field)
+      ? []
+      : [{ path: `writableFields[${index}]`, message }],
+  )
+}
+
+/** @throws {AppError} 422 that names each field that contacts do not have */
+export function checkWritableFields(fields: unknown): void {
+  const faults = writableFieldFaults(fields)
+  if (faults.length > 0) throw validationError(faults)
+}
 
 /** The rights of a write by a key of a browser. */
 export type BrowserRights = {
@@ -24,7 +52,7 @@ export function browserWrite(
   { writableFields, proven }: BrowserRights,
   optOuts: ReadonlySet<string>,
 ): ContactWrite {
-  const { email, phone, emailConsent, whatsappConsent, identityProof: _, ...fields } = write
+  const { email, phone, emailConsent, whatsappConsent, ...fields } = write
   const own = identitiesOf(existing)
   const isProven = provenIdentities(write, proven).some((identity) => own.includes(identity))
   const addresses = {
@@ -80,20 +108,17 @@ const isWritable = (writable: readonly string[] | null, field: string): boolean 
   writable === null || writable.includes(field)
 
 function writableOf(
-  {
-    customFields,
-    sourceType,
-    ...plain
-  }: Omit<ContactWrite, 'email' | 'phone' | 'emailConsent' | 'whatsappConsent' | 'identityProof'>,
+  { customFields, tags, ...texts }: Omit<ContactWrite, 'email' | 'phone' | 'emailConsent' | 'whatsappConsent'>,
   writable: readonly string[] | null,
 ): ContactWrite {
   const mayAll = isWritable(writable, 'customFields')
   const chosen = Object.entries(customFields ?? {}).filter(
     ([key]) => mayAll || isWritable(writable, `customFields.${key}`),
   )
+  const names = TEXT_NAMES.filter((name) => isWritable(writable, TEXT_MEMBERS[name].body))
   return {
-    ...Object.fromEntries(Object.entries(plain).filter(([name]) => isWritable(writable, name))),
-    ...(sourceType !== undefined && isWritable(writable, 'source_type') && { sourceType }),
+    ...Object.fromEntries(Object.entries(textsIn(texts)).filter(([name]) => names.some((one) => one === name))),
+    ...(tags !== undefined && isWritable(writable, 'tags') && { tags }),
     ...(chosen.length > 0 && { customFields: Object.fromEntries(chosen) }),
   }
 }

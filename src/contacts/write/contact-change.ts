@@ -6,6 +6,7 @@ import { phoneIdentity } from '../../text/phone.ts'
 import type { ConsentStatement } from '../consent/consent-statements.ts'
 import { appendConsents, type NewConsent } from '../consent/consent-store.ts'
 import { refreshContacts } from '../consent/shown-consent.ts'
+import { STATE_MEMBERS } from '../contact-members.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../contact-record.ts'
 import {
   type ContactRow,
@@ -15,7 +16,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { STATE_MEMBERS } from './contact-members.ts'
+import { eachText, type TextName, type Texts, textsIn } from '../text-members.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024
@@ -24,16 +25,12 @@ const BLANK = {
   email: null,
   phone: null,
   phoneIdentity: null,
-  firstName: null,
-  lastName: null,
-  status: 'active',
-  source: 'API',
-  sourceType: 'database',
   customFields: {},
   tags: [],
   emailConsent: null,
   whatsappConsent: null,
-} satisfies Omit<ContactState, 'id'>
+} satisfies Omit<ContactState, 'id' | TextName>
+const INITIAL_TEXTS = eachText(({ initial }) => initial) as Texts
 
 /** The contact as the write leaves it: a known one with only that changed which the write carries, or a new one. */
 export function applyWrite(id: number, existing: ContactState | undefined, write: ContactWrite): ContactState {
@@ -44,11 +41,8 @@ export function applyWrite(id: number, existing: ContactState | undefined, write
     email: carried(write.email, before.email),
     phone,
     phoneIdentity: phone === before.phone ? before.phoneIdentity : phone === null ? null : phoneIdentity(phone),
-    firstName: carried(write.firstName, before.firstName),
-    lastName: carried(write.lastName, before.lastName),
-    status: write.status ?? before.status,
-    source: write.source ?? before.source,
-    sourceType: write.sourceType ?? before.sourceType,
+    ...textsIn<Texts>(existing ?? INITIAL_TEXTS),
+    ...textsIn(write),
     customFields: mergeCustomFields(before.customFields, write.customFields),
     tags: write.tags ?? before.tags,
     emailConsent: write.emailConsent ?? before.emailConsent,

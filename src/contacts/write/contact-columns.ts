@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../../ids.ts'
 import { parseJsonText } from '../../text/json-text.ts'
 import { formToWriteBody } from '../contact-form.ts'
+import { CONTACT_MEMBERS, LIST_COLUMNS } from '../contact-members.ts'
 import type { Contact } from '../contact-record.ts'
-import { CONTACT_MEMBERS, LIST_COLUMNS } from './contact-members.ts'
+import { type Texts, textsOfRecord } from '../text-members.ts'
 
 /*
  * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an
@@ -167,21 +168,14 @@ function writeTags(tags: readonly string[]): string {
 
 /** A contact as a line of JSON, with the names of the record; absent values are left out. */
 export function toLine(contact: Contact): string {
-  const { email, phone, firstName, lastName, emailConsent, whatsappConsent } = contact
+  const { email, phone, emailConsent, whatsappConsent } = contact
   return JSON.stringify({
     id: contact.id,
-    ...(email !== null && { email }),
-    ...(phone !== null && { phone: `+${phone}` }),
-    ...(firstName !== null && { first_name: firstName }),
-    ...(lastName !== null && { last_name: lastName }),
-    status: contact.status,
-    source: contact.source,
-    source_type: contact.sourceType,
+    ...present({ email, phone: phone === null ? null : `+${phone}`, ...textsOfRecord<Texts>(contact) }),
     tags: contact.tags,
-    marketing_consent: {
-      ...(emailConsent !== null && { email: emailConsent }),
-      ...(whatsappConsent !== null && { whatsapp: whatsappConsent }),
-    },
+    marketing_consent: present({ email: emailConsent, whatsapp: whatsappConsent }),
     custom_fields: contact.customFields,
   })
 }
+
+const present = (members: object) => Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))

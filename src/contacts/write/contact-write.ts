@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, type TOptional, type TUnsafe, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../errors.ts'
 import { memberOf } from '../../own-member.ts'
@@ -6,11 +6,25 @@ import { EMAIL_MAX_LENGTH, isEmail } from '../../text/email-address.ts'
 import { E164 } from '../../text/phone.ts'
 import { textFaults } from '../../text/storable-text.ts'
 import type { ContactWrite } from '../contact-record.ts'
+import { type NamedAs, TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../text-members.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS, customFieldsFault } from './contact-change.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 
 const nullable = (maxLength: number, description: string) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description }))
+
+const TEXT_SHAPES = Object.fromEntries(
+  Object.values(TEXT_MEMBERS).map(({ body, initial, rule }) => [
+    body,
+    Type.Optional(
+      Type.Unsafe({
+        type: initial === null ? ['string', 'null'] : 'string',
+        ...rule,
+        description: initial === null ? 'Null and the empty text remove it.' : `A new contact has \`${initial}\`.`,
+      }),
+    ),
+  ]),
+) as NamedAs<'body', { [Name in keyof Texts]: TOptional<TUnsafe<Texts[Name]>> }>
 
 /** The contact write body (spec: Contact write body), alike in every encoding. Members it does not name are ignored. */
 export const ContactWriteShape = Type.Object(
@@ -20,21 +34,7 @@ export const ContactWriteShape = Type.Object(
       64,
       'The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it.',
     ),
-    firstName: nullable(200, 'Null and the empty text remove it.'),
-    lastName: nullable(200, 'Null and the empty text remove it.'),
-    status: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The status; a new contact has `active`.' }),
-    ),
-    source: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The source; a new contact has `API`.' }),
-    ),
-    source_type: Type.Optional(
-      Type.Unsafe<'database' | 'third_party'>({
-        type: 'string',
-        enum: ['database', 'third_party'],
-        description: 'The kind of the source; a new contact has `database`.',
-      }),
-    ),
+    ...TEXT_SHAPES,
     tags: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         maxItems: 100,
@@ -207,11 +207,7 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   return {
     ...named('email', identityOrNone(body.email, kind)),
     ...named('phone', identityOrNone(body.phone?.replace(/[\s().-]/g, '') ?? body.phone, kind)),
-    ...named('firstName', body.firstName === '' ? null : body.firstName),
-    ...named('lastName', body.lastName === '' ? null : body.lastName),
-    ...named('status', body.status),
-    ...named('source', body.source),
-    ...named('sourceType', body.source_type),
+    ...readTexts(body),
     ...named('customFields', body.customFields),
     ...named('tags', body.tags),
     ...named('emailConsent', consent?.email),
@@ -219,6 +215,16 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
     ...named('identityProof', body.identityProof),
   }
 }
+
+/** The empty text removes a text that a contact need not have. */
+const readTexts = (body: WriteBody): Partial<Texts> =>
+  Object.fromEntries(
+    TEXT_NAMES.flatMap((name) => {
+      const value = body[TEXT_MEMBERS[name].body]
+      if (value === undefined) return []
+      return [[name, value === '' && TEXT_MEMBERS[name].initial === null ? null : value]]
+    }),
+  )
 
 /** The email and phone that an upsert matches by. Null and the empty text match no contact. */
 const identityOrNone = (value: string | null | undefined, kind: WriteKind) =>

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../companies/api-key.ts'
+import { checkWritableFields } from '../../contacts/write/browser-write.ts'
 import { PERMISSIONS } from '../../http/admission/caller.ts'
 import { ApiKeyChangeBody, NewApiKeyBody, toApiKeyReply, toNewApiKeyReply } from '../companies/api-key-shape.ts'
 import { companyNamed } from '../operator.ts'
@@ -18,7 +19,9 @@ export function keyCommands(program: Command, open: OpenOperator): void {
   withBrowserSettings(create).action((company: string, options: Options, command: Command) =>
     run(command, async (deps) => {
       const { id } = await companyNamed(deps.db, company)
-      return toNewApiKeyReply(await createApiKey(deps, id, parseOptions(NewApiKeyBody, toSettings(options))))
+      const input = parseOptions(NewApiKeyBody, toSettings(options))
+      checkWritableFields(input.writableFields)
+      return toNewApiKeyReply(await createApiKey(deps, id, input))
     }),
   )
 
@@ -35,6 +38,7 @@ export function keyCommands(program: Command, open: OpenOperator): void {
     run(command, async (deps) => {
       const { id } = await companyNamed(deps.db, company)
       const change = parseOptions(ApiKeyChangeBody, toSettings(options))
+      checkWritableFields(change.writableFields)
       return toApiKeyReply(await changeApiKey(deps, id, clientId, change))
     }),
   )

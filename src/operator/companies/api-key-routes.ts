@@ -1,7 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { apiKeyFaults, changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../companies/api-key.ts'
-import { writableFieldFaults } from '../../companies/browser-key.ts'
+import {
+  apiKeyFaults,
+  changeApiKey,
+  createApiKey,
+  listApiKeys,
+  type NewApiKey,
+  revokeApiKey,
+} from '../../companies/api-key.ts'
+import { checkWritableFields, writableFieldFaults } from '../../contacts/write/browser-write.ts'
 import { Success } from '../../http/shapes.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
@@ -22,13 +29,18 @@ const OneKey = Type.Object({
   clientId: Type.String({ description: 'The public half of the key.' }),
 })
 
+const fieldFaults = (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields)
+
 /** A company's API keys (decisions: The operator's side). */
 export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/admin/v1/companies/:id/api-keys',
       {
-        config: { ...config, valueFaults: (body: object) => apiKeyFaults(body, deps.clock) },
+        config: {
+          ...config,
+          valueFaults: (body: Partial<NewApiKey>) => [...apiKeyFaults(body, deps.clock), ...fieldFaults(body)],
+        },
         schema: {
           tags,
           operationId: 'createApiKey',
@@ -40,6 +52,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
+        checkWritableFields(request.body.writableFields)
         const company = await companyNamed(deps.db, request.params.id)
         reply.code(201)
         return toNewApiKeyReply(await createApiKey(deps, company.id, request.body))
@@ -68,10 +81,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.patch(
       '/admin/v1/companies/:id/api-keys/:clientId',
       {
-        config: {
-          ...config,
-          valueFaults: (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields),
-        },
+        config: { ...config, valueFaults: fieldFaults },
         schema: {
           tags,
           operationId: 'changeApiKey',
@@ -83,6 +93,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         },
       },
       async (request) => {
+        checkWritableFields(request.body.writableFields)
         const company = await companyNamed(deps.db, request.params.id)
         return toApiKeyReply(await changeApiKey(deps, company.id, request.params.clientId, request.body))
       },

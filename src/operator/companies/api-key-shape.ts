@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { CreatedApiKey } from '../../companies/api-key.ts'
 import type { ApiKey } from '../../companies/api-key-admin-store.ts'
-import { WRITABLE_FIELDS } from '../../companies/browser-key.ts'
+import { WRITABLE_FIELDS } from '../../contacts/write/browser-write.ts'
 import { PERMISSIONS } from '../../http/admission/caller.ts'
 import { orNull, plainText } from '../shape.ts'
 

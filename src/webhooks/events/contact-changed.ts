@@ -7,6 +7,7 @@ const NAME = 'contact.changed'
 
 export const contactChanged: RecordEventKind<typeof NAME> = {
   name: NAME,
+  label: 'Changes of contacts',
   operationId: 'receiveContactChange',
   summary: 'Receive a change of a contact',
   description:

@@ -8,6 +8,7 @@ const NAME = 'email.status'
 
 export const emailStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
+  label: 'Statuses of emails',
   operationId: 'receiveEmailStatus',
   summary: 'Receive the status of an email',
   description:

@@ -6,6 +6,8 @@ import type { NewEnvelope } from '../deliveries/delivery-store.ts'
 /** A kind of event as registrations name it and the API reference describes it. */
 export type EventKind = {
   name: string
+  /** In the console. */
+  label: string
   operationId: string
   summary: string
   description: string

@@ -9,12 +9,13 @@ const REQUESTS =
 export const receiverEvents = (serviceName: string) =>
   Object.fromEntries(EVENT_KINDS.map((kind) => [kind.name, { post: describe(kind, serviceName) }]))
 
-const describe = ({ name, operationId, summary, description, shape }: EventKind, serviceName: string) => {
+const describe = ({ name, label, operationId, summary, description, shape }: EventKind, serviceName: string) => {
   const id = name === MESSAGE_RECEIVED ? 'wamid of the message' : '`id` of the event'
   return {
     tags: ['Webhook registrations'],
     operationId,
     summary,
+    'x-label': label,
     description: `${description} ${REQUESTS}`,
     security: [],
     parameters: [

@@ -123,6 +123,7 @@ export const Envelope = Type.Object(
 
 export const messageReceived = {
   name: MESSAGE_RECEIVED,
+  label: 'Messages',
   operationId: 'receiveMessage',
   summary: 'Receive a message',
   description: 'A customer wrote a message, or the business wrote one in its phone app.',

@@ -61,6 +61,7 @@ const Data = Type.Object(
 
 export const messageStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
+  label: 'Statuses of messages',
   operationId: 'receiveMessageStatus',
   summary: 'Receive the status of a message',
   description:

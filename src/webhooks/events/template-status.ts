@@ -6,6 +6,7 @@ const NAME = 'whatsapp.template.status'
 
 export const templateStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
+  label: 'Statuses of templates',
   operationId: 'receiveTemplateStatus',
   summary: 'Receive the status of a template',
   description:

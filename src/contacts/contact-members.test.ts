@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
-import { createCompany } from '../../../test/world.ts'
-import { blankContact } from '../contact-erasure-store.ts'
-import type { Contact } from '../contact-record.ts'
-import { ContactReplyShape, toContactReply, toOwnFields } from '../contact-reply.ts'
-import { findContact } from '../contact-store.ts'
-import { createRowReader, exportColumns, lineToBody, toCells, toLine } from './contact-columns.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany } from '../../test/world.ts'
+import { blankContact } from './contact-erasure-store.ts'
 import { CONTACT_MEMBERS, type ContactMember, OTHER_COLUMNS, STATE_MEMBERS } from './contact-members.ts'
-import { upsertContacts } from './contact-upsert.ts'
-import { ContactWriteShape, readContactRow } from './contact-write.ts'
+import type { Contact } from './contact-record.ts'
+import { ContactReplyShape, toContactReply, toOwnFields } from './contact-reply.ts'
+import { findContact } from './contact-store.ts'
+import { eachText, type Texts } from './text-members.ts'
+import { createRowReader, exportColumns, lineToBody, toCells, toLine } from './write/contact-columns.ts'
+import { upsertContacts } from './write/contact-upsert.ts'
+import { ContactWriteShape, readContactRow } from './write/contact-write.ts'
 
 const { db } = await createTestDatabase()
 const members = Object.entries(CONTACT_MEMBERS) as [keyof Contact, ContactMember][]
@@ -18,8 +19,8 @@ const at = (value: unknown, path: string): unknown =>
 
 /** A write that carries every member that a caller can write, each with a value of its own. */
 const WRITE = {
-  ...{ email: 'ada@example.com', phone: '393331112222', firstName: 'Ada', lastName: 'Rossi', status: 'vip' },
-  ...{ source: 'shop', sourceType: 'third_party', tags: ['a', 'b'], customFields: { tier: 'gold' } },
+  ...(eachText(({ column, rule }) => ('enum' in rule ? rule.enum.at(-1) : `some ${column}`)) as Texts),
+  ...{ email: 'ada@example.com', phone: '393331112222', tags: ['a', 'b'], customFields: { tier: 'gold' } },
   ...{ emailConsent: true, whatsappConsent: false },
 }
 

@@ -1,4 +1,5 @@
-import type { Contact } from '../contact-record.ts'
+import type { Contact } from './contact-record.ts'
+import { eachText, TEXT_NAMES } from './text-members.ts'
 
 /** A member of a contact. */
 export type ContactMember = {
@@ -15,24 +16,20 @@ export type ContactMember = {
 }
 
 const shown = (column: string, type: ContactMember['type'], wire: string = column) => ({ column, type, wire })
-const written = (body: string, erased: string) => ({ body, isInLists: true, erased })
+const written = (body: string, erased: string | null) => ({ body, isInLists: true, erased })
 const kept = { body: null, isInLists: false, erased: null }
 
 /**
  * All members of a contact. Rows, their comparison, their erasure and the columns of lists are made of this list; a test
- * compares it with the catalogue, the record of the API, the body of a write, and lists. A new member is a line here and a
- * migration, and the tests name what else follows.
+ * compares it with the catalogue, the record of the API, the body of a write, and lists. A member with a rule of its own is a
+ * line here and a migration, and the tests name what else follows; a plain text is an entry of `TEXT_MEMBERS`.
  */
 export const CONTACT_MEMBERS: { readonly [name in keyof Contact]: ContactMember } = {
   id: { ...shown('id', 'bigint'), ...kept, isInLists: true },
   email: { ...shown('email', 'text'), ...written('email', 'null') },
   phone: { ...shown('phone', 'text'), ...written('phone', 'null') },
   phoneIdentity: { column: 'phone_identity', type: 'text', wire: null, body: null, isInLists: false, erased: 'null' },
-  firstName: { ...shown('first_name', 'text'), ...written('firstName', 'null') },
-  lastName: { ...shown('last_name', 'text'), ...written('lastName', 'null') },
-  status: { ...shown('status', 'text'), ...written('status', "'erased'") },
-  source: { ...shown('source', 'text'), ...written('source', "''") },
-  sourceType: { ...shown('source_type', 'text'), ...written('source_type', 'source_type') },
+  ...eachText(({ column, body, erased }) => ({ ...shown(column, 'text'), ...written(body, erased) })),
   tags: { ...shown('tags', 'text[]'), ...written('tags', "'{}'") },
   emailConsent: {
     ...shown('email_consent', 'boolean', 'marketing_consent.email'),
@@ -65,11 +62,7 @@ const members = Object.entries(CONTACT_MEMBERS)
 export const STATE_MEMBERS = [
   'email',
   'phone',
-  'firstName',
-  'lastName',
-  'status',
-  'source',
-  'sourceType',
+  ...TEXT_NAMES,
   'customFields',
   'tags',
   'emailConsent',

@@ -1,0 +1,21 @@
+// Generated from openapi.json by `npm run generate`. Do not edit.
+
+/** The texts of a contact, by their names in the record and in the body of a write. */
+export const CONTACT_TEXTS = [
+  { name: 'email', body: 'email' },
+  { name: 'phone', body: 'phone' },
+  { name: 'first_name', body: 'firstName' },
+  { name: 'last_name', body: 'lastName' },
+  { name: 'status', body: 'status' },
+  { name: 'source', body: 'source' },
+  { name: 'source_type', body: 'source_type' },
+] as const
+
+/** The events that a receiver can subscribe to. */
+export const EVENTS = [
+  { name: 'whatsapp.message.received', label: 'Messages' },
+  { name: 'whatsapp.message.status', label: 'Statuses of messages' },
+  { name: 'whatsapp.template.status', label: 'Statuses of templates' },
+  { name: 'contact.changed', label: 'Changes of contacts' },
+  { name: 'email.status', label: 'Statuses of emails' },
+] as const
