@@ -14,6 +14,7 @@ import {
   type ServerFault,
 } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
+import type { encodeMail } from './encode-mail.ts'
 
 const MAX_SERVERS = 200
 /** Encoding HTML of this length takes a millisecond. */
@@ -54,8 +55,12 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
   return {
     async send(serverUrl, mail, confirmSubmission) {
       // The library takes 5 MB: a process that sends no mail does without.
-      const library = await import('nodemailer')
-      const server = servers.get(serverUrl) ?? createServer(library.createTransport, serverUrl, deadlines)
+      const [{ createTransport }, { encodeMail }] = await Promise.all([
+        import('nodemailer'),
+        import('./encode-mail.ts'),
+      ])
+      const library = { createTransport, encodeMail }
+      const server = servers.get(serverUrl) ?? createServer(library, serverUrl, deadlines)
       servers.set(serverUrl, server)
       return server.send(mail, confirmSubmission)
     },
@@ -65,15 +70,13 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
 
 type Server = { send(mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(
-  create: typeof createTransport,
-  serverUrl: string,
-  { beforeEndMs, afterEndMs }: Deadlines,
-): Server {
+type Library = { createTransport: typeof createTransport; encodeMail: typeof encodeMail }
+
+function createServer(library: Library, serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
   // Mails wait here and not in the library's pool, so that their timeout starts when they are sent.
   const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
-  const transport = create({
+  const transport = library.createTransport({
     url: serverUrl,
     pool: true,
     maxConnections: MAX_CONNECTIONS,
@@ -90,7 +93,10 @@ function createServer(
   transport.on('error', () => {})
   transport.use('stream', ({ message, data }, done) => {
     const ending = endings.get(String(data.messageId))
-    if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
+    if (message && ending) {
+      message.createReadStream = () =>
+        holdEnd(Buffer.isBuffer(data.raw) ? data.raw : library.encodeMail(message), ending)
+    }
     done()
   })
   const send = async (mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
@@ -124,23 +130,20 @@ function createServer(
 }
 
 /**
- * Passes everything on, in large pieces, and keeps back the end of the stream until the mail may be submitted. Nothing
- * is read, and no submission asked for, before the server accepts the mail: until then no reader pulls this stream.
+ * Passes everything on, in large pieces, and keeps back the end of the stream until the mail may be submitted. No submission is
+ * asked for before the server accepts the mail: until then no reader pulls this stream.
  */
-function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
+function holdEnd(bytes: Buffer, ending: Ending): Readable {
   let isAsked = false
   return new Readable({
     read() {
       if (isAsked) return
       isAsked = true
-      const chunks: Buffer[] = []
-      const fail = (error: Error) => this.destroy(error)
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('error', fail)
-      stream.on('end', () => {
-        for (const piece of piecesOf(Buffer.concat(chunks), PIECE_BYTES)) this.push(piece)
-        ending.asking = end(ending).then(() => this.push(null), fail)
-      })
+      for (const piece of piecesOf(bytes, PIECE_BYTES)) this.push(piece)
+      ending.asking = end(ending).then(
+        () => this.push(null),
+        (error: Error) => this.destroy(error),
+      )
     },
   })
 }
@@ -155,7 +158,7 @@ async function end(ending: Ending): Promise<void> {
   else throw new Withheld('The mail must not be sent now')
 }
 
-/** The library encodes a mail when the server accepts it: long HTML in one go, so it is encoded before. */
+/** A mail is encoded in one go when it has its connection: one with long HTML is encoded before, piece by piece. */
 async function toEncoded(mail: Mail) {
   const message = toMessage(mail)
   if (mail.html.length <= MOST_CHARACTERS_AT_ONCE) return message

@@ -1,0 +1,31 @@
+import * as base64 from 'nodemailer/lib/base64'
+import type MimeNode from 'nodemailer/lib/mime-node'
+import * as quotedPrintable from 'nodemailer/lib/qp'
+
+/**
+ * The bytes of a mail that the library has compiled, the same that its own stream yields, in one go: that stream is a chain of
+ * several for each part of the mail, which cost more than the encoding.
+ */
+export function encodeMail(mail: MimeNode): Buffer {
+  const text = encodePart(mail)
+  return Buffer.from(text.endsWith('\n') ? text : `${text}\r\n`)
+}
+
+function encodePart(part: MimeNode): string {
+  const head = `${part.buildHeaders()}\r\n\r\n`
+  if (part.childNodes.length === 0) return head + encodeContent(part)
+  const parts = part.childNodes.map((child) => `--${part.boundary}\r\n${encodePart(child)}\r\n`)
+  return `${head}${parts.join('')}--${part.boundary}--\r\n`
+}
+
+function encodeContent(part: MimeNode): string {
+  const content = typeof part.content === 'string' ? part.content : ''
+  switch (part.getTransferEncoding()) {
+    case 'quoted-printable':
+      return quotedPrintable.wrap(quotedPrintable.encode(content))
+    case 'base64':
+      return base64.wrap(base64.encode(content))
+    default:
+      return content
+  }
+}
