@@ -7,8 +7,9 @@ import { isIndexed, type SearchTerm } from './contact-search.ts'
 
 /** Contacts that one request looks at for a search, at most. */
 export const EXAMINED = 10_000
-/** How many of the newest contacts are sampled to see whether many match. */
+/** How many of the newest contacts are sampled to see whether many match, and which trigrams most of them hold. */
 const SAMPLE = 2_000
+const TRIGRAM_SAMPLE = 200
 
 /** The conditions of a list of contacts: one of the terms, if there are any, and the filter. */
 export type ContactConditions = { readonly terms: readonly SearchTerm[]; readonly filter: ContactFilter }
@@ -166,29 +167,55 @@ export async function selectMatchingIds(
   return { ids, areAll: examined < EXAMINED }
 }
 
-/** Of the newest contacts: how many match, and how many the index would find for it. */
+/**
+ * Of the newest contacts: how many match, and how many the index would find. `rare` are the terms as the index is asked for
+ * them: see `withoutFrequent`.
+ */
 export async function sampleMatches(
   db: Db,
   companyId: number,
   conditions: ContactConditions,
-): Promise<{ matches: number; areAll: boolean; areMany: boolean }> {
-  const [row] = await db<{ looked: number; matches: number; held: number }[]>`
+): Promise<{ matches: number; areAll: boolean; areMany: boolean; rare: readonly SearchTerm[] }> {
+  const trigrams = [...new Set(conditions.terms.flatMap((term) => term.trigrams))]
+  const [row] = await db<{ looked: number; matches: number; held: number; holders: number[] }[]>`
     select
       count(*) as looked,
       count(*) filter (where ${matching(db, conditions)}) as matches,
-      count(*) filter (where ${hasIndex(conditions) ? holding(db, conditions) : db`true`}) as held
+      count(*) filter (where ${hasIndex(conditions) ? holding(db, conditions) : db`true`}) as held,
+      array[${holdersOf(db, trigrams)}]::bigint[] as holders
     from (
-      select
-        contacts.search_text, contacts.status, contacts.tags, contacts.custom_fields, contacts.email_consent,
-        contacts.whatsapp_consent
-      from contacts
-      where ${living(db, companyId)}
-      order by contacts.created_at desc, contacts.id desc
-      limit ${SAMPLE}
+      select row_number() over () as place, newest.*
+      from (
+        select
+          contacts.search_text, contacts.status, contacts.tags, contacts.custom_fields, contacts.email_consent,
+          contacts.whatsapp_consent
+        from contacts
+        where ${living(db, companyId)}
+        order by contacts.created_at desc, contacts.id desc
+        limit ${SAMPLE}
+      ) as newest
     ) as contacts
   `
-  const { looked, matches, held } = row ?? { looked: 0, matches: 0, held: 0 }
-  return { matches, areAll: looked < SAMPLE, areMany: held > SAMPLE / 10 }
+  const { looked, matches, held, holders } = row ?? { looked: 0, matches: 0, held: 0, holders: [] }
+  const sampled = Math.min(looked, TRIGRAM_SAMPLE)
+  const frequent = new Set(trigrams.filter((_, place) => (holders[place] ?? 0) >= sampled * 0.9))
+  const rare = conditions.terms.map((term) => withoutFrequent(term, frequent))
+  return { matches, areAll: looked < SAMPLE, areMany: held > SAMPLE / 10, rare }
+}
+
+/** How many of the newest contacts hold each trigram. */
+const holdersOf = (db: Db, trigrams: readonly string[]) =>
+  trigrams
+    .map((one) => db`count(*) filter (where place <= ${TRIGRAM_SAMPLE} and strpos(contacts.search_text, ${one}) > 0)`)
+    .reduce((before, next, place) => (place === 0 ? next : db`${before}, ${next}`), db``)
+
+/**
+ * A term without trigrams that nearly every contact holds, unless it has no others: they narrow the search down by nothing, and
+ * the index reads a list as long as all contacts for each.
+ */
+function withoutFrequent({ text, trigrams }: SearchTerm, frequent: ReadonlySet<string>): SearchTerm {
+  const rare = trigrams.filter((one) => !frequent.has(one))
+  return { text, trigrams: rare.length > 0 ? rare : trigrams }
 }
 
 /** How many contacts match, and whether all that can match were looked at: at most `EXAMINED`, the newest by a walk. */

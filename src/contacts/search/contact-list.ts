@@ -49,8 +49,9 @@ export type ContactPage = {
  * search or a filter looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
  */
 export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
-  const conditions = { terms: searchTerms(request.search), filter: request.filter ?? {} }
-  const found = await count(db, companyId, conditions)
+  const requested = { terms: searchTerms(request.search), filter: request.filter ?? {} }
+  const found = await count(db, companyId, requested)
+  const { conditions } = found
   const range = toRange(request, found)
   // Newest first, the page is among the contacts that were counted.
   const isCounted = found.isExact || request.sort === '-created_at'
@@ -74,18 +75,30 @@ export async function listContacts(db: Db, companyId: number, request: ContactLi
   }
 }
 
-type Found = { readonly total: number; readonly isExact: boolean; readonly method: SearchMethod }
+type Found = {
+  readonly total: number
+  readonly isExact: boolean
+  readonly method: SearchMethod
+  /** With the trigrams that the index is asked for. */
+  readonly conditions: ContactConditions
+}
 
 /** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
-async function count(db: Db, companyId: number, conditions: ContactConditions): Promise<Found> {
-  if (isUnconditional(conditions)) {
-    return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
+async function count(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
+  if (isUnconditional(requested)) {
+    return { total: await readContactCount(db, companyId), isExact: true, method: 'walk', conditions: requested }
   }
-  const { matches, areAll, areMany } = await sampleMatches(db, companyId, conditions)
-  if (areAll) return { total: matches, isExact: true, method: 'walk' }
+  const { matches, areAll, areMany, rare } = await sampleMatches(db, companyId, requested)
+  const conditions = { ...requested, terms: rare }
+  if (areAll) return { total: matches, isExact: true, method: 'walk', conditions }
   const method = hasIndex(conditions) && !areMany ? 'index' : 'walk'
   const counted = await countMatches(db, companyId, conditions, method)
-  return { total: counted.matches, isExact: counted.isExact, method: counted.isExact ? method : 'walk' }
+  return {
+    total: counted.matches,
+    isExact: counted.isExact,
+    method: counted.isExact ? method : 'walk',
+    conditions,
+  }
 }
 
 /**

@@ -17,8 +17,8 @@ export async function matchContacts(db: Db, companyId: number, search: string): 
   if (terms.length === 0) return undefined
   const texts = terms.map(({ text }) => text)
   if (!isIndexed(terms)) return { texts, ids: null }
-  const { areMany } = await sampleMatches(db, companyId, { terms, filter: {} })
+  const { areMany, rare } = await sampleMatches(db, companyId, { terms, filter: {} })
   if (areMany) return { texts, ids: null }
-  const { ids, areAll } = await selectMatchingIds(db, companyId, terms)
+  const { ids, areAll } = await selectMatchingIds(db, companyId, rare)
   return { texts, ids: areAll && ids.length <= FEW ? ids : null }
 }

@@ -34,7 +34,9 @@ export function searchTerms(search: string): SearchTerm[] {
   if (text === '') return []
   const whole = toTerm(text)
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
-  if (digits === '' || digits === text) return [whole]
+  if (digits === '') return [whole]
+  // A text with the whole holds the digits, too.
+  if (text.includes(digits)) return [toTerm(digits)]
   const isPhone = whole.trigrams.length === 0 && digits.length >= PHONE_MIN_DIGITS
   return isPhone ? [toTerm(digits)] : [whole, toTerm(digits)]
 }

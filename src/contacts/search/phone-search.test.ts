@@ -3,9 +3,9 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase, readsOf } from '../../../test/database.ts'
 import type { Pool } from '../../db/connect.ts'
 import { listContacts } from './contact-list.ts'
-import { EXAMINED } from './contact-list-store.ts'
+import { EXAMINED, sampleMatches } from './contact-list-store.ts'
 import { matchContacts } from './contact-matches.ts'
-import { searchText } from './contact-search.ts'
+import { searchTerms, searchText } from './contact-search.ts'
 
 const CONTACTS = 200_000
 /** The phone number of the oldest contact: every other one was created later, with another number of the same country. */
@@ -54,6 +54,13 @@ test.each([
   expect(page).toMatchObject({ total: 1, totalIsExact: true, hasNext: false, contacts: [{ phone: PHONE }] })
   expect(scanned).toBe(0)
   expect(fetched).toBeLessThan(EXAMINED)
+})
+
+test('the index is not asked for what nearly every contact holds', async () => {
+  const sample = (search: string) => sampleMatches(db, companyId, { terms: searchTerms(search), filter: {} })
+  expect((await sample('+39 333 1234567')).rare.map(({ trigrams }) => trigrams)).toEqual([['123', '456', '567'], ['331', '234', '567']])
+  expect((await sample('+393331234567')).rare.map(({ trigrams }) => trigrams)).toEqual([['331', '234', '567']])
+  expect((await sample('grace 39333')).rare.map(({ trigrams }) => trigrams)).toEqual([['gra', 'ace', '393', '333']])
 })
 
 test('a conversation of that contact is found by the phone with blanks too', async () => {
