@@ -81,14 +81,14 @@ export type ContactRow = { readonly id: number } & Readonly<Record<string, unkno
  * The stored form of a contact, with the columns that are made of others: the key of the email and the text of the search.
  */
 export function toContactRow(state: ContactState): ContactRow {
-  const row = new Map<string, unknown>(STATE_MEMBERS.map((name) => [CONTACT_MEMBERS[name].column, state[name]]))
-  return {
-    ...Object.fromEntries(row),
+  const row: { id: number; [column: string]: unknown } = {
     id: state.id,
     phone_identity: state.phoneIdentity,
     email_key: state.email === null ? null : emailKey(state.email),
     search_text: searchText(state),
   }
+  for (const name of STATE_MEMBERS) row[CONTACT_MEMBERS[name].column] = state[name]
+  return row
 }
 
 const COLUMNS = WRITTEN_COLUMNS.map(({ column }) => column)

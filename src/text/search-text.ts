@@ -7,14 +7,17 @@ const TRIGRAMS_MAX = 12
  * index knows letters by the locale of the database, which may know the ASCII ones only. Upper case occurs nowhere else,
  * so a part of the text begins and ends between characters.
  */
-export const plain = (text: string): string =>
-  text
-    .normalize('NFC')
-    .toLowerCase()
-    .replaceAll(/[^\0-\x7f]/gu, (character) => {
-      const digits = (character.codePointAt(0) ?? 0).toString(16).padStart(5, '0')
-      return `X${digits.replaceAll(/./g, (digit) => 'ABCDEFGHIJKLMNOP'.charAt(Number.parseInt(digit, 16)))}`
-    })
+export function plain(text: string): string {
+  const lower = text.normalize('NFC').toLowerCase()
+  return BEYOND_ASCII.test(lower) ? lower.replaceAll(/[^\0-\x7f]/gu, toLetters) : lower
+}
+
+const BEYOND_ASCII = /[^\0-\x7f]/u
+
+function toLetters(character: string): string {
+  const digits = (character.codePointAt(0) ?? 0).toString(16).padStart(5, '0')
+  return `X${digits.replaceAll(/./g, (digit) => 'ABCDEFGHIJKLMNOP'.charAt(Number.parseInt(digit, 16)))}`
+}
 
 export const oneBlank = (text: string): string => text.replace(/\s+/g, ' ').trim()
 

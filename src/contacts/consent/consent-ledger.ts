@@ -115,12 +115,15 @@ export function emailConsent(ledger: ConsentLedger, emailKey: string): ConsentEn
 }
 
 /** The entry that counts for a contact. */
-export const contactConsent = (
+export function contactConsent(
   ledger: ConsentLedger,
   contact: LedgerContact,
   channel: Channel,
-): ConsentEntry | undefined =>
-  count(ledger, channel, channel === 'email' ? readerOf(ledger, contact) : personOf(ledger, seedOf(contact)))
+): ConsentEntry | undefined {
+  // Most batches say nothing and need no facts: who the person is takes a third of the time in which an import prepares a row.
+  if (ledger.entriesByIdentity.size === 0 && ledger.entriesByContact.size === 0) return undefined
+  return count(ledger, channel, channel === 'email' ? readerOf(ledger, contact) : personOf(ledger, seedOf(contact)))
+}
 
 /** The identity under which a contact says something on a channel; null: it has none. */
 export function consentIdentity(ledger: ConsentLedger, contact: LedgerContact, channel: Channel): string | null {

@@ -58,7 +58,10 @@ test.each([
 
 test('the index is not asked for what nearly every contact holds', async () => {
   const sample = (search: string) => sampleMatches(db, companyId, { terms: searchTerms(search), filter: {} })
-  expect((await sample('+39 333 1234567')).rare.map(({ trigrams }) => trigrams)).toEqual([['123', '456', '567'], ['331', '234', '567']])
+  expect((await sample('+39 333 1234567')).rare.map(({ trigrams }) => trigrams)).toEqual([
+    ['123', '456', '567'],
+    ['331', '234', '567'],
+  ])
   expect((await sample('+393331234567')).rare.map(({ trigrams }) => trigrams)).toEqual([['331', '234', '567']])
   expect((await sample('grace 39333')).rare.map(({ trigrams }) => trigrams)).toEqual([['gra', 'ace', '393', '333']])
 })

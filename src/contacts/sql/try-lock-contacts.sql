@@ -10,7 +10,6 @@ declare
     1, current_setting('max_locks_per_transaction')::integer * current_setting('max_connections')::integer / 2100
   );
   has_place boolean := lane is null;
-  key bigint;
 begin
   if lane is not null and not pg_try_advisory_xact_lock(advisory_key('contact batch', company || ':' || lane)) then
     return false;
@@ -23,13 +22,10 @@ begin
     return false;
   end if;
 
-  for key in
-    select distinct advisory_key('customer', company || ':' || identity) from unnest(identities) as identity
-  loop
-    if not pg_try_advisory_xact_lock(key) then
-      return false;
-    end if;
-  end loop;
-  return true;
+  return not exists (
+    select
+    from (select distinct advisory_key('customer', company || ':' || identity) as key from unnest(identities) as identity) as locks
+    where not pg_try_advisory_xact_lock(locks.key)
+  );
 end
 $$;
