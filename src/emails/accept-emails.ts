@@ -1,7 +1,10 @@
 import { createBatcher } from '../batching/batch.ts'
 import type { Pool } from '../db/connect.ts'
+import type { Worker } from '../jobs/worker.ts'
 import type { EmailDeps } from './email.ts'
-import { type AcceptedEmail, insertEmails } from './email-store.ts'
+import { type AcceptedEmail, EMAIL_SEND, insertEmails } from './email-store.ts'
+
+export type EmailWorker = Pick<Worker, 'acceptDirect' | 'dispatch' | 'wake'>
 
 /** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
 const BOUNDS = {
@@ -14,15 +17,21 @@ const BOUNDS = {
   maxRunning: 2,
 }
 
-/** Stores emails with their jobs; those of concurrent requests share statements. */
-export function createEmailAcceptance(pool: Pool): EmailDeps['acceptEmail'] {
+/**
+ * Stores emails with their jobs; those of concurrent requests share statements. The worker of this process, if it has one and
+ * room, sends them from the commit on.
+ */
+export function createEmailAcceptance(pool: Pool, worker: () => EmailWorker | undefined): EmailDeps['acceptEmail'] {
   const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...BOUNDS,
-    run: (items) =>
-      insertEmails(
-        pool,
-        items.map(({ email }) => email),
-      ),
+    run: async (items) => {
+      const dispatch = worker()?.acceptDirect(EMAIL_SEND)
+      const emails = items.map(({ email }) => email)
+      const { areAccepted, leased, hasWaiting } = await insertEmails(pool, emails, dispatch)
+      if (dispatch !== undefined) worker()?.dispatch(leased, dispatch)
+      if (hasWaiting) worker()?.wake(EMAIL_SEND)
+      return areAccepted
+    },
     companyOf: ({ email }) => email.companyId,
     bytesOf: ({ bytes }) => bytes,
   })

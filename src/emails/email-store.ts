@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
+import type { DirectDispatch, Job } from '../jobs/job.ts'
 import type { Tracking } from './tracking/rewrite-links.ts'
 
 /** A mail as it is taken in. */
@@ -26,11 +27,26 @@ export type AcceptedEmail = {
   answer: { idempotencyId: number; status: number; body: string } | null
 }
 
+export const EMAIL_SEND = 'email.send'
+
+/** `claimId` is null for jobs that wait to be claimed. */
+type AcceptedRow = Pick<Job, 'lane' | 'subjectId' | 'dueAt' | 'createdAt'> & {
+  uid: string
+  jobId: number
+  companyId: number
+  claimId: string | null
+}
+
 /**
  * Accepts emails, each with its job, in one transaction. Returns for each whether it was accepted: one whose
- * Idempotency-Key was released or claimed by a repeated request is not.
+ * Idempotency-Key was released or claimed by a repeated request is not. Returns also the jobs that are leased for direct
+ * dispatch to the worker, and whether others wait to be claimed.
  */
-export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<boolean[]> {
+export async function insertEmails(
+  db: Db,
+  emails: readonly AcceptedEmail[],
+  dispatch?: DirectDispatch,
+): Promise<{ areAccepted: boolean[]; leased: Job[]; hasWaiting: boolean }> {
   const items = emails.map((email) => ({
     company_id: email.companyId,
     uid: email.uid,
@@ -53,9 +69,20 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
     answer_status: email.answer?.status ?? null,
     answer_body: email.answer?.body ?? null,
   }))
-  const rows = await db<{ uid: string }[]>`select uid from accept_emails(${jsonRows(db, items)}) as uid`
+  const rows = await db<AcceptedRow[]>`
+    select *
+    from accept_emails(${jsonRows(db, items)}, ${dispatch?.fullLanes ?? []}::text[], ${dispatch?.leaseMs ?? null}::integer)
+  `
   const accepted = new Set(rows.map(({ uid }) => uid))
-  return emails.map(({ uid }) => accepted.has(uid))
+  return {
+    areAccepted: emails.map(({ uid }) => accepted.has(uid)),
+    leased: rows.flatMap(toJob),
+    hasWaiting: rows.some(({ claimId }) => claimId === null),
+  }
+}
+
+function toJob({ uid: _uid, jobId: id, claimId, ...job }: AcceptedRow): Job[] {
+  return claimId === null ? [] : [{ ...job, id, claimId, kind: EMAIL_SEND, attempts: 0 }]
 }
 
 export type EmailStatus = 'pending' | 'sent' | 'failed' | 'bounced'

@@ -43,8 +43,6 @@ export type EmailDeps = SettingsDeps & {
   smtpUrl: string | undefined
   /** Stores a mail and its job, in one statement with others; false when its Idempotency-Key no longer stands. */
   acceptEmail(email: AcceptedEmail): Promise<boolean>
-  /** Says that there is something to send; called after the commit. */
-  onAccepted(): void
   /** Why no marketing goes to this address; null: it may be sent. */
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
 }
@@ -183,7 +181,6 @@ async function accept(
     answer: idempotencyId === null ? null : { idempotencyId, status, body: JSON.stringify(body) },
   })
   if (!isAccepted) throw idempotencyKeyInUse()
-  deps.onAccepted()
   return accepted
 }
 

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { withoutRequest } from '../db/pool/fair-pool.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim/claim-loop.ts'
 import { acceptDirect, isTooLate } from './claim/direct-dispatch.ts'
 import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch, type Leases } from './claim/lease.ts'
@@ -93,7 +94,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       const kind = kindOf(accepted.kind)
       if (kind === undefined || jobs.length === 0 || isTooLate(accepted)) return
       if (stopping) void releaseJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.release_failed'))
-      else for (const batch of byClaim(jobs)) take(kind, batch, accepted.madeAtMs)
+      else for (const batch of byClaim(jobs)) withoutRequest(() => take(kind, batch, accepted.madeAtMs))
     },
     stop: (deadlineMs = DRAIN_MS) => {
       stopping ??= drain({ db, log, leases, loops, giveUp: outcomes.giveUp }, deadlineMs)

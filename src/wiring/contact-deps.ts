@@ -1,6 +1,7 @@
 import { getImport, receiveImport } from '../contacts/import/contact-import.ts'
 import { type ImportJobDeps, importKind } from '../contacts/import/contact-import-job.ts'
-import { EMAIL_SEND, emailLane } from '../emails/delivery/email-delivery.ts'
+import { emailLane } from '../emails/delivery/email-delivery.ts'
+import { EMAIL_SEND } from '../emails/email-store.ts'
 import { hastenJobs } from '../jobs/job-store.ts'
 import { createWorker } from '../jobs/worker.ts'
 import type { ImportVerbs } from '../operator/operator.ts'

@@ -9,6 +9,7 @@ import type { Pool } from '../db/connect.ts'
 import { createCompanySlots } from '../db/pool/company-slots.ts'
 import { type RequireOpen, shareFairly } from '../db/pool/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool/pool-metric.ts'
+import type { EmailWorker } from '../emails/accept-emails.ts'
 import { createMailHealth, type MailHealth } from '../emails/delivery/mail-health.ts'
 import { registerMailGauge } from '../emails/delivery/mail-metric.ts'
 import type { ApiKeys } from '../http/admission/authenticate.ts'
@@ -85,8 +86,8 @@ export type Deps = Dependencies & {
   publish: Publish
   /** Raw events were stored. */
   eventsStored: Signal
-  /** Emails were accepted. */
-  emailsAccepted: Signal
+  /** The worker of this process, which sends emails; undefined until it starts, and in a process without one. */
+  emailWorker: { current: EmailWorker | undefined }
   /** Deliveries were enqueued. */
   deliveriesDue: Signal
   /** The events about records that companies subscribe to. */
@@ -133,7 +134,7 @@ export function createDeps(dependencies: Dependencies): Deps {
     }),
     publish: createPublish(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
     eventsStored: createSignal(),
-    emailsAccepted: createSignal(),
+    emailWorker: { current: undefined },
     deliveriesDue: createSignal(),
     subscribedEvents,
     recordEvents: createRecordEvents({

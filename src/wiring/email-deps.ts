@@ -16,8 +16,7 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     ...deps,
     baseUrl: config.baseUrl,
     smtpUrl: config.smtpUrl,
-    acceptEmail: createEmailAcceptance(deps.pool),
-    onAccepted: deps.emailsAccepted.raise,
+    acceptEmail: createEmailAcceptance(deps.pool, () => deps.emailWorker.current),
     bounceDomain: config.bounceDomain,
     readsPostedReports: config.mailReportsSecret !== undefined,
     findMarketingRefusal: async (companyId, address) => {

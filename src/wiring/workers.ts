@@ -6,7 +6,7 @@ import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/statistics-store.ts'
-import { EMAIL_SEND, emailSendKind } from '../emails/delivery/email-delivery.ts'
+import { emailSendKind } from '../emails/delivery/email-delivery.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
@@ -65,7 +65,7 @@ export function startWorkers(deps: Deps): Workers {
   registerEventGauges(deps.metrics.registry, deps.db)
   registerPausedGauge(deps.metrics.registry, deps.workerDb)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
-  deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
+  deps.emailWorker.current = jobs
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const { tracing } = deps
   const inbound = startInboundWorker({

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -67,7 +68,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
     onAttempt: (...attempt) => attempts.push(attempt),
   })
   const times = { dueAt: new Date(), createdAt: new Date(), attempts: 0 }
-  const job = { id: 1, claimId: '', kind: kind.kind, lane: '', companyId, subjectId: row!.id, ...times }
+  const job = { id: 1, claimId: randomUUID(), kind: kind.kind, lane: '', companyId, subjectId: row!.id, ...times }
   const deliver = () => kind.handle([job], new AbortController().signal)
   const stateOf = () => db`
     select status, failure_reason, submitted_at from emails where company_id = ${companyId}
@@ -81,7 +82,7 @@ test('answers of the mail server while the database was away are written when it
   const ending = deliver()
   await expect.poll(() => server.mails.length).toBe(1)
   database = await startEmbedded(folder)
-  expect(await ending).toEqual([{ outcome: 'done' }])
+  expect(await ending).toEqual([{ outcome: 'selfCompleted' }])
   expect(await stateOf()).toMatchObject([{ status: 'sent', failureReason: null }])
   await server.stop()
 }, 300_000)

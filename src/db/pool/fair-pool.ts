@@ -8,6 +8,9 @@ const callers = new AsyncLocalStorage<SlotRequest>()
 /** Runs work of a company: its statements and transactions on a fair pool wait for a slot of the company. */
 export const onBehalfOf = <T>(request: SlotRequest, work: () => T): T => callers.run(request, work)
 
+/** Runs work that outlives the request that starts it, on behalf of no request. */
+export const withoutRequest = <T>(work: () => T): T => callers.exit(work)
+
 /** The request that the present work runs on behalf of; undefined outside of `onBehalfOf`. */
 export const currentRequest = (): SlotRequest | undefined => callers.getStore()
 

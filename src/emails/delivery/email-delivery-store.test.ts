@@ -62,3 +62,24 @@ test('one attempt may hand a mail over until it is completed, however many ask a
   await completeEmails(db, [{ ...key!, ...completed }])
   expect(await markSubmitted(db, [item])).toEqual([false])
 })
+
+test('the job of a mail ends with it, unless the attempt is repeated or another worker has the job', async () => {
+  const keys = await waiting(10, 10, 10)
+  const jobs = await db<{ id: number; claimId: string; subjectId: number }[]>`
+    update jobs
+    set claim_id = gen_random_uuid(), lease_until = now() + interval '1 hour'
+    where company_id = ${keys[0]!.companyId}
+    returning id, claim_id, subject_id
+  `
+  const jobOf = (id: number) => jobs.find(({ subjectId }) => subjectId === id)!
+  const [ended, repeated, lost] = keys.map((key) => ({ ...key, ...completed, job: jobOf(key.id) }))
+  await completeEmails(db, [
+    ended!,
+    { ...repeated!, status: 'pending' },
+    { ...lost!, job: { ...lost!.job, claimId: ended!.job.claimId } },
+  ])
+  const left = await db<
+    { subjectId: number }[]
+  >`select subject_id from jobs where company_id = ${ended!.companyId} order by 1`
+  expect(left.map(({ subjectId }) => subjectId)).toEqual([repeated!.id, lost!.id])
+})

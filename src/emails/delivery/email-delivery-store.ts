@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Claim } from '../../jobs/job.ts'
 import type { EmailStatus } from '../email-store.ts'
 import type { Tracking } from '../tracking/rewrite-links.ts'
 
@@ -109,15 +110,22 @@ export async function markSubmitted(db: Db, items: readonly Submission[]): Promi
   return items.map((item) => marked.delete(keyOf(item)))
 }
 
-export type EmailCompletion = EmailKey & { status: EmailStatus; failureReason: string | null }
+export type EmailCompletion = EmailKey & {
+  status: EmailStatus
+  failureReason: string | null
+  /** The job that ends with it, unless the attempt may be repeated. */
+  job?: Claim
+}
 
-/** Records the outcomes of attempts; `pending` is an attempt that may be repeated. */
+/** Records the outcomes of attempts, and ends their jobs; `pending` is an attempt that may be repeated. */
 export async function completeEmails(db: Db, completions: readonly EmailCompletion[]): Promise<void> {
-  const items = completions.map(({ companyId, id, status, failureReason }) => ({
+  const items = completions.map(({ companyId, id, status, failureReason, job }) => ({
     company_id: companyId,
     id,
     status,
     failure_reason: failureReason,
+    job_id: job?.id ?? null,
+    claim_id: job?.claimId ?? null,
   }))
   await db`select complete_emails(${jsonRows(db, items)})`
 }

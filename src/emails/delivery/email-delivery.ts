@@ -2,11 +2,12 @@ import { createBatcher } from '../../batching/batch.ts'
 import type { Clock } from '../../clock.ts'
 import type { Pool } from '../../db/connect.ts'
 import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
-import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
+import { done, type Job, type Outcome, retryAfter, selfCompleted } from '../../jobs/job.ts'
 import type { BatchKind } from '../../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
 import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
+import { EMAIL_SEND } from '../email-store.ts'
 import { findTrackingOf, makePlainText } from '../rendering/mail-text.ts'
 import { returnPath } from '../reports/return-path.ts'
 import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/marketing-refusal.ts'
@@ -23,15 +24,16 @@ import {
   type Submission,
 } from './email-delivery-store.ts'
 
-export const EMAIL_SEND = 'email.send'
-
 /** The lane of a company's mails; accept_emails writes the same. */
 export const emailLane = (companyId: number): string => `email:${companyId}`
 
 /** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
-const BATCH = 20
-/** Batches in flight at most: of one company over all processes, and of all companies in this process. */
-const LANE_CAP = 3
+const BATCH = 10
+/**
+ * Batches in flight at most: of one company over all processes, and of all companies in this process. Half of the company's are
+ * left to mails that are dispatched directly, in batches that may hold one.
+ */
+const LANE_CAP = 8
 const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** The pause between two writes of outcomes; only the next claim waits for them. */
@@ -125,7 +127,9 @@ async function deliverAll(
   while (outcomes.length < jobs.length) {
     const left = jobs.slice(outcomes.length)
     const emails = await readEmailsToSend(deps.db, left.map(keyOf))
-    const deliveries = emails.map((email, place) => deliver(deps, steps, left[place]?.attempts ?? 0, email, signal))
+    const deliveries = left
+      .slice(0, emails.length)
+      .map((job, place) => deliver(deps, steps, job, emails[place], signal))
     for (const delivery of await Promise.allSettled(deliveries)) {
       if (delivery.status === 'rejected') throw delivery.reason
       outcomes.push(delivery.value)
@@ -142,15 +146,15 @@ function keyOf({ companyId, subjectId: id }: Job): EmailKey {
 async function deliver(
   deps: DeliveryDeps,
   steps: Steps,
-  attempts: number,
+  job: Job,
   email: EmailToSend | undefined,
   signal: AbortSignal,
 ): Promise<Outcome> {
   if (email === undefined) return done
   const { companyId, id } = email
   const complete = async (status: EmailCompletion['status'], failureReason: string | null = null) => {
-    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason }), COMPLETE_RETRIES)
-    return done
+    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason, job }), COMPLETE_RETRIES)
+    return selfCompleted
   }
 
   if (email.submittedAt !== null) return complete('failed', OUTCOME_UNKNOWN)
@@ -172,7 +176,7 @@ async function deliver(
       await complete('pending')
       return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.message })
     default:
-      return refused(deps, attempts, email, outcome, complete)
+      return refused(deps, job.attempts, email, outcome, complete)
   }
 }
 

@@ -1,14 +1,19 @@
 -- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
--- Idempotency-Key of its request, all or nothing. Returns the uids of the accepted ones: an email whose key was released,
+-- Idempotency-Key of its request, all or nothing. Returns the accepted ones with their jobs: an email whose key was released,
 -- or claimed by a repeated request, is left out.
-create function accept_emails(items jsonb)
-returns setof text
+-- With `lease_ms`, the caller is a worker, and the jobs are leased to it at once, one claim for each company, except those in
+-- `full_lanes`, and those of companies with mails that wait. `claim_id` is null for the rest.
+create function accept_emails(items jsonb, full_lanes text[] default '{}'::text[], lease_ms integer default null)
+returns table (
+  uid text, job_id bigint, lane text, company_id bigint, subject_id bigint, claim_id uuid, due_at timestamptz,
+  created_at timestamptz
+)
 language plpgsql
+set plan_cache_mode = force_generic_plan
 as $$
-declare
-  jobs jsonb;
-  accepted text[];
+#variable_conflict use_column
 begin
+  return query
   with input as materialized (
     select *
     from jsonb_to_recordset(items) as input (
@@ -47,19 +52,35 @@ begin
       item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
       item.track_opens, item.track_clicks, item.tracking
     from item
+  ),
+  queue as materialized (
+    select
+      company.company_id, company.lane,
+      case when
+        lease_ms is not null
+        and company.lane <> all (full_lanes)
+        and not exists (
+          select from jobs job
+          where job.kind = 'email.send' and job.lane = company.lane and job.claim_id is null and job.failed_at is null
+            and job.due_at <= now()
+        )
+      then gen_random_uuid() end as claim_id
+    from (select distinct item.company_id, 'email:' || item.company_id as lane from item) as company
+  ),
+  enqueued as (
+    insert into jobs as job (kind, lane, company_id, subject_id, claim_id, lease_until)
+    select
+      'email.send', queue.lane, item.company_id, item.id, queue.claim_id,
+      case when queue.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
+    from item
+    join queue using (company_id)
+    order by item.id
+    returning job.*
   )
-  select jsonb_agg(
-    jsonb_build_object(
-      'kind', 'email.send', 'lane', 'email:' || item.company_id, 'company_id', item.company_id,
-      'subject_id', item.id, 'once', false
-    )
-  ), array_agg(item.uid)
-  into jobs, accepted
-  from item;
-
-  if jobs is not null then
-    perform enqueue_jobs(jobs);
-  end if;
-  return query select unnest(accepted);
+  select
+    item.uid, enqueued.id, enqueued.lane, enqueued.company_id, enqueued.subject_id, enqueued.claim_id, enqueued.due_at,
+    enqueued.created_at
+  from item
+  join enqueued on (enqueued.company_id, enqueued.subject_id) = (item.company_id, item.id);
 end
 $$;

@@ -1,4 +1,5 @@
--- Writes how attempts ended. `pending`: the attempt is repeated. An email that was given up with an unknown outcome still
+-- Writes how attempts ended, and ends the jobs of those that are not repeated, unless another worker has them. `pending`: the
+-- attempt is repeated. An email that was given up with an unknown outcome still
 -- becomes `sent` when the answer of its server arrives later; every other final status stays.
 create function complete_emails(items jsonb)
 returns void
@@ -9,7 +10,9 @@ set enable_mergejoin = off
 as $$
   with item as materialized (
     select *
-    from jsonb_to_recordset(items) as input (company_id bigint, id bigint, status text, failure_reason text)
+    from jsonb_to_recordset(items) as input (
+      company_id bigint, id bigint, status text, failure_reason text, job_id bigint, claim_id uuid
+    )
   ),
   locked as materialized (
     select emails.company_id, emails.id, emails.template_id, item.status, item.failure_reason
@@ -38,6 +41,11 @@ as $$
     using completed
     where (email_contents.company_id, email_contents.email_id) = (completed.company_id, completed.id)
       and completed.status <> 'pending'
+  ),
+  ended as (
+    delete from jobs
+    using item
+    where (jobs.id, jobs.claim_id) = (item.job_id, item.claim_id) and item.status <> 'pending'
   ),
   sent as (
     select

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
 import { createWorkerFixture, gate, keeping } from '../../../test/webhooks/worker-fixture.ts'
+import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { type DirectDispatch, done, type Job } from '../job.ts'
 
 const { db, startWorker, allDone } = await createWorkerFixture()
@@ -50,6 +51,21 @@ test('they are of lanes and companies that have taken less than half of their ro
   expect(worker.acceptDirect('work')).toBeUndefined()
   work.open()
   await allDone()
+})
+
+test('they run on behalf of no request, though one dispatches them', async () => {
+  const requests: unknown[] = []
+  const handle = async () => {
+    requests.push(currentRequest())
+    return done
+  }
+  const worker = startWorker({ kind: 'work', laneCap: 5, handle })
+  const accepted = worker.acceptDirect('work')!
+  const put = await enqueueFor(accepted, 'a', 1)
+  const request = { companyId: 7, isHeavy: false, isAwaited: () => true }
+  onBehalfOf(request, () => worker.dispatch(put, accepted))
+  await allDone()
+  expect(requests).toEqual([undefined])
 })
 
 test('they are left to their lease when they come too late, and to others when the worker stops', async () => {
