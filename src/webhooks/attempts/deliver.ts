@@ -5,8 +5,9 @@ import { LeaseLost } from '../../jobs/claim/lease.ts'
 import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../jobs/job.ts'
 import type { BatchKind } from '../../jobs/job-kind.ts'
 import { releaseBehind } from '../deliveries/delivery-order-store.ts'
-import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
+import type { AttemptRecord, HeldDelivery, StartedAttempt } from '../deliveries/delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
+import type { LeasedDelivery } from '../events/forward-messages.ts'
 import type { SecretCipher } from '../registrations/registration.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
@@ -42,18 +43,33 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
 
 export type Deliverer = {
   kind: BatchKind
+  /**
+   * Remembers attempts that start with the commit that leased their deliveries, just before these are dispatched: one that gets a
+   * slot at once is posted without another statement. Any other starts with `startAttempts`.
+   */
+  expect(leased: readonly LeasedDelivery[]): void
   /** Accepts no new attempts; running attempts finish. Called before the worker stops. */
   close(): void
 }
 
-type Working = DeliverDeps & AttemptDeps & AttemptBatches & { slots: ReceiverSlots }
+type Working = DeliverDeps &
+  AttemptDeps &
+  AttemptBatches & { slots: ReceiverSlots; expected: WeakMap<Job, StartedAttempt> }
 
 /** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
   const slots = createReceiverSlots()
   const signers = createSigners(deps.cipher)
   const openHeaders = createHeaderOpener(deps.cipher.decrypt)
-  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, openHeaders, slots }
+  const expected = new WeakMap<Job, StartedAttempt>()
+  const working: Working = {
+    ...deps,
+    ...createAttemptBatches(deps.db, deps.clock),
+    signers,
+    openHeaders,
+    slots,
+    expected,
+  }
   return {
     kind: {
       kind: DELIVER,
@@ -65,6 +81,9 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       onDone: (jobs) => afterSkipping(deps, jobs),
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
+    },
+    expect: (leased) => {
+      for (const { job, attempt } of leased) expected.set(job, attempt)
     },
     close: slots.close,
   }
@@ -100,12 +119,15 @@ async function attempt(
   job: Job,
   signal: AbortSignal,
 ): Promise<AttemptRecord | 'nothing to do' | 'not now' | 'waits'> {
-  const slot = await working.slots.take(job.lane)
+  const expected = working.expected.get(job)
+  working.expected.delete(job)
+  const slotNow = expected && working.slots.takeNow(job.lane)
+  const slot = slotNow ?? (await working.slots.take(job.lane))
   if (slot === undefined) return 'not now'
   let how: SlotResult | undefined
   try {
     if (signal.aborted) return 'not now'
-    const started = await working.start(toHeld(job))
+    const started = slotNow ? expected : await working.start(toHeld(job))
     if (started === undefined) return 'nothing to do'
     if (started.waits) return 'waits'
     slot.hold(Buffer.byteLength(started.body))

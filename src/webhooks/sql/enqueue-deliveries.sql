@@ -2,14 +2,17 @@
 -- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. Part of the transaction that changes the records. An envelope
 -- without receivers is not stored; one whose event and id were stored today makes no delivery.
 -- With `lease_ms`, the caller is a worker, and the deliveries are leased to it at once, one claim for each registration,
--- except those in `full_lanes`, those of `full_companies`, and those whose registration has deliveries waiting (since
--- yesterday: older ones wait for their receiver). `claim_id` is null for the rest.
+-- except those in `full_lanes`, those of `full_companies`, those whose registration has deliveries waiting (since
+-- yesterday: older ones wait for their receiver), and those whose registration or company is being changed. `claim_id` is null
+-- for the rest. Registrations and companies of leased deliveries are read under shared locks, as start_attempts does: their
+-- first attempts start when the transaction commits.
 create function enqueue_deliveries(
   envelopes jsonb, full_lanes text[] default '{}'::text[], full_companies bigint[] default '{}'::bigint[],
   lease_ms integer default null
 )
 returns table (
-  company_id bigint, delivery_id bigint, registration_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz
+  company_id bigint, delivery_id bigint, registration_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz,
+  event_id text, url text, method text, static_headers text, secret text -- null without a claim
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -22,24 +25,39 @@ begin
   with input as materialized (select * from jsonb_to_recordset(envelopes) as input (
     company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text
   )),
+  -- Without waiting for a change, since inbound messages would wait, too.
+  held_company as materialized (
+    select living.id
+    from (select distinct input.company_id from input where lease_ms is not null order by 1) as company
+    cross join lateral (
+      select existing.id from companies existing where existing.id = company.company_id and existing.deleted_at is null
+      for share of existing skip locked
+    ) as living
+  ),
   receiver as materialized (
     select
       registration.company_id, registration.id, registration.events, registration.channel_ids, registration.ordered,
-      case when
-        lease_ms is not null
-        and not registration.ordered -- a claim looks for earlier deliveries first
-        and registration.company_id <> all (full_companies)
-        and lane.lane <> all (full_lanes)
-        and not exists (
-          select from deliveries delivery
-          where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
-            and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
-        )
-      then gen_random_uuid() end as claim_id
-    from (select distinct input.company_id from input) as company
+      case when held.id is not null then gen_random_uuid() end as claim_id,
+      held.url, held.method, held.static_headers, held.secret
+    from (select distinct input.company_id from input order by 1) as company
     join registrations registration on registration.company_id = company.company_id
       and registration.status = 'active' and registration.deleted_at is null
     cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
+    left join lateral (
+      select existing.id, existing.url, existing.method, existing.static_headers, existing.secret
+      from registrations existing
+      where existing.company_id = registration.company_id and existing.id = registration.id
+        and existing.status = 'active' and existing.deleted_at is null
+      for share of existing skip locked
+    ) as held on registration.company_id in (select held_company.id from held_company)
+      and not registration.ordered -- a claim looks for earlier deliveries first
+      and registration.company_id <> all (full_companies)
+      and lane.lane <> all (full_lanes)
+      and not exists (
+        select from deliveries delivery
+        where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
+          and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
+      )
   ),
   requested as materialized (
     select input.*, subscribed.receivers, subscribed.delivery_ids
@@ -61,20 +79,29 @@ begin
     order by requested.company_id, requested.event, requested.event_id -- one order of locks for all who write at once
     on conflict (company_id, event, event_id, day) do nothing
     returning envelopes.company_id, envelopes.event, envelopes.event_id, envelopes.delivery_ids
+  ),
+  created as (
+    insert into deliveries as inserted (
+      company_id, id, day, registration_id, event, event_id, conversation_id, claim_id, lease_until
+    )
+    select
+      requested.company_id, one.delivery_id, today, one.receiver_id, requested.event, requested.event_id,
+      case when receiver.ordered then requested.conversation_id end, receiver.claim_id,
+      case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
+    from requested
+    join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
+      = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
+    cross join lateral unnest(requested.receivers, requested.delivery_ids) as one (receiver_id, delivery_id)
+    join receiver on (receiver.company_id, receiver.id) = (requested.company_id, one.receiver_id)
+    order by one.delivery_id
+    returning
+      inserted.company_id, inserted.id, inserted.registration_id, inserted.claim_id, inserted.due_at, inserted.created_at,
+      inserted.event_id
   )
-  insert into deliveries as inserted (
-    company_id, id, day, registration_id, event, event_id, conversation_id, claim_id, lease_until
-  )
-  select
-    requested.company_id, one.delivery_id, today, one.receiver_id, requested.event, requested.event_id,
-    case when receiver.ordered then requested.conversation_id end, receiver.claim_id,
-    case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
-  from requested
-  join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
-    = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
-  cross join lateral unnest(requested.receivers, requested.delivery_ids) as one (receiver_id, delivery_id)
-  join receiver on (receiver.company_id, receiver.id) = (requested.company_id, one.receiver_id)
-  order by one.delivery_id
-  returning inserted.company_id, inserted.id, inserted.registration_id, inserted.claim_id, inserted.due_at, inserted.created_at;
+  select created.*, receiver.url, receiver.method, receiver.static_headers, receiver.secret
+  from created
+  left join receiver on (receiver.company_id, receiver.id, receiver.claim_id)
+    = (created.company_id, created.registration_id, created.claim_id)
+  order by created.id;
 end
 $$;
