@@ -131,6 +131,21 @@ export function claimEvents(
   `
 }
 
+/**
+ * Takes those of the lanes that hold no events and that no other worker has; they stay this transaction's until it ends. From then
+ * on, no statement of the transaction waits longer than `mostWaitMs` for a lock. `at`: the time of the transaction.
+ */
+export async function claimEmptyLanes(
+  tx: Db,
+  lanes: readonly number[],
+  mostWaitMs: number,
+): Promise<{ lanes: number[]; at: Date }> {
+  const [row] = await tx<[{ lanes: number[]; at: Date }]>`
+    select claim_empty_lanes(${lanes as number[]}::smallint[], ${mostWaitMs}::integer) as lanes, now() as at
+  `
+  return row
+}
+
 /** An event of which items are left: from the item `done` on, in this lane, perhaps another than before. */
 export type LeftEvent = Pick<StoredEvent, 'id' | 'lane' | 'done'>
 

@@ -14,6 +14,7 @@ import { createMailHealth, type MailHealth } from '../emails/delivery/mail-healt
 import { registerMailGauge } from '../emails/delivery/mail-metric.ts'
 import type { ApiKeys } from '../http/admission/authenticate.ts'
 import type { Stopping } from '../http/server/stopping.ts'
+import type { TakeEvents } from '../inbound/handling/handle-at-once.ts'
 import { createSecretCache, type SecretCache } from '../inbound/ingest/secret-cache.ts'
 import { createPublish } from '../live/publish.ts'
 import type { Publish } from '../live-change.ts'
@@ -84,6 +85,8 @@ export type Deps = Dependencies & {
   receiver: ReceiverClient
   /** Reports committed changes to the live streams of all processes. */
   publish: Publish
+  /** Handles events as they are accepted, in a process with workers; others store them. */
+  inbound: { takeEvents?: TakeEvents | undefined }
   /** Raw events were stored. */
   eventsStored: Signal
   /** The worker of this process, which sends emails; undefined until it starts, and in a process without one. */
@@ -133,6 +136,7 @@ export function createDeps(dependencies: Dependencies): Deps {
       clock: dependencies.clock,
     }),
     publish: createPublish(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
+    inbound: {},
     eventsStored: createSignal(),
     emailWorker: { current: undefined },
     deliveriesDue: createSignal(),

@@ -1,4 +1,5 @@
 import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
+import { storeEvents } from '../inbound/event-store.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
 import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
@@ -14,7 +15,11 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   return {
     verifyToken: deps.config.whatsappVerifyToken,
-    accept: createAccept(deps.db, eventReader),
+    accept: createAccept(deps.db, eventReader, async (events) => {
+      const { takeEvents } = deps.inbound
+      const stored = await (takeEvents ? takeEvents(events) : storeEvents(deps.db, events).then(() => events.length))
+      if (stored > 0) deps.eventsStored.raise()
+    }),
     addressOf: (request) => clientAddress(request, isTrusted),
     refusedFor: createUnhandledBudget(deps.db),
     checkSignature: createSignatureCheck(deps.senderSecrets, bodyReader),
@@ -23,6 +28,5 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
     ),
     signatureOf: eventReader.signatureOf,
     isForClosed: createClosedCheck(deps.pool, eventReader),
-    onStored: deps.eventsStored.raise,
   }
 }

@@ -8,7 +8,8 @@ import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/statistics-store.ts'
 import { emailSendKind } from '../emails/delivery/email-delivery.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
-import { startInboundWorker } from '../inbound/handling/inbound-worker.ts'
+import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
+import { type InboundWorkerDeps, startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
 import { requeueMissedEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
@@ -68,7 +69,7 @@ export function startWorkers(deps: Deps): Workers {
   deps.emailWorker.current = jobs
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const { tracing } = deps
-  const inbound = startInboundWorker({
+  const handling: InboundWorkerDeps = {
     ...deps,
     ...(tracing && { traced: (work) => tracing.span('handle', {}, work) }),
     events: bodyReader,
@@ -97,13 +98,18 @@ export function startWorkers(deps: Deps): Workers {
     onAccountEvents: (events) => noteAccountEvents(deps, events),
     onUnhandled: (unhandled) => deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled'),
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
-  })
+  }
+  const inbound = startInboundWorker(handling)
+  const takeEvents = createAtOnce(handling)
+  deps.inbound.takeEvents = (events) =>
+    tracing ? tracing.span('handle', {}, () => takeEvents(events)) : takeEvents(events)
   deps.eventsStored.onRaise(inbound.wake)
   const stopping = new AbortController()
   const sweeps = startSweeps(deps, stopping.signal)
   return {
     stop: async () => {
       stopping.abort()
+      deps.inbound.takeEvents = undefined
       deliverer.close()
       await Promise.all([inbound.stop(), jobs.stop(DRAIN_MS), ...sweeps.map((one) => one.stop())])
       await deps.receiver.close()

@@ -42,6 +42,7 @@ import {
   isStatus,
   isWritten,
   type Routed,
+  type RoutedItems,
   routeItems,
   type WrittenItem,
 } from './route-items.ts'
@@ -93,7 +94,16 @@ export async function handleItems(
   arrived: readonly Arrived[],
   at: Date,
 ): Promise<NotHandled[]> {
-  const { routed: all, unroutable } = await routeItems(tx, arrived)
+  return handleRouted(deps, tx, await routeItems(tx, arrived), at)
+}
+
+/** As `handleItems`, once the senders of the items are known. */
+export async function handleRouted(
+  deps: Handling,
+  tx: Db,
+  { routed: all, unroutable }: RoutedItems,
+  at: Date,
+): Promise<NotHandled[]> {
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handleCustomers(deps, tx, routed, at)
   const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)

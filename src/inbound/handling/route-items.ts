@@ -18,8 +18,10 @@ export type WrittenItem = Routed<MessageItem | ReactionItem>
 export type Conversing = WrittenItem | Routed<ChangeItem>
 export type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
+export type RoutedItems = { routed: Routed<InboundItem>[]; unroutable: InboundItem[] }
+
 /** Finds the senders of each item. An item about an account or an app is routed once per company. */
-export async function routeItems(tx: Db, arrived: readonly Arrived[]) {
+export async function routeItems(tx: Db, arrived: readonly Arrived[]): Promise<RoutedItems> {
   const routable = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
   const accounts = new Set<string>()

@@ -4,7 +4,7 @@ import { openSecrets } from '../ingest/secret-cache.ts'
 import { isProven } from '../ingest/signature.ts'
 import { findSecretsOf, type RoutedSender } from './routing-store.ts'
 
-type Early = { receivedAt: Date; event: StoredEvent; sender: RoutedSender }
+export type Early = { receivedAt: Date; event: StoredEvent; sender: RoutedSender }
 
 /**
  * Splits items by whether they are taken. An event that was accepted while its number was not connected, or before every
@@ -37,5 +37,6 @@ export async function verifyEarly<Routed extends Early>(
 /** Senders of two companies may have the same id. */
 const keyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`
 
-const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
+/** Whether an event came before its number's secrets were known everywhere: it has to prove them when it is handled. */
+export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
   sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked

@@ -25,15 +25,19 @@ const MAX_WAIT_MS = 3_500
 export type Posted = { body: Buffer; proof: Proof; address: string | null }
 
 /**
- * Makes the function that stores one posted body: when it resolves, the bytes are on disk. Bodies that arrive at the same
- * time share one commit, of at most 8 MiB.
+ * Makes the function that stores one posted body: when it resolves, the bytes are on disk, or all that follows from them is.
+ * Bodies that arrive at the same time share one commit, of at most 8 MiB.
  *
  * @throws {AppError} 503 when too much waits, or the body waited for 3.5 s; then it is not stored
  */
-export function createAccept(db: Pool, events: RouteKeys): (posted: Posted) => Promise<void> {
+export function createAccept(
+  db: Pool,
+  events: RouteKeys,
+  take: (events: readonly NewEvent[]) => Promise<unknown> = (one) => storeEvents(db, one),
+): (posted: Posted) => Promise<void> {
   return createBatcher<Posted, void>({
     run: async (posted) => {
-      await acceptBodies(db, events, posted.map(arrivedNow))
+      await take(eventsOf(events, posted.map(arrivedNow)))
       return posted.map(() => undefined)
     },
     maxItems: MAX_EVENTS,
@@ -62,10 +66,10 @@ const arrivedNow = (posted: Posted): Arrival => ({ ...posted, receivedAt: null }
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
 export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arrival[]): Promise<void> =>
-  storeEvents(
-    db,
-    arrivals.flatMap((arrival) => toEvents(events, arrival.body).map((event) => ({ ...arrival, ...event }))),
-  )
+  storeEvents(db, eventsOf(events, arrivals))
+
+const eventsOf = (events: RouteKeys, arrivals: readonly Arrival[]): NewEvent[] =>
+  arrivals.flatMap((arrival) => toEvents(events, arrival.body).map((event) => ({ ...arrival, ...event })))
 
 /**
  * One event for each number that the body names, found without parsing the body, which may not be JSON. Items without a

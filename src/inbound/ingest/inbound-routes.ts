@@ -32,14 +32,14 @@ const ProviderBody = Type.Optional(
   ),
 )
 
-const PROVIDER_DESCRIPTION = `The body is stored before the answer, whatever it says, and processed afterwards. The answer
+const PROVIDER_DESCRIPTION = `The body, whatever it says, or all that follows from it is stored before the answer. The answer
 is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
 X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour was answered 401, belongs to no
 connected number or is unreadable, except for a body that proves itself; 503 when the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  /** Resolves when the bytes are on disk. */
+  /** Resolves when the bytes, or all that follows from them, are on disk. */
   accept: (posted: Posted) => Promise<void>
   addressOf: (request: IncomingMessage) => string
   /** Seconds for which a client that posted too much that was refused or could not be routed is refused; 0: it is not. */
@@ -50,8 +50,6 @@ export type InboundRoutesDeps = {
   signatureOf: EventReader['signatureOf']
   /** Whether a body is for a company that is being moved. */
   isForClosed: (body: Buffer) => boolean | Promise<boolean>
-  /** Called after events were stored, to wake the worker of this process. */
-  onStored: () => void
 }
 
 /** The provider-facing webhook (spec: Provider-facing webhook; decisions 11). Not part of the API-key surface. */
@@ -117,7 +115,6 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       if (verdict === 'unproven') await refuseSpent(address)
       if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
       await deps.accept({ body, proof, address: verdict === 'proven' ? null : address })
-      deps.onStored()
       return { success: true as const }
     }
 

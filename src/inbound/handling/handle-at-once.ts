@@ -1,0 +1,161 @@
+import { monotonicMs } from '../../clock.ts'
+import type { Db } from '../../db/connect.ts'
+import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
+import { claimEmptyLanes, type NewEvent, type StoredEvent, storeEvents } from '../event-store.ts'
+import { UNPROVEN } from '../ingest/signature.ts'
+import type { HandleEventsDeps } from './handle-events.ts'
+import { type AfterCommit, handleRouted } from './handle-items.ts'
+import type { Owned } from './open-event.ts'
+import { type RoutedItems, routeItems } from './route-items.ts'
+import { isEarly } from './verify-early.ts'
+
+/** Larger bodies are stored: reading them takes longer than the others should wait. */
+const MOST_BYTES = 8 * 1024
+/** Items of one transaction, and of one lane in it. A message takes about 0.2 ms. */
+const MOST_ITEMS = 200
+const MOST_ITEMS_OF_LANE = 50
+/** For one lock: requests wait for the transaction. */
+const MOST_LOCK_WAIT_MS = 50
+/** For so long the events of lanes that could not be handled at once are stored without another try. */
+const PAUSE_MS = 1_000
+/** For so long those of a lane that held events, or that a worker had. */
+const BUSY_MS = 20
+
+/** Takes events that were just posted, in their order; resolves with how many of them were stored to be handled later. */
+export type TakeEvents = (events: readonly NewEvent[]) => Promise<number>
+
+/** An event that is not stored: it has no id, but one to distinguish it by within its transaction. */
+type Candidates = ReadonlyMap<number, readonly Owned[]>
+
+/**
+ * Handles events in the transaction that accepts them, where their lanes are empty, and stores all others in the same
+ * transaction (docs/decisions/0017-events-handled-at-once.md). When anything fails, nothing is written, and all are stored.
+ *
+ * @throws when the database is away; what became of the events is then unknown
+ */
+export function createAtOnce(deps: HandleEventsDeps): TakeEvents {
+  const storedUntil = new Map<number, number>()
+  const pause = (lanes: Iterable<number>, ms: number) => {
+    for (const lane of lanes) storedUntil.set(lane, monotonicMs() + ms)
+  }
+  return async (events) => {
+    const nowMs = monotonicMs()
+    const candidates = await chooseLanes(deps, events, (lane) => (storedUntil.get(lane) ?? 0) <= nowMs)
+    if (candidates.size > 0) {
+      try {
+        const handled = await takeOnce(deps, events, candidates)
+        const busy = [...candidates.keys()].filter((lane) => !handled.has(lane))
+        pause(busy, BUSY_MS)
+        return events.filter(({ lane }) => !handled.has(lane)).length
+      } catch (error) {
+        // Otherwise the transaction may have committed.
+        if (isTemporary(error) && !isOwnWait(error)) throw error
+        pause(candidates.keys(), PAUSE_MS)
+      }
+    }
+    await storeEvents(deps.db, events)
+    return events.length
+  }
+}
+
+/** The lanes of which every event is small, readable and about one number alone, those with few items first. */
+async function chooseLanes(
+  deps: Pick<HandleEventsDeps, 'events'>,
+  events: readonly NewEvent[],
+  isOpen: (lane: number) => boolean,
+): Promise<Candidates> {
+  const lanes: [number, Owned[]][] = []
+  const numbered = events.map((event, place) => ({ ...event, id: place }))
+  for (const [lane, ofLane] of Map.groupBy(numbered, (event) => event.lane)) {
+    if (!isOpen(lane) || !ofLane.every(isSmall)) continue
+    const items = await openAll(deps, ofLane.map(toStored))
+    if (items !== undefined) lanes.push([lane, items])
+  }
+  let count = 0
+  const chosen = new Map<number, readonly Owned[]>()
+  for (const [lane, items] of lanes.toSorted(([, one], [, other]) => one.length - other.length)) {
+    count += items.length
+    if (count <= MOST_ITEMS) chosen.set(lane, items)
+  }
+  return chosen
+}
+
+const isSmall = ({ part, others, body }: NewEvent): boolean =>
+  part !== '' && others.length === 0 && body.length < MOST_BYTES
+
+const toStored = ({ proof, ...event }: NewEvent & { id: number }): StoredEvent => ({
+  ...event,
+  ...(proof ?? UNPROVEN),
+  others: [],
+  receivedAt: event.receivedAt ?? new Date(0),
+  done: 0,
+  isChecked: proof === null,
+})
+
+/** The items of a lane's events; undefined when some of them are to be stored. */
+async function openAll(
+  { events: reader }: Pick<HandleEventsDeps, 'events'>,
+  events: readonly StoredEvent[],
+): Promise<Owned[] | undefined> {
+  const items: Owned[] = []
+  for (const event of events) {
+    const body = await reader.open(event, MOST_ITEMS_OF_LANE - items.length)
+    if (body.kind === 'unreadable' || body.unreadable.length > 0 || body.next !== null) return undefined
+    for (const one of body.taken) {
+      const { route } = one.item
+      if (route.by !== 'sender' || route.phoneNumberId !== event.part) return undefined
+      items.push({ ...one, receivedAt: event.receivedAt, event })
+    }
+  }
+  return items
+}
+
+class NotHandledAtOnce extends Error {}
+
+/** One transaction: handles the items of lanes that are empty, and stores the events of the others. Returns these lanes. */
+async function takeOnce(
+  deps: HandleEventsDeps,
+  events: readonly NewEvent[],
+  candidates: Candidates,
+): Promise<ReadonlySet<number>> {
+  const items = [...candidates.values()].flat()
+  const work = async (tx: Db) => {
+    // Sent together with `begin`: without a transaction they change nothing.
+    const [empty, found] = await Promise.all([
+      claimEmptyLanes(tx, [...candidates.keys()], MOST_LOCK_WAIT_MS),
+      routeItems(tx, items),
+    ])
+    const { lanes, routing } = chooseRouted(found, items, empty)
+    const rest = events.filter(({ lane }) => !lanes.has(lane))
+    const storing = rest.length > 0 ? storeEvents(tx, rest) : undefined
+    const afterwards: AfterCommit[] = []
+    if (lanes.size > 0) {
+      const notHandled = await handleRouted({ ...deps, afterwards }, tx, routing, deps.clock.now())
+      if (notHandled.length > 0) throw new NotHandledAtOnce('Items are to be kept as not handled')
+    }
+    await storing
+    return { lanes, afterwards }
+  }
+  const { lanes, afterwards } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
+  for (const act of afterwards) act()
+  return lanes
+}
+
+/** The empty lanes of which every item belongs to a connected number and has nothing to prove, and their items. */
+function chooseRouted(
+  found: RoutedItems,
+  items: readonly Owned[],
+  { lanes, at }: { lanes: readonly number[]; at: Date },
+): { lanes: ReadonlySet<number>; routing: RoutedItems } {
+  const routed = found.routed.map((one) => ({ ...one, receivedAt: at }))
+  const unroutable = new Set(found.unroutable)
+  const left = new Set([
+    ...items.filter(({ item }) => unroutable.has(item)).map(({ event }) => event.lane),
+    ...routed.filter(isEarly).map(({ event }) => event.lane),
+  ])
+  const chosen = new Set(lanes.filter((lane) => !left.has(lane)))
+  return {
+    lanes: chosen,
+    routing: { routed: routed.filter(({ event }) => chosen.has(event.lane)), unroutable: [] },
+  }
+}
