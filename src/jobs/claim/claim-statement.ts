@@ -109,16 +109,16 @@ const countInFlight = (table: JobTable): string => `
 const walkLanes = (table: JobTable): string => `
     walk as (
       select
-        0 as step, $6::text collate "C" as lane, null::bigint as company_id, null::timestamptz as due_at,
+        0 as step, $6::text collate "C" as lane, null::bigint as company_id, null::bigint as head, null::timestamptz as due_at,
         0 as room, 0 as size, 0 as usable, false as is_wide, false as wrapped
       union all
       select
-        walk.step + 1, next.lane, next.company_id, head.due_at,
+        walk.step + 1, next.lane, next.company_id, next.id, head.due_at,
         free.room, bounds.size, walk.usable + (free.room > 0)::integer, bounds.is_wide, next.wrapped
       from walk
       cross join lateral (
         (
-          select job.lane, job.company_id, job.due_at, walk.wrapped
+          select job.id, job.lane, job.company_id, job.due_at, walk.wrapped
           from ${table.name} job
           where ${table.isOfKind('$1::text')} and job.lane > walk.lane and ${isWaiting(table)} and ${isWithin(table)}
           order by ${table.order}
@@ -126,7 +126,7 @@ const walkLanes = (table: JobTable): string => `
         )
         union all
         ( -- after the last lane comes the first
-          select job.lane, job.company_id, job.due_at, true
+          select job.id, job.lane, job.company_id, job.due_at, true
           from ${table.name} job
           where ${table.isOfKind('$1::text')} and not walk.wrapped and ${isWaiting(table)} and ${isWithin(table)}
           order by ${table.order}
@@ -192,7 +192,7 @@ const formBatches = (table: JobTable): string => `
       join walk on walk.room > 0
       cross join lateral (
         select ranked.rank, ranked.id, ranked.due_at
-        from (${table.ranks.map((rank, place) => `(${dueOfRank(table, rank, place)})`).join(' union all ')}) as ranked
+        from (${dueJobs(table)}) as ranked
         order by ranked.rank, ranked.due_at, ranked.id
         limit ${ROOM}
       ) as job
@@ -206,8 +206,25 @@ const formBatches = (table: JobTable): string => `
       group by candidate.step, candidate.lane, candidate.company_id, candidate.round
     )`
 
-/** Twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes. */
-const ROOM = 'least(walk.room, ceil(2.0 * $2::integer / report.lanes) * walk.size)'
+/**
+ * Twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes. One batch, where each lane that
+ * gives work fills the claim with one.
+ */
+const ROOM = `
+          least(
+            walk.room,
+            case when report.lanes >= $2::integer then 1 else ceil(2.0 * $2::integer / report.lanes) end * walk.size
+          )`
+
+/** The walk has found the head of each lane: where it is all that is read, the index is not searched again. */
+const dueJobs = (table: JobTable): string => {
+  const ranks = table.ranks.map((rank, place) => `(${dueOfRank(table, rank, place)})`)
+  if (ranks.length > 1) return ranks.join(' union all ')
+  return `
+          select 0 as rank, walk.head as id, walk.due_at where ${ROOM} = 1
+          union all
+          (select * from (${ranks.join()}) as due where ${ROOM} > 1)`
+}
 
 const dueOfRank = (table: JobTable, rank: string, place: number): string => `
           select ${place} as rank, job.id, job.due_at
