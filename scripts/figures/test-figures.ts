@@ -1,6 +1,7 @@
-// Prints the processor time that one test file takes before its first test: without a database, and with a service on a database
-// of its own. Programs that these start are included. Imported by figures.ts.
-import { execFileSync } from 'node:child_process'
+// Prints the processor time of the tests, with that of all programs that they start: of one file before its first test, without a
+// database and with a service on a database of its own; of `npm run test:quick`; and of `npm test`, which is that and the
+// project `process`. Imported by figures.ts.
+import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 /** Starts its service when it is loaded. */
@@ -11,19 +12,26 @@ const RUNS = 3
 const root = fileURLToPath(new URL('../..', import.meta.url))
 for (const file of [UNIT, ON_DATABASE]) {
   // The first run fills the caches.
-  const seconds = Array.from({ length: RUNS + 1 }, () => secondsBeforeFirstTest(file)).slice(1)
-  console.log(`processor time of ${file} before its first test: ${seconds.join(', ')} s`)
+  const seconds = Array.from({ length: RUNS + 1 }, () => processorSeconds(`${file} --testNamePattern 'no test'`)).slice(
+    1,
+  )
+  console.log(`processor time of ${file} before its first test: ${seconds.map((one) => one.toFixed(1)).join(', ')} s`)
 }
+const quick = processorSeconds('--project unit --project database')
+console.log(`processor time of npm run test:quick: ${quick.toFixed(0)} s`)
+const processes = processorSeconds('--project process')
+console.log(`processor time of npm test: ${(quick + processes).toFixed(0)} s`)
 
-/** Runs the file with a pattern that no test has; `times` of the shell then has the time of all processes that ended. */
-function secondsBeforeFirstTest(file: string): string {
-  const vitest = `${process.execPath} node_modules/vitest/vitest.mjs run ${file} --testNamePattern 'no test'`
-  const output = execFileSync('sh', ['-c', `${vitest} >&2 && times`], {
+/** Runs vitest; `times` of the shell then has the time of all processes that ended. */
+function processorSeconds(args: string): number {
+  const vitest = `${process.execPath} node_modules/vitest/vitest.mjs run ${args}`
+  const { stdout, status } = spawnSync('sh', ['-c', `${vitest} >&2; code=$?; times; exit $code`], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [, user = '', system = ''] = /\n(\S+) (\S+)/.exec(String(output)) ?? []
-  return (inSeconds(user) + inSeconds(system)).toFixed(1)
+  if (status !== 0) console.log(`vitest run ${args} failed: its processor time may be another one`)
+  const [, user = '', system = ''] = /\n(\S+) (\S+)/.exec(String(stdout)) ?? []
+  return inSeconds(user) + inSeconds(system)
 }
 
 /** `1m2.345s` in seconds. */
