@@ -19,6 +19,7 @@ function company(url: string, folder: string, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, 'company', ...args], {
     env: {
       PATH: process.env.PATH ?? '',
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       DATABASE_URL: url,
       DATA_DIR: join(folder, 'data'),
       ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
