@@ -18,7 +18,9 @@ export function buildConsole(): void {
 
 /** A page of the console in a profile of its own, which keeps what must not happen on any page. */
 export async function openPage(browser: Browser, origins: string[], options: BrowserContextOptions = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options })
+  // Each frame of an animation would be drawn.
+  const defaults = { viewport: { width: 1440, height: 900 }, locale: 'en-GB', reducedMotion: 'reduce' } as const
+  const context = await browser.newContext({ ...defaults, ...options })
   // Less than the time of a test, so that a step that fails is named.
   context.setDefaultTimeout(90_000)
   const page = await context.newPage()
@@ -49,19 +51,27 @@ const FINISH_ANIMATIONS = `document.getAnimations().forEach((one) => {
   if (one.effect?.getComputedTiming().endTime !== Infinity) one.finish()
 })`
 
+/** The rules whose outcome the colours decide: in dark, the others would repeat what they found in light. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
 /**
- * The rules that the page and its frames break, in light and in dark: those of WCAG 2.2 AA too, such as targets of 24 px.
+ * The rules that the page and its frames break: those of WCAG 2.2 AA too, such as targets of 24 px; the ones about colours in
+ * light and in dark.
  */
 export async function axeFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const options =
+      colorScheme === 'light'
+        ? { rules: { 'target-size': { enabled: true } } }
+        : { runOnly: { type: 'rule', values: COLOUR_RULES } }
     for (const frame of page.frames()) {
       // A text is evaluated from outside, where the page's policy does not bind it.
       await frame.evaluate(FINISH_ANIMATIONS)
-      await frame.evaluate(AXE)
+      if (!(await frame.evaluate("'axe' in window"))) await frame.evaluate(AXE)
       const found: string[] = await frame.evaluate(
-        `axe.run(document, { iframes: false, rules: { 'target-size': { enabled: true } } })
+        `axe.run(document, ${JSON.stringify({ iframes: false, resultTypes: ['violations'], ...options })})
           .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))`,
       )
       faults.push(...found.map((fault) => `${colorScheme} ${fault}`))

@@ -47,7 +47,7 @@ function cookieOf(who: Exclude<Who, 'nobody'>): Promise<{ cookie: string }> {
 test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, state) => {
   const found: string[] = []
   for (const { widths, options } of DEVICES) {
-    const { context, page, faults } = await openPage(browser, [origin], { ...options, reducedMotion: 'reduce' })
+    const { context, page, faults } = await openPage(browser, [origin], options)
     page.on('console', (message) => {
       // Refusals are a part of the state.
       if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
