@@ -5,6 +5,7 @@ test.each([
   ['src/text/phone.test.ts', "import { parsePhone } from './phone.ts'", 'unit'],
   ['sandbox/graph/send.test.ts', "import { startSandbox } from '../sandbox.ts'", 'unit'],
   ['src/contacts/contact-routes.test.ts', "import { createTestDatabase } from '../../test/database.ts'", 'database'],
+  ['src/text/csv.test.ts', "import { propertyRuns } from '../../test/run/property-runs.ts'", 'unit'],
   ['test/contract/legacy.test.ts', '', 'database'],
   ['test/sends/send-crash.test.ts', "import { startParley } from '../parley-process.ts'", 'process'],
   ['src/db/embedded/start.test.ts', "import { spawn } from 'node:child_process'", 'process'],

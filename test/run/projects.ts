@@ -10,6 +10,9 @@ const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy
 const STARTS_PROCESSES =
   /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|run|run-all|project)\.ts)'|startEmbedded\(/
 
+/** A helper that needs no database. */
+const PROPERTY_RUNS = 'test/run/property-runs.ts'
+
 /**
  * Sorts every test file into the project whose name says what it needs, by what it imports, so that no list has to be
  * kept: a file outside of `test/` that imports nothing from there and starts no process is a unit test.
@@ -29,7 +32,8 @@ export function testFiles(root: string): Record<Project, string[]> {
 /** The project of a test file with this path and text. */
 export function projectOf(file: string, text: string): Project {
   if (STARTS_PROCESSES.test(text)) return 'process'
-  return file.startsWith('test/') || importsFrom(file, text).some((path) => path.startsWith('test/'))
+  return file.startsWith('test/') ||
+    importsFrom(file, text).some((path) => path.startsWith('test/') && path !== PROPERTY_RUNS)
     ? 'database'
     : 'unit'
 }

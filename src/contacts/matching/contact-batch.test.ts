@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { applyItems, changesOf, type Item } from './contact-batch.ts'
 import type { Match } from './identity-store.ts'
 
@@ -114,6 +115,6 @@ test('a batch on the loaded matches does what its items do one after another on 
       const byId = (rows: Iterable<Row>) => [...rows].toSorted((a, b) => a.id - b.id)
       expect(byId(after.values())).toEqual(byId(model.rows))
     }),
-    { numRuns: 3_000 },
+    { numRuns: propertyRuns(1_000) },
   )
 })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
-import { Value } from 'typebox/value'
+import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
 import { providerBodies, signedBodies } from '../../../test/providers/provider-bodies.ts'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { buildEnvelope, Envelope, isForwardable } from '../../webhooks/events/message-received.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { InboundItem } from './event-item.ts'
@@ -40,10 +41,12 @@ const itemsOf = (raw: string | Buffer): InboundItem[] => {
   return parsed.kind === 'items' ? parsed.items : []
 }
 
+const described = Compile(Envelope)
+
 /** How an envelope differs from the one that the API reference describes. */
 function faultsOf(envelope: { message: object }): unknown[] {
   const undescribed = Object.keys(envelope.message).filter((name) => !(name in Envelope.properties.message.properties))
-  return [...undescribed, ...Value.Errors(Envelope, envelope)]
+  return [...undescribed, ...(described.Check(envelope) ? [] : described.Errors(envelope))]
 }
 
 /** Everything that can be asked of an item, so that nothing lazy is left to fail later. */
@@ -86,8 +89,10 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers', 
 
 describe('bodies that are broken', () => {
   it('cut off anywhere never throw', () => {
-    for (const body of bodies) {
-      for (let length = 0; length < body.length; length += 1) exhaust(itemsOf(body.slice(0, length)))
+    // The first at each place; the others, which are alike, at every fifth, each from another one on.
+    for (const [place, body] of bodies.entries()) {
+      const step = place === 0 ? 1 : 5
+      for (let length = place % step; length < body.length; length += step) exhaust(itemsOf(body.slice(0, length)))
     }
   }, 300_000)
 
@@ -106,7 +111,7 @@ describe('bodies that are broken', () => {
         expect(eventReader.parse(mutated).kind).toBe('items')
         exhaust(itemsOf(mutated))
       }),
-      { numRuns: 4000 },
+      { numRuns: propertyRuns(1_000) },
     )
   }, 300_000)
 

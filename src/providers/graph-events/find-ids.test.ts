@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { providerBodies } from '../../../test/providers/provider-bodies.ts'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { Route } from '../events/event-item.ts'
 
@@ -163,7 +164,7 @@ describe('the ids of a body', () => {
           for (const id of parsedIdsOf(text)) expect(found, text).toContain(id)
         },
       ),
-      { numRuns: 3_000 },
+      { numRuns: propertyRuns(1_000) },
     )
   })
 })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { signatureOf } from '../../../test/webhook-fixture.ts'
 import { fixedClock } from '../../clock.ts'
 import { makeAttempt } from '../attempts/attempt.ts'
@@ -176,7 +177,7 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
         }
       },
     ),
-    { numRuns: 10_000 },
+    { numRuns: propertyRuns(1_000) },
   )
   for (const end of ['skipped', 'delivered', 'dead'] as const) expect(ends[end], end).toBeGreaterThan(100)
 })
