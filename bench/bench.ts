@@ -1,46 +1,48 @@
-import type { Figure } from './figure.ts'
-import { onStage, type Stage } from './stage.ts'
+import type { NewFigure } from './figure.ts'
+import { type Stage, type StageOptions, setStage } from './stage.ts'
 
-/** The options of a benchmark. */
-export type BenchContext = {
-  /** At most about a minute for each part. */
+/** The options of a benchmark, and what it uses. */
+export type Context = {
+  /** Shorter loads. */
   quick: boolean
   /** Part of the names of the parts that are measured; empty: all. */
   only: string
-  /** Another checkout, which some benchmarks compare this one with. */
+  /** Another checkout, which `turns` compares with this one. */
   root?: string | undefined
   /** Takes a figure for the table. */
-  report: (figure: Figure) => void
+  report: (figure: NewFigure) => void
   /** Prints progress. */
   say: (text: string) => void
+  /** Starts a service on a database of its own; both end with the benchmark. */
+  setStage: (options?: StageOptions) => Promise<Stage>
 }
 
-export type Bench = (context: BenchContext) => Promise<void>
+export type Bench = (context: Omit<Context, 'setStage'>) => Promise<void>
 
-/** A benchmark of named parts, of which `--only` chooses some, on one stage. It starts nothing when none is chosen. */
+/** A benchmark of named parts, of which `--only` chooses some, and an end. It starts nothing when no part is chosen. */
 export const benchOf =
-  <Play extends { context: BenchContext; stage: Stage }>(
-    prepare: (context: BenchContext, stage: Stage) => Promise<Play>,
+  <Play>(
+    prepare: (context: Context) => Promise<Play>,
     parts: Record<string, (play: Play) => Promise<unknown>>,
+    end: (play: Play) => Promise<unknown> = async () => {},
   ): Bench =>
   async (context) => {
     const chosen = Object.entries(parts).filter(([name]) => name.includes(context.only))
     if (chosen.length === 0) return
-    await onStage(async (stage) => {
-      const play = await prepare(context, stage)
+    const stages: Stage[] = []
+    const start = async (options: StageOptions = { statements: true }) => {
+      const stage = await setStage(options)
+      stages.unshift(stage)
+      return stage
+    }
+    try {
+      const play = await prepare({ ...context, setStage: start })
       for (const [name, measure] of chosen) {
         context.say(name)
         await measure(play)
       }
-    })
+      await end(play)
+    } finally {
+      for (const stage of stages) await stage.stop()
+    }
   }
-
-/** The measurements of each of these, twice by turns (a, b, b, a), so that other load of the machine affects all alike. */
-export async function byTurns<Name extends string, T>(
-  measures: Record<Name, () => Promise<T>>,
-): Promise<Record<Name, T[]>> {
-  const names = Object.keys(measures) as Name[]
-  const measured = Object.fromEntries(names.map((name): [Name, T[]] => [name, []])) as Record<Name, T[]>
-  for (const name of [...names, ...names.toReversed()]) measured[name].push(await measures[name]())
-  return measured
-}

@@ -1,55 +1,59 @@
 import { availableParallelism, cpus } from 'node:os'
-import { type Figure, figure } from './figure.ts'
-import { cpuSeconds, residentMegabytes } from './process.ts'
+import { cpuSeconds } from './process.ts'
 import type { Stage } from './stage.ts'
+import { readStatements } from './statements.ts'
 
-/** The cost of some work on this machine. */
+/** The cost of some work on this machine, in processor seconds of the program that was measured and of the database. */
 export type Cost = {
   seconds: number
-  /** Processor seconds of the program that was measured, and of the database. */
   service: number
   database: number
-  /** The share of the processors that was busy. */
-  busy: number
+  /** Of all processors together, those that were idle included. */
+  idle: number
+  /** The seconds that each statement took in the database, if the stage counts them. */
+  statements: Map<string, number>
 }
+
+const COLUMNS = ['seconds', 'service', 'database', 'idle'] as const
 
 /** Does the work, and measures what the service, or other programs instead of it, and its database used meanwhile. */
 export async function costOf<T>(stage: Stage, work: () => Promise<T>, pids?: number[]): Promise<[T, Cost]> {
-  const read = async () => {
+  const read = async (): Promise<Cost> => {
     const { service, database } = await stage.cpu()
-    const times = cpus().map((one) => one.times)
-    const idle = times.reduce((sum, one) => sum + one.idle, 0) / 1_000
+    const idle = cpus().reduce((sum, { times }) => sum + times.idle, 0) / 1_000
     const own = pids === undefined ? service : cpuSeconds(...pids)
-    return { seconds: performance.now() / 1_000, service: own, database, idle }
+    const statements = pids === undefined ? await readStatements(stage) : new Map()
+    return { seconds: performance.now() / 1_000, service: own, database, idle, statements }
   }
   const before = await read()
   const done = await work()
-  const after = await read()
-  const seconds = after.seconds - before.seconds
-  const busy = 1 - (after.idle - before.idle) / (seconds * availableParallelism())
-  const cost = { seconds, service: after.service - before.service, database: after.database - before.database, busy }
-  return [done, cost]
+  return [done, combine([await read(), before], (some) => some.reduce((first, second) => first - second))]
 }
 
-/** The cost of each of so many items as a sentence: the reason of a goal that is missed. */
-export function reasonOf({ service, database, busy }: Cost, count: number): string {
-  const ms = (seconds: number) => ((seconds / count) * 1_000).toFixed(3)
-  return `service ${ms(service)} ms, database ${ms(database)} ms each; processors ${Math.round(busy * 100)} % busy`
+export const sumOf = (costs: readonly Cost[]): Cost => combine(costs, (some) => some.reduce((sum, one) => sum + one, 0))
+
+function combine(costs: readonly Cost[], join: (some: number[]) => number): Cost {
+  const [seconds = 0, service = 0, database = 0, idle = 0] = COLUMNS.map((name) =>
+    join(costs.map((cost) => cost[name])),
+  )
+  const names = new Set(costs.flatMap(({ statements }) => [...statements.keys()]))
+  const all = [...names].map((name): [string, number] => [
+    name,
+    join(costs.map((cost) => cost.statements.get(name) ?? 0)),
+  ])
+  return { seconds, service, database, idle, statements: new Map(all) }
 }
 
-export const joinCosts = (costs: readonly Cost[]): Cost => {
-  const sum = (of: (cost: Cost) => number) => costs.reduce((total, cost) => total + of(cost), 0)
-  return {
-    seconds: sum(({ seconds }) => seconds),
-    service: sum(({ service }) => service),
-    database: sum(({ database }) => database),
-    busy: sum(({ busy, seconds }) => busy * seconds) / sum(({ seconds }) => seconds),
-  }
+/** Processor time of each of so many items, and the statements that take most of the database's: the reason of a missed goal. */
+export function reasonOf(cost: Cost, count: number): string {
+  const { seconds, service, database, idle, statements } = cost
+  const ms = (some: number) => ((some / count) * 1_000).toFixed(3)
+  const busy = Math.round((1 - idle / (seconds * availableParallelism())) * 100)
+  const slowest = [...statements]
+    .filter(([, some]) => some > database / 50)
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 6)
+    .map(([name, some]) => `${name} ${ms(some)}`)
+  const parts = slowest.length > 0 ? ` (${slowest.join(', ')})` : ''
+  return `service ${ms(service)} ms, database ${ms(database)} ms${parts} each; processors ${busy} % busy`
 }
-
-/** The highest memory of the service so far, under load; the reason says how much of it an idle one takes. */
-export const memoryFigure = ({ service, idleMegabytes }: Stage): Figure =>
-  figure('resident memory at its highest', residentMegabytes(service.pid).highest, 'MB', {
-    atMost: 200,
-    limitedBy: `${Math.round(idleMegabytes)} MB of it when idle after the start`,
-  })

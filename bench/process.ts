@@ -18,9 +18,9 @@ type Start = {
   /** The line that it prints when it is ready; the first group becomes `address`. */
   ready: RegExp
   /** Another checkout to run it from; absent: this one. */
-  root?: string
+  root?: string | undefined
   /** How many files it may have open; absent: as many as this process. */
-  openFiles?: number
+  openFiles?: number | undefined
 }
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))

@@ -1,117 +1,94 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDeliveries } from '../../src/webhooks/deliveries/delivery-end-store.ts'
 import { medianOf } from '../average.ts'
-import { type Bench, type BenchContext, benchOf } from '../bench.ts'
-import { type Cost, costOf, joinCosts, reasonOf } from '../cost.ts'
-import { ratioFigure } from '../figure.ts'
-import { requireCleanReport } from '../load.ts'
-import type { ReceiverReport } from '../receiver.ts'
-import { type Company, register, type Stage } from '../stage.ts'
-import { untilReceived } from './forward.ts'
-import { inboundOrder } from './inbound.ts'
+import { benchOf, type Context } from '../bench.ts'
+import { byTurns } from '../by-turns.ts'
+import { costOf, reasonOf, sumOf } from '../cost.ts'
+import { inboundOrder, type Receiver, startReceiver } from '../journeys.ts'
+import { type Company, type Stage, untilNone } from '../stage.ts'
 
 const HEALTHY = 15
 /** Seventy percent of the receivers of a company never answer, or answer 500 at once. */
 const BAD = 35
-/** Receivers that answer at once and cost as many attempts as those that answer 500: each of these gets a second one meanwhile. */
-const BUSY = 2 * BAD
-const PER_SECOND = 10
-/** Seconds of messages that bad receivers get before those that are measured: second attempts fall due after 5 s. */
-const LEAD = { alone: 1, busy: 1, failing: 6, hanging: 2 } as const
-const CUSTOMERS = 100
+const LOAD = { perSecond: 10, concurrency: 8, phones: 100 }
 /** The healthy receivers' p99 may be so many times what it is without the bad ones. */
 const GOAL = 1.5
 
-type Kind = keyof typeof LEAD
-type Play = { context: BenchContext; stage: Stage }
-type Measured = ReceiverReport & { cost: Cost }
-
 /**
- * Messages at a constant rate to healthy receivers, round robin for four companies: one has only these, one has others that
- * never answer, one has others that answer 500, and one has more that answer at once. Deliveries that a round leaves unfinished are ended before
- * the next one.
+ * The other receivers of three companies, and the seconds of messages that they get before those that are measured: second
+ * attempts fall due after 5 s.
  */
-export const receiversBench: Bench = benchOf(async (context, stage) => ({ context, stage }), {
-  healthy: measureHealthy,
-})
+const OTHERS = {
+  alone: { count: 0, path: '', lead: 1 },
+  failing: { count: BAD, path: 'fail', lead: 6 },
+  hanging: { count: BAD, path: 'never', lead: 2 },
+}
+type Kind = keyof typeof OTHERS
+const KINDS: readonly Kind[] = ['alone', 'failing', 'hanging']
 
-async function measureHealthy({ context: { quick, report, say }, stage }: Play): Promise<void> {
-  await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
-  const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
-  const others = { alone: [0, ''], busy: [BUSY, 'other'], failing: [BAD, 'fail'], hanging: [BAD, 'never'] } as const
-  const companies = new Map<Kind, Company>()
-  for (const kind of kindsOf(others)) {
-    const company = await stage.createCompany(1)
-    companies.set(kind, company)
-    const [count, path] = others[kind]
-    await registerMany(stage, company, `${receiverUrl}/ok`, HEALTHY)
-    await registerMany(stage, company, `${receiverUrl}/${path}`, count)
-  }
-  const measured: Record<Kind, Measured[]> = { alone: [], busy: [], failing: [], hanging: [] }
-  for (let round = 0; round < (quick ? 3 : 4); round += 1) {
-    for (const [kind, company] of companies) {
-      measured[kind].push(await measure(stage, receiverUrl, company, LEAD[kind], quick ? 2 : 10))
+type Play = Context & { stage: Stage; receiver: Receiver; companies: Map<Kind, Company> }
+
+/** Messages at a constant rate to healthy receivers, by turns for three companies with and without others. */
+export const receiversBench = benchOf<Play>(
+  async (context) => {
+    const stage = await context.setStage({ statements: true, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
+    const receiver = await startReceiver(stage)
+    const companies = new Map<Kind, Company>()
+    for (const kind of KINDS) {
+      const company = await stage.createCompany()
+      companies.set(kind, company)
+      const { count, path } = OTHERS[kind]
+      for (let i = 0; i < HEALTHY; i += 1) await receiver.register(company, `ok/${i}`)
+      for (let i = 0; i < count; i += 1) await receiver.register(company, `${path}/${i}`)
     }
+    return { ...context, stage, receiver, companies }
+  },
+  { healthy: measureHealthy },
+)
+
+async function measureHealthy(play: Play): Promise<void> {
+  const { quick, report, say } = play
+  const measured = await byTurns(KINDS, (kind) => measure(play, kind), quick ? 2 : 3)
+  const p99s = (kind: Kind) => measured[kind].map(([{ p99Ms }]) => p99Ms)
+  for (const kind of KINDS)
+    say(`${kind}: p99 ${p99s(kind).map(Math.round).join(', ')} ms; ${reasonFor(measured[kind])}`)
+  for (const [kind, what] of [
+    ['hanging', 'that never answer'],
+    ['failing', 'that answer 500'],
+  ] as const) {
+    const than = { alone: medianOf(p99s('alone')) }
+    const name = `p99 beside ${BAD} ${what}`
+    report({ name, value: medianOf(p99s(kind)), unit: 'ms', than, atMost: GOAL, reason: reasonFor(measured[kind]) })
   }
-  for (const [kind, some] of Object.entries(measured)) {
-    const of = (pick: (one: Measured) => number) => some.map((one) => pick(one).toFixed(0)).join(', ')
-    say(`${kind}: p50 ${of(({ p50Ms }) => p50Ms)} ms, p99 ${of(({ p99Ms }) => p99Ms)} ms; ${reasonFor(some)}`)
-  }
-  const p99Of = (kind: Kind) => medianOf(measured[kind].map(({ p99Ms }) => p99Ms))
-  const alone = { baseline: 'healthy receivers alone', baselineValue: p99Of('alone') }
-  const busy = { baseline: `with ${BUSY} that answer at once`, baselineValue: p99Of('busy') }
-  const what = (others: string) => `${HEALTHY} healthy receivers with ${others}, ${PER_SECOND} messages/s, p99`
-  const goal = (kind: Kind) => ({ atMost: GOAL, limitedBy: reasonFor(measured[kind]) })
-  report(ratioFigure(what(`${BAD} that never answer`), p99Of('hanging'), 'ms', alone, goal('hanging')))
-  report(ratioFigure(what(`${BAD} that answer 500`), p99Of('failing'), 'ms', alone, goal('failing')))
-  report(ratioFigure(what(`${BAD} that answer 500, as many attempts`), p99Of('failing'), 'ms', busy))
 }
 
 /** The cost of a message in all rounds, and how many attempts at the other receivers there were meanwhile. */
-function reasonFor(some: readonly Measured[]): string {
-  const sum = (of: (one: Measured) => number) => some.reduce((total, one) => total + of(one), 0)
-  const cost = joinCosts(some.map((one) => one.cost))
-  const others = Math.round(sum((one) => one.others) / cost.seconds)
-  return `${reasonOf(cost, sum(({ count }) => count) / HEALTHY)}; ${others} attempts/s at the others`
+function reasonFor(some: Awaited<ReturnType<typeof measure>>[]): string {
+  const cost = sumOf(some.map(([, one]) => one))
+  const sum = (of: (report: (typeof some)[0][0]) => number) => some.reduce((total, [report]) => total + of(report), 0)
+  const others = Math.round(sum((report) => report.others) / cost.seconds)
+  return `${reasonOf(
+    cost,
+    sum(({ count }) => count),
+  )}; ${others} attempts/s at the others`
 }
 
-const kindsOf = (others: Record<Kind, unknown>) => Object.keys(others) as Kind[]
-
-async function registerMany(stage: Stage, company: Company, url: string, count: number): Promise<void> {
-  for (let i = 0; i < count; i += 1) await register(stage, company, { url: `${url}/${i}` })
-}
-
-async function measure(
-  stage: Stage,
-  receiverUrl: string,
-  company: Company,
-  lead: number,
-  seconds: number,
-): Promise<Measured> {
-  await forward(stage, receiverUrl, company, lead)
-  const [report, cost] = await costOf(stage, () => forward(stage, receiverUrl, company, seconds))
-  await endDeliveries(stage, receiverUrl)
-  return { ...report, cost }
-}
-
-/** Posts messages at a constant rate, and waits until the healthy receivers have all of them. */
-async function forward(stage: Stage, receiverUrl: string, company: Company, seconds: number): Promise<ReceiverReport> {
-  await fetch(`${receiverUrl}/reset`)
-  const messages = { ...inboundOrder(stage, company.senders), phones: CUSTOMERS }
-  const load = await stage.load.run({ ...messages, concurrency: 8, perSecond: PER_SECOND, seconds })
-  return untilReceived(receiverUrl, requireCleanReport('webhooks', load).answered * HEALTHY)
+async function measure({ quick, stage, receiver, companies }: Play, kind: Kind) {
+  const company = companies.get(kind)
+  if (company === undefined) throw new Error(kind)
+  const order = { ...inboundOrder(stage, company), ...LOAD }
+  const run = (seconds: number) => receiver.receive(stage.load.run({ ...order, seconds }), HEALTHY)
+  await run(OTHERS[kind].lead)
+  const measured = await costOf(stage, () => run(quick ? 2 : 6))
+  await endDeliveries(stage, receiver)
+  return measured
 }
 
 /** Ends what a round has left, so that its retries do not run during the next one. */
-async function endDeliveries({ db }: Stage, receiverUrl: string): Promise<void> {
-  for (;;) {
+async function endDeliveries(stage: Stage, receiver: Receiver): Promise<void> {
+  const ending = setInterval(() => {
     // Attempts at receivers that never answer end when their connections do.
-    await fetch(`${receiverUrl}/release`)
-    await expireDeliveries(db, 0, 'expired: the round is over', 1_000)
-    const [row] = await db<[{ count: number }]>`
-      select count(*)::integer as count from deliveries where status = 'pending'
-    `
-    if (row.count === 0) return
-    await sleep(20)
-  }
+    receiver.release().catch(() => {})
+    expireDeliveries(stage.db, 0, 'expired: the round is over', 1_000).catch(() => {})
+  }, 100)
+  await untilNone(stage, `select from deliveries where status = 'pending'`).finally(() => clearInterval(ending))
 }

@@ -1,71 +1,50 @@
 import { meanOf } from '../average.ts'
-import type { Bench, BenchContext } from '../bench.ts'
-import { ratioFigure } from '../figure.ts'
-import { type LoadOrder, requireCleanReport } from '../load.ts'
-import { onStage, register, type Stage } from '../stage.ts'
-import { untilReceived } from './forward.ts'
-import { inboundOrder, waitForEnd } from './inbound.ts'
-import { sendOrder } from './send.ts'
+import { benchOf, type Context } from '../bench.ts'
+import { byTurns } from '../by-turns.ts'
+import { createSender, JOURNEYS, type Journey, type Player, startReceiver } from '../journeys.ts'
 
-const CONCURRENCY = 64
-const SECONDS = 3
+const LOAD = { seconds: 3 }
 /** The share that a change may cost: a path that loses more is looked at. */
 const LEAST = 0.9
 
-/** The paths that are compared: each works for some seconds, and returns how many items a second it completed. */
-type Paths = Record<'sends' | 'events handled' | 'messages forwarded', () => Promise<number>>
+type Players = Record<Journey, Player>
+type Play = Context & { players: Record<'own' | 'other', Players> | undefined }
 
 /** The service of this checkout and of another, both running, by turns of some seconds: what slows the machine affects both. */
-export const turnsBench: Bench = async (context) => {
-  const { root, say } = context
-  if (root === undefined) return say('left out: --root names no other checkout')
-  const env = { WEBHOOK_ALLOW_PRIVATE: 'true' }
-  await onStage(
-    (own) => onStage(async (other) => compare(context, await pathsOf(own), await pathsOf(other)), { root, env }),
-    { env },
-  )
+export const turnsBench = benchOf<Play>(
+  async (context) => {
+    const { root, say } = context
+    if (root === undefined) say('left out: --root names no other checkout')
+    const players =
+      root === undefined ? undefined : { own: await prepare(context), other: await prepare(context, root) }
+    return { ...context, players }
+  },
+  {
+    sends: (play) => measure(play, 'sends'),
+    'events handled': (play) => measure(play, 'events handled'),
+    'messages forwarded': (play) => measure(play, 'messages forwarded'),
+  },
+)
+
+async function prepare({ setStage }: Context, root?: string): Promise<Players> {
+  const stage = await setStage({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' }, root })
+  const [sender, forwarded] = [await createSender(stage, 8), await stage.createCompany(8)]
+  const receiver = await startReceiver(stage)
+  await receiver.register(forwarded, '0', { secret: 'a secret of the benchmark' })
+  const player = { stage, company: sender }
+  return { sends: player, 'events handled': player, 'messages forwarded': { stage, company: forwarded, receiver } }
 }
 
-async function compare({ quick, only, report }: BenchContext, own: Paths, other: Paths): Promise<void> {
-  for (const name of Object.keys(own) as (keyof Paths)[]) {
-    if (!name.includes(only)) continue
-    const [ownRates, otherRates]: [number[], number[]] = [[], []]
-    for (let turn = 0; turn < (quick ? 4 : 12); turn += 1) {
-      const turns = [async () => ownRates.push(await own[name]()), async () => otherRates.push(await other[name]())]
-      for (const measure of turn % 2 === 0 ? turns : turns.toReversed()) await measure()
-    }
-    const compared = { baseline: 'the other checkout', baselineValue: meanOf(otherRates) }
-    report(ratioFigure(`${name}, ${CONCURRENCY} in flight`, meanOf(ownRates), '/s', compared, { atLeast: LEAST }))
-  }
-}
-
-async function pathsOf(stage: Stage): Promise<Paths> {
-  const [company, forwarded] = [await stage.createCompany(8), await stage.createCompany(8)]
-  await stage.operator('POST', `/companies/${company.companyId}/templates/sync`)
-  const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
-  await register(stage, forwarded, { url: `${receiverUrl}/0`, secret: 'a secret of the benchmark' })
-  const load = async (order: Omit<LoadOrder, 'concurrency'>, seconds: number) =>
-    requireCleanReport('load', await stage.load.run({ ...order, concurrency: CONCURRENCY, seconds }))
-  const rate = async (work: () => Promise<number>) => {
+async function measure({ quick, report, players }: Play, name: Journey): Promise<void> {
+  if (players === undefined) return
+  const run = async (which: keyof typeof players) => {
     const startedAtMs = performance.now()
-    return (await work()) / ((performance.now() - startedAtMs) / 1_000)
+    const { count } = await JOURNEYS[name](players[which][name], LOAD)
+    return count / ((performance.now() - startedAtMs) / 1_000)
   }
-  const send = (seconds: number) => async () => (await load(sendOrder(stage, company), seconds)).answered
-  const handle = (seconds: number) => async () => {
-    const { answered } = await load(inboundOrder(stage, company.senders), seconds)
-    await waitForEnd(stage)
-    return answered
-  }
-  const forward = (seconds: number) => async () => {
-    await fetch(`${receiverUrl}/reset`)
-    const { answered } = await load(inboundOrder(stage, forwarded.senders), seconds)
-    await untilReceived(receiverUrl, answered)
-    return answered
-  }
-  for (const warmUp of [send(4), handle(2), forward(2)]) await warmUp()
-  return {
-    sends: () => rate(send(SECONDS)),
-    'events handled': () => rate(handle(SECONDS)),
-    'messages forwarded': () => rate(forward(SECONDS)),
-  }
+  const sides = ['own', 'other'] as const
+  for (const side of sides) await run(side)
+  const rates = await byTurns(sides, run, quick ? 4 : 12)
+  const than = { 'the other checkout': meanOf(rates.other) }
+  report({ name, value: meanOf(rates.own), unit: '/s', than, atLeast: LEAST })
 }

@@ -1,9 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stage, type StageOptions, setStage } from '../../bench/stage.ts'
 import { type Client, createClient } from './client.ts'
-import { HANG_MS, untilFound } from './until-found.ts'
+import { untilFound } from './until-found.ts'
 
 /** A company of the run: its keys by permissions, and one living and one deleted id of each kind of thing. */
 export type Company = {
@@ -64,7 +63,7 @@ const EVENT = 'whatsapp.message.received'
 
 /** A service as a user starts it, with two companies that have one of everything. */
 export async function createWorld(options: StageOptions = {}): Promise<World> {
-  const stage = withPatience(await setStage({ ...options, openFiles: OPEN_FILES }))
+  const stage = await setStage({ ...options, openFiles: OPEN_FILES })
   const canary = await startCanary()
   const healthyToken = await createHealthyKey(stage)
   const client = createClient(stage.url)
@@ -106,21 +105,6 @@ export async function signIn(origin: string, token: string): Promise<{ headers: 
   const cookie = answer.headers.get('set-cookie')?.split(';')[0]
   if (cookie === undefined) throw new Error(`The sign-in to the console failed: ${answer.status}`)
   return { headers: { ...page, cookie }, session: Object(await answer.json()) }
-}
-
-/** The operator's calls of a stage, which are sent again while the machine is busy with other things. */
-function withPatience(stage: Stage): Stage {
-  const { operator } = stage
-  stage.operator = async (method, path, body) => {
-    for (const startedAt = performance.now(); ; await sleep(500)) {
-      try {
-        return await operator(method, path, body)
-      } catch (error) {
-        if (!/: 503 /.test(String(error)) || performance.now() - startedAt > HANG_MS) throw error
-      }
-    }
-  }
-  return stage
 }
 
 async function createHealthyKey(stage: Stage): Promise<string> {
