@@ -1,5 +1,5 @@
 // Prints what the service costs to set up, or what its tests cost.
-//   npm run figures -- setup [COMMIT]
+//   npm run figures -- setup [--root FOLDER]
 //   npm run figures -- tests
 const [topic] = process.argv.slice(2)
 if (topic === 'setup') await import('./figures/setup-figures.ts')
