@@ -52,6 +52,20 @@ export function createClient(url: string, localAddress = '127.0.0.1', connection
   }
 }
 
+/** The client, which sends at most so many requests a second, evenly. */
+export function paced(client: Client, perSecond: number): Client {
+  let dueAt = 0
+  return {
+    ...client,
+    send: async (one) => {
+      const now = performance.now()
+      dueAt = Math.max(dueAt + 1_000 / perSecond, now)
+      await sleep(dueAt - now)
+      return client.send(one)
+    },
+  }
+}
+
 /** Texts that no answer may hold: traces of code and SQL, the service's secrets, another company's words. */
 export type Secrets = { everywhere: readonly string[]; foreign: string }
 

@@ -12,7 +12,7 @@ import { fuzz } from './attacks/fuzz.ts'
 import { createInboundAttack } from './attacks/inbound.ts'
 import { sendMalformed } from './attacks/raw-http.ts'
 import { attackRoles } from './attacks/roles.ts'
-import { createClient, type Secrets } from './client.ts'
+import { createClient, paced, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
@@ -30,10 +30,18 @@ const MOST_GROWTH_BYTES = 3 * MOST_BYTES_IN_FLIGHT
 const FIRST_CALLER = '127.0.0.7'
 const MISSING = '987654321012'
 
+/**
+ * Requests a second of attackers with keys and sessions, while delays are judged. By default a company's keys may send 100
+ * requests a minute, and a session 600.
+ */
+const LIMITED_PER_SECOND = 100
+
 export type RunOptions = {
   seed: number
   /** Requests of the fuzz. */
   requests: number
+  /** Texts of which the name of an attack that runs has one. Absent: all run. */
+  only?: readonly string[]
   /** Calls of a healthy company that are measured without an attack, and at least so many under each. Absent: none. */
   calls?: { quiet: number; attacked: number }
   /** The service has faults: each attack does what meets them, and one operation is covered by none. */
@@ -53,7 +61,7 @@ export async function attack(options: RunOptions): Promise<Tally> {
 }
 
 async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
-  const { say = () => {}, calls } = options
+  const { say = () => {}, calls, only } = options
   const tally = createTally()
   const healthy = createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
@@ -62,6 +70,7 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     say(name)
     await healthy.underAttack(name, isRepeatable ? (calls?.attacked ?? 0) : 0, run)
   }
+  const isChosen = ({ name }: Attack) => only === undefined || only.some((text) => name.includes(text))
   const before = residentMegabytes(world.stage.service.pid).highest
   try {
     if (calls !== undefined) {
@@ -73,9 +82,9 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       // Attackers have machines of their own: what their requests cost to make is not the service's delay.
       setPriority(constants.priority.PRIORITY_LOW)
     }
-    for (const one of [...some.attacks, ...cost.attacks]) await under(one)
-    await cost.measureForged()
-    await under(some.fuzz)
+    for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) await under(one)
+    if (only === undefined) await cost.measureForged()
+    if (isChosen(some.fuzz)) await under(some.fuzz)
     countMemory(world, tally, before)
     return tally
   } finally {
@@ -103,11 +112,13 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
   const client = createClient(world.stage.url)
   const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
   const fuzzOptions = { requests, random: createRandom(seed), secrets, concurrency: 8 }
+  const isJudged = (calls?.attacked ?? 0) > 0
+  const limited = isJudged ? paced(client, LIMITED_PER_SECOND) : client
   // An operator imports one file at a time, as long as delays are judged.
-  const concurrent = (calls?.attacked ?? 0) > 0 ? 1 : 4
+  const concurrent = isJudged ? 1 : 4
   const attacks: Attack[] = [
     { name: 'foreign ids', run: () => askForForeign(world, client, contract, tally) },
-    { name: 'roles of sessions', run: () => attackRoles(world, client, contract, tally) },
+    { name: 'roles of sessions', run: () => attackRoles(world, limited, contract, tally) },
     {
       name: 'keys of browsers',
       run: () => attackBrowserKeys(world, client, contract, tally),
@@ -122,7 +133,7 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
   ]
   const fuzzing: Attack = {
     name: `a fuzz of ${requests} requests`,
-    run: () => fuzz(world, client, contract, tally, fuzzOptions),
+    run: () => fuzz(world, limited, contract, tally, fuzzOptions),
   }
   return { client, attacks, fuzz: fuzzing, operations: contract.operations }
 }
