@@ -119,16 +119,19 @@ export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): 
  * Reads the oldest events of those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
  * this transaction's until it ends; `finishEvents` says what becomes of the events.
  */
-export function claimEvents(
+export async function claimEvents(
   tx: Db,
   lanes: readonly number[],
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
-  return tx<StoredEvent[]>`
-    select lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address
+  // In base64, reading a body of 4 MiB takes 9 ms of the thread that answers requests; the hex digits of bytea take 29 ms.
+  const rows = await tx<(Omit<StoredEvent, 'body'> & { base64: string })[]>`
+    select
+      lane, id, part, others, encode(body, 'base64') as base64, received_at, done, signature, secret_mac, is_checked, address
     from claim_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
   `
+  return rows.map(({ base64, ...event }) => ({ ...event, body: Buffer.from(base64, 'base64') }))
 }
 
 /**
