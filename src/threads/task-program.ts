@@ -1,18 +1,19 @@
 import { parentPort } from 'node:worker_threads'
 
-/** Work of a thread by name, each with one input. Inputs and results are copied between the threads. */
+/** Work of a thread by name, each with one input. Inputs and results are copied between the threads, except for moved memory. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>
 
 /** A task as it is posted to its thread, and what the thread answers. */
-export type TaskCall = { name: string; input: unknown }
+export type TaskCall = { name: string; input: unknown; moved: readonly ArrayBuffer[] }
 export type TaskAnswer = { result: unknown } | { error: string }
 
 /** Makes this program that of a thread of `createTaskThread`: one answer for each task, in their order. */
 export function performTasks(tasks: Tasks): void {
-  const post = (answer: TaskAnswer | { isReady: true }) => parentPort?.postMessage(answer)
-  parentPort?.on('message', async ({ name, input }: { name: string; input: never }) => {
+  const post = (answer: TaskAnswer | { isReady: true }, moved: readonly ArrayBuffer[] = []) =>
+    parentPort?.postMessage(answer, moved)
+  parentPort?.on('message', async ({ name, input, moved }: TaskCall & { input: never }) => {
     try {
-      post({ result: await tasks[name]?.(input) })
+      post({ result: await tasks[name]?.(input) }, moved)
     } catch (error) {
       post({ error: error instanceof Error ? error.message : String(error) })
     }

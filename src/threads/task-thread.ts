@@ -23,7 +23,8 @@ export type TaskThreadOptions<All extends Tasks> = {
 
 /**
  * Runs a task in the thread, so that it holds up no request. `too-slow`: it took more processor time or memory than its
- * limit.
+ * limit. Memory of `moved` goes to the thread without a copy, and back with the result, of which it has to be a part: the
+ * caller uses that. It is lost with a thread that ends.
  *
  * @throws {AppError} 503 when too many tasks wait
  */
@@ -31,6 +32,7 @@ export type RunTask<All extends Tasks> = <Task extends Name<All>>(
   lane: number,
   name: Task,
   input: Input<All[Task]>,
+  moved?: readonly ArrayBuffer[],
 ) => Promise<Result<All[Task]> | 'too-slow'>
 
 type Outcome = TaskAnswer | 'too-slow'
@@ -64,7 +66,7 @@ export function createTaskThread<All extends Tasks>({
     try {
       const before = await running.cpuUsage()
       const answer = once(running, 'message', { signal: ended.signal })
-      running.postMessage(posted)
+      running.postMessage(posted, posted.moved)
       const [first] = await Promise.race([answer, untilSpent(running, before, limitMs, ended.signal)])
       if (first !== SPENT) return first
     } catch {
@@ -80,8 +82,8 @@ export function createTaskThread<All extends Tasks>({
   const enqueue = createBatcher<TaskCall & { lane: number; limitMs: number }, Outcome>({
     run: async ([task]) => {
       if (task === undefined) return []
-      const { name, input, limitMs } = task
-      return [await perform({ name, input, limitMs })]
+      const { name, input, moved, limitMs } = task
+      return [await perform({ name, input, moved, limitMs })]
     },
     maxItems: 1,
     maxRunning: 1,
@@ -93,9 +95,15 @@ export function createTaskThread<All extends Tasks>({
     lane: number,
     name: Task,
     input: Input<All[Task]>,
+    moved?: readonly ArrayBuffer[],
   ): Promise<Result<All[Task]> | 'too-slow'>
-  async function run(lane: number, name: Name<All>, input: unknown): Promise<unknown> {
-    const outcome = await enqueue({ lane, name, input, limitMs: limitsMs[name] })
+  async function run(
+    lane: number,
+    name: Name<All>,
+    input: unknown,
+    moved: readonly ArrayBuffer[] = [],
+  ): Promise<unknown> {
+    const outcome = await enqueue({ lane, name, input, moved, limitMs: limitsMs[name] })
     if (outcome === 'too-slow') return outcome
     if ('error' in outcome) throw new Error(outcome.error)
     return outcome.result

@@ -131,9 +131,12 @@ describe('signatures', () => {
     expect(await statusOf(later, sign(later, 'the-first-one'))).toBe(200)
   })
 
-  test('right is stored, missing or wrong is answered 401 and not stored', async () => {
+  test.each([
+    ['a body', ''],
+    ['a body above 64 KiB, which a thread reads', 'x'.repeat(100_000)],
+  ])('of %s: right is stored, missing or wrong is answered 401 and not stored', async (_what, padding) => {
     const { phoneNumberId } = await signed('secret-one')
-    const body = textBody(phoneNumberId)
+    const body = textBody(phoneNumberId).replace('{', `{"padding":"${padding}",`)
     const refused = await provider.post(body)
     expect([refused.status, refused.body.error.code]).toEqual([401, 'unauthorized'])
     expect(await statusOf(body)).toBe(401)

@@ -1,15 +1,18 @@
 import type { BodyReader } from '../handling/bodies/body-reader.ts'
 import type { SecretCache } from './secret-cache.ts'
-import { isProven, type Proof } from './signature.ts'
+import type { Credentials, Proof, RequiredSecrets } from './signature.ts'
 
 /**
  * `proven`: the body names senders with secrets, and proves all of these. `unproven`: it names none. `refused`: it does not
- * prove a secret that it has to.
+ * prove a secret that it has to. The body is the one that was passed in, perhaps in other memory.
  */
-export type Verdict = 'proven' | 'unproven' | 'refused'
+export type Verdict = { verdict: 'proven' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
+const REFUSED = { verdict: 'refused' } as const
 
-/** Answers at once where nothing has to be looked up. */
-export type SignatureCheck = (body: Buffer, proof: Proof) => Verdict | Promise<Verdict>
+/** The body that is passed in may be empty afterwards. */
+export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise<Verdict>
+
+const NONE: RequiredSecrets = { appSecrets: [], webhookSecrets: [] }
 
 /**
  * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
@@ -20,14 +23,20 @@ export type SignatureCheck = (body: Buffer, proof: Proof) => Verdict | Promise<V
  * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
  * secret is handled.
  */
-export function createSignatureCheck(secrets: SecretCache, events: Pick<BodyReader, 'idsOf'>): SignatureCheck {
-  const checkAll = async (body: Buffer, proof: Proof): Promise<Verdict> => {
-    if (!(await secrets.isAny())) return 'unproven'
-    const ids = await events.idsOf(body)
-    if (ids === undefined) return 'refused'
-    const required = await secrets.requiredBy([...ids])
-    if (required.appSecrets.length + required.webhookSecrets.length === 0) return 'unproven'
-    return isProven(body, proof, required) ? 'proven' : 'refused'
+export function createSignatureCheck(
+  secrets: SecretCache,
+  events: Pick<BodyReader, 'findIds' | 'prove'>,
+): SignatureCheck {
+  const prove = async (body: Buffer, credentials: Credentials, required: RequiredSecrets): Promise<Verdict> => {
+    const proven = await events.prove(body, { credentials, required })
+    if (!proven?.isProven) return REFUSED
+    const isRequired = required.appSecrets.length + required.webhookSecrets.length > 0
+    return { verdict: isRequired ? 'proven' : 'unproven', body: proven.body, proof: proven.proof }
   }
-  return (body, proof) => (secrets.isAny() === false ? 'unproven' : checkAll(body, proof))
+  return async (body, credentials) => {
+    if (!(await secrets.isAny())) return prove(body, credentials, NONE)
+    const found = await events.findIds(body)
+    if (found?.ids === undefined) return REFUSED
+    return prove(found.body, credentials, await secrets.requiredBy([...found.ids]))
+  }
 }

@@ -9,7 +9,6 @@ import { fileContent, Success } from '../../http/shapes.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { Posted } from './accept.ts'
 import type { SignatureCheck } from './check-signature.ts'
-import { createProof } from './signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers that do not sign: the secret as the last segment. */
@@ -104,14 +103,15 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     })
 
     const receive = async (request: FastifyRequest) => {
-      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const posted = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const { length } = posted
       const address = deps.addressOf(request.raw)
-      const proof = createProof(body, credentialsOf(request))
-      const verdict = await deps.checkSignature(body, proof)
-      if (verdict === 'refused') {
-        deps.onRefused(address, body.length)
+      const checked = await deps.checkSignature(posted, credentialsOf(request))
+      if (checked.verdict === 'refused') {
+        deps.onRefused(address, length)
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
+      const { verdict, body, proof } = checked
       if (verdict === 'unproven') await refuseSpent(address)
       if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
       await deps.accept({ body, proof, address: verdict === 'proven' ? null : address })

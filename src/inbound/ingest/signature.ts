@@ -17,14 +17,27 @@ export const UNPROVEN: Proof = { signature: null, secretMac: null }
 /** Secrets in clear: a body must prove every one of them. */
 export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
 
-/** The proof of a request. An empty secret is none. */
-export const createProof = (
-  rawBody: Buffer,
-  input: { signature: Buffer | null; secret: string | undefined },
-): Proof => ({
-  signature: input.signature,
-  secretMac: input.secret ? macOf(rawBody, input.secret) : null,
+/** What a request brings to prove its body. An empty secret is none. */
+export type Credentials = { signature: Buffer | null; secret: string | undefined }
+
+/** The credentials of a request, and the secrets that its body has to prove. */
+export type ProofInput = { credentials: Credentials; required: RequiredSecrets }
+
+/** The proof of a request. */
+export const createProof = (rawBody: Buffer, { signature, secret }: Credentials): Proof => ({
+  signature,
+  secretMac: secret ? macOf(rawBody, secret) : null,
 })
+
+/** The proof of a request, and whether it proves every secret that it has to. */
+export function prove(rawBody: Buffer, { credentials, required }: ProofInput): { proof: Proof; isProven: boolean } {
+  const proof = createProof(rawBody, credentials)
+  return { proof, isProven: isProven(rawBody, proof, required) }
+}
+
+/** Whether `prove` computes a MAC, the time of which grows with the body: up to 22 ms for 4 MiB. */
+export const needsMac = ({ credentials: { signature, secret }, required: { appSecrets } }: ProofInput): boolean =>
+  Boolean(secret) || (signature !== null && appSecrets.length === 1)
 
 /**
  * Whether a body is signed with every app secret and came with every webhook secret (decisions: Provider-facing webhook).

@@ -1,7 +1,9 @@
+import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import type { InboundItem } from '../../../providers/events/event-item.ts'
 import { bodyReader } from '../../../wiring/events/body-reader.ts'
 import { eventReader } from '../../../wiring/events/event-reader.ts'
+import { type ProofInput, prove } from '../../ingest/signature.ts'
 import { createBodyReader } from './body-reader.ts'
 import type { OpenedBody } from './open-body.ts'
 
@@ -94,8 +96,35 @@ test('items of a large body are cut out together and one by one, as here', async
 
 test('the ids of a large body are found in the thread as here; too many are none', async () => {
   const body = Buffer.from(bodyOf({ messages: messages(1) }))
-  expect(await bodyReader.idsOf(body)).toEqual(new Set([NUMBER]))
-  expect(await bodyReader.idsOf(Buffer.from(`{"entry":[${'{},'.repeat(50_000)}{}]}`))).toBeUndefined()
+  const bytes = Buffer.from(body)
+  expect(await bodyReader.findIds(body)).toEqual({ body: bytes, ids: new Set([NUMBER]) })
+  const many = Buffer.from(`{"entry":[${'{},'.repeat(50_000)}{}]}`)
+  expect(await bodyReader.findIds(many)).toMatchObject({ ids: undefined })
+})
+
+test('a large body moves to the thread for its MACs and back, and is proven as here', async () => {
+  const large = () => Buffer.from(PADDING)
+  const signature = createHmac('sha256', 'app').update(large()).digest()
+  const inputs: ProofInput[] = ['app', 'another'].flatMap((app) =>
+    ['hook', 'another', undefined].map((secret) => ({
+      credentials: { signature, secret },
+      required: { appSecrets: [app], webhookSecrets: ['hook'] },
+    })),
+  )
+  for (const input of inputs) {
+    const body = large()
+    const proven = bodyReader.prove(body, input)
+    expect(proven).toBeInstanceOf(Promise)
+    expect(await proven).toEqual({ body: large(), ...prove(large(), input) })
+    expect(body).toHaveLength(0)
+  }
+})
+
+test('a body that was lost with its thread is neither proven nor read', async () => {
+  const reader = createBodyReader(eventReader, async () => 'too-slow')
+  const input = { credentials: { signature: null, secret: 'hook' }, required: { appSecrets: [], webhookSecrets: [] } }
+  expect(await reader.findIds(Buffer.from(PADDING))).toBeUndefined()
+  expect(await reader.prove(Buffer.from(PADDING), input)).toBeUndefined()
 })
 
 test('reading a body of a million values holds up no other work, nor does one with long numbers', async () => {

@@ -2,7 +2,8 @@ import type { InboundItem } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 import type { RunTask } from '../../../threads/task-thread.ts'
 import type { StoredEvent } from '../../event-store.ts'
-import { type BodyTasks, cutText, toItem } from './body-tasks.ts'
+import { needsMac, type Proof, type ProofInput, prove } from '../../ingest/signature.ts'
+import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'
 import { type OpenedBody, openBody } from './open-body.ts'
 import { rememberLarge } from './remember-large.ts'
 
@@ -12,9 +13,19 @@ const MOST_BYTES_HERE = 64 * 1024
 const REQUESTS = 0
 const EVENTS = 1
 
+/**
+ * What was found in a body, and the body itself: a large one moves to the thread and back, and the one that was passed in is
+ * empty afterwards. Undefined: the thread has ended, and the body is lost.
+ */
+type Found<What> = (What & { body: Buffer }) | undefined
+type FoundIds = Found<{ ids: ReadonlySet<string> | undefined }>
+type Proven = Found<{ proof: Proof; isProven: boolean }>
+
 export type BodyReader = {
   /** See `EventReader.idsOf`. */
-  idsOf(body: Buffer): ReadonlySet<string> | undefined | Promise<ReadonlySet<string> | undefined>
+  findIds(body: Buffer): FoundIds | Promise<FoundIds>
+  /** See `prove`. */
+  prove(body: Buffer, input: ProofInput): Proven | Promise<Proven>
   /** See `openBody`. A body that takes too long to read is unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
   /** The JSON of each group of items of an event, in one nesting; the whole body where it cannot be cut out. */
@@ -29,7 +40,9 @@ export function createBodyReader(
   const { parse } = rememberLarge(reader)
   const isSmall = (body: Buffer): boolean => body.length <= MOST_BYTES_HERE
   return {
-    idsOf: (body) => (isSmall(body) ? reader.idsOf(body) : idsInThread(runTask, body)),
+    findIds: (body) => (isSmall(body) ? { body, ids: reader.idsOf(body) } : findInThread(runTask, body)),
+    prove: (body, input) =>
+      isSmall(body) || !needsMac(input) ? { body, ...prove(body, input) } : proveInThread(runTask, body, input),
     open: (event, room) => {
       if (isSmall(event.body)) return openBody(parse(event.body, event.id), event, room)
       return openInThread(runTask, event, room)
@@ -41,10 +54,22 @@ export function createBodyReader(
   }
 }
 
-async function idsInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<ReadonlySet<string> | undefined> {
-  const ids = await runTask(REQUESTS, 'findIds', { raw: body })
-  return ids === 'too-slow' ? undefined : ids
+async function findInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<FoundIds> {
+  const found = await runTask(REQUESTS, 'findIds', { raw: body }, memoryOf(body))
+  return found === 'too-slow' ? undefined : { body: toBytes(found.raw), ids: found.ids }
 }
+
+async function proveInThread(runTask: RunTask<BodyTasks>, body: Buffer, input: ProofInput): Promise<Proven> {
+  const found = await runTask(REQUESTS, 'prove', { raw: body, input }, memoryOf(body))
+  if (found === 'too-slow') return undefined
+  const { secretMac } = found.proof
+  const proof = { signature: input.credentials.signature, secretMac: secretMac && toBytes(secretMac) }
+  return { body: toBytes(found.raw), proof, isProven: found.isProven }
+}
+
+/** The memory of a body that has it for itself. */
+const memoryOf = ({ buffer, byteLength }: Buffer): ArrayBuffer[] =>
+  buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
 
 async function openInThread(runTask: RunTask<BodyTasks>, event: StoredEvent, room: number): Promise<OpenedBody> {
   const { part, others, done } = event

@@ -1,5 +1,6 @@
 import type { InboundItem } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
+import { type ProofInput, prove } from '../../ingest/signature.ts'
 import { type BodyPart, type Indexed, type OpenedBody, openBody } from './open-body.ts'
 import { rememberLarge } from './remember-large.ts'
 
@@ -14,8 +15,10 @@ export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
   const { parse } = rememberLarge(reader)
   const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
   return {
-    /** See `EventReader.idsOf`. */
-    findIds: ({ raw }: Pick<Body, 'raw'>): ReadonlySet<string> | undefined => reader.idsOf(toBytes(raw)),
+    /** See `EventReader.idsOf`. Returns the bytes, too, which move. */
+    findIds: ({ raw }: Pick<Body, 'raw'>) => ({ raw, ids: reader.idsOf(toBytes(raw)) }),
+    /** See `prove`. Returns the bytes, too, which move. */
+    prove: ({ raw, input }: Pick<Body, 'raw'> & { input: ProofInput }) => ({ raw, ...prove(toBytes(raw), input) }),
     /** See `openBody`. */
     open: ({ part, room, ...body }: Body & { part: BodyPart; room: number }): OpenedBody<PlainItem> => {
       const opened = openBody(parsed(body), part, room)
@@ -35,7 +38,9 @@ export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
   }
 }
 
-const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer => Buffer.from(buffer, byteOffset, byteLength)
+/** The bytes as a thread receives them. */
+export const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
 
 export type BodyTasks = ReturnType<typeof createBodyTasks>
 
