@@ -83,6 +83,16 @@ export function cpuSeconds(...pids: number[]): number {
   return ticks.reduce((sum, tick) => sum + tick, 0) / TICKS_PER_SECOND
 }
 
+/** Milliseconds that the first thread of a process has run, and has waited for a processor; 0 where the system does not count it. */
+export function scheduledMs(pid: number): { ran: number; waited: number } {
+  try {
+    const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number)
+    return { ran: ran / 1e6, waited: waited / 1e6 }
+  } catch {
+    return { ran: 0, waited: 0 }
+  }
+}
+
 /** The fields of /proc/PID/stat after the name, which may hold anything. */
 function statOf(pid: number): string[] {
   try {

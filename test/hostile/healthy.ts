@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { Tally } from './tally.ts'
+import { scheduledMs } from '../../bench/process.ts'
+import type { Shares, Tally } from './tally.ts'
 import type { World } from './world.ts'
 
 export type HealthyTask = { url: string; token: string; localAddress: string }
@@ -29,7 +30,8 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
   const workerData: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
   const worker = new Worker(new URL('./healthy-calls.ts', import.meta.url), { workerData })
 
-  const whileCalling = async (work: () => Promise<unknown>): Promise<HealthyReport> => {
+  const whileCalling = async (work: () => Promise<unknown>): Promise<HealthyReport & { shares: Shares }> => {
+    const sharesOf = await startShares(stage)
     worker.postMessage('start')
     const reported = once(worker, 'message')
     try {
@@ -39,14 +41,14 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
     }
     const [report]: HealthyReport[] = await reported
     if (report === undefined) throw new Error('The worker of the healthy calls gave no report')
-    return report
+    return { ...report, shares: await sharesOf() }
   }
   return {
     measureQuiet: async (calls) => {
       // The first calls compile code, fill caches and open connections.
       await whileCalling(() => sleep(WARM_UP_MS))
-      const { ms } = await whileCalling(() => sleep(calls * INTERVAL_MS))
-      tally.addLatency('no attack', ms)
+      const { ms, shares } = await whileCalling(() => sleep(calls * INTERVAL_MS))
+      tally.addLatency('no attack', ms, shares)
     },
     underAttack: async (name, calls, attack) => {
       let round = 0
@@ -57,9 +59,24 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
         while (performance.now() - startedAt < calls * INTERVAL_MS)
       })
       tally.requests += report.ms.length + report.refused.length
-      tally.addLatency(name, report.ms)
+      tally.addLatency(name, report.ms, report.shares)
       for (const refusal of report.refused) tally.add('healthy calls refused', `during ${name}: ${refusal}`)
     },
     stop: async () => void (await worker.terminate()),
+  }
+}
+
+/** Begins to measure; the function that it returns ends it. */
+async function startShares({ service: { pid }, cpu }: World['stage']): Promise<() => Promise<Shares>> {
+  const read = async () => ({ ms: performance.now(), ...scheduledMs(pid), database: (await cpu()).database })
+  const before = await read()
+  return async () => {
+    const after = await read()
+    const ms = after.ms - before.ms
+    return {
+      ran: (after.ran - before.ran) / ms,
+      waited: (after.waited - before.waited) / ms,
+      database: ((after.database - before.database) * 1_000) / ms,
+    }
   }
 }

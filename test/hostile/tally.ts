@@ -21,15 +21,21 @@ export const COUNTERS = [
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 
+/**
+ * Where the time went, in seconds of each second: what the thread that answers requests computed, how long it was ready to and
+ * waited for a processor, and what the database computed.
+ */
+export type Shares = { ran: number; waited: number; database: number }
+
 export type Tally = {
   requests: number
   counts: Record<Counter, number>
   findings: string[]
   /** Of the calls of a healthy company, for each attack; the first is without one. */
-  latencies: { name: string; calls: number; p50Ms: number; p99Ms: number }[]
+  latencies: (Shares & { name: string; calls: number; p50Ms: number; p99Ms: number })[]
   /** Other figures of the summary, as sentences. */
   figures: string[]
-  addLatency(name: string, ms: readonly number[]): void
+  addLatency(name: string, ms: readonly number[], shares: Shares): void
   add(counter: Counter, evidence: string): void
 }
 
@@ -48,10 +54,10 @@ export function createTally(): Tally {
     findings,
     latencies,
     figures: [],
-    addLatency: (name, ms) => {
+    addLatency: (name, ms, shares) => {
       const sorted = ms.toSorted((one, other) => one - other)
       const percentile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
-      latencies.push({ name, calls: ms.length, p50Ms: percentile(0.5), p99Ms: percentile(0.99) })
+      latencies.push({ name, calls: ms.length, p50Ms: percentile(0.5), p99Ms: percentile(0.99), ...shares })
     },
     add: (counter, evidence) => {
       counts[counter]++
@@ -77,12 +83,18 @@ export function latenciesOf({ latencies }: Tally): (Tally['latencies'][number] &
   return latencies.map((one) => ({ ...one, ofQuiet: one.p99Ms / quiet }))
 }
 
-/** How an attack delays the calls of a healthy company. */
+/**
+ * How an attack delays the calls of a healthy company, and where the time went: see `Shares`. Attackers, the sandbox and the
+ * database share the processors of this machine with the service: `waiting` is what they delay.
+ */
 export function latencyTableOf(tally: Tally): string {
-  const head = `  ${'healthy calls during'.padEnd(42)} ${'calls'.padStart(7)} ${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)} ${'of quiet'.padStart(9)}`
-  const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet }) => {
-    const times = [p50Ms, p99Ms].map((ms) => ms.toFixed(1).padStart(8)).join(' ')
-    return `  ${name.padEnd(42)} ${String(calls).padStart(7)} ${times} ${`${ofQuiet.toFixed(1)} x`.padStart(9)}`
+  const titles = ['calls', 'p50 ms', 'p99 ms', 'of quiet', 'service', 'waiting', 'database']
+  const toRow = (name: string, cells: readonly string[]) =>
+    `  ${name.padEnd(34)} ${cells.map((cell) => cell.padStart(8)).join(' ')}`
+  const head = toRow('healthy calls during', titles)
+  const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet, ...shares }) => {
+    const parts = [shares.ran, shares.waited, shares.database].map((share) => `${Math.round(share * 100)} %`)
+    return toRow(name, [String(calls), p50Ms.toFixed(1), p99Ms.toFixed(1), `${ofQuiet.toFixed(1)} x`, ...parts])
   })
   return [head, ...rows].join('\n')
 }
