@@ -191,6 +191,23 @@ test('the lanes of a transaction that failed are stored for a second; others are
   await db`alter table messages drop constraint refused`
 })
 
+test('the lanes of a transaction that took long are stored for a second', async () => {
+  const [number = ''] = await connectNumbers(1)
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(2_000_000)
+  const forward = async () => {
+    clock.mockReturnValue(2_001_001)
+    return () => {}
+  }
+  const slow = createAtOnce({ ...deps, forward })
+  expect(await slow(eventsOf(bodyOf({ number, wamid: 'l1' })))).toBe(0)
+  expect(await slow(eventsOf(bodyOf({ number, wamid: 'l2' })))).toBe(1)
+  await handleStored()
+  clock.mockReturnValue(2_002_002)
+  expect(await slow(eventsOf(bodyOf({ number, wamid: 'l3' })))).toBe(0)
+  clock.mockRestore()
+  expect(await wamids('l')).toEqual(['l1', 'l2', 'l3'])
+})
+
 test('a customer that another transaction has locked holds up no event for longer than the wait for a lock', async () => {
   const [number = '', other = ''] = await connectNumbers(2)
   const release = await holdOpen(db, async (tx) => {

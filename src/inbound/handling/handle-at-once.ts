@@ -16,8 +16,10 @@ const MOST_ITEMS = 200
 const MOST_ITEMS_OF_LANE = 50
 /** For one lock: requests wait for the transaction. */
 const MOST_LOCK_WAIT_MS = 50
-/** For so long the events of lanes that could not be handled at once are stored without another try. */
+/** For so long the events of lanes that could not be handled at once, or not soon enough, are stored without another try. */
 const PAUSE_MS = 1_000
+/** Longer transactions hold up the answers to providers, which send again what is not answered within some seconds. */
+const SLOW_MS = 1_000
 /** For so long those of a lane that held events, or that a worker had. */
 const BUSY_MS = 20
 
@@ -46,6 +48,7 @@ export function createAtOnce(deps: HandleEventsDeps): TakeEvents {
         const handled = await takeOnce(deps, events, candidates)
         const busy = [...candidates.keys()].filter((lane) => !handled.has(lane))
         pause(busy, BUSY_MS)
+        if (monotonicMs() - nowMs > SLOW_MS) pause(handled, PAUSE_MS)
         return events.filter(({ lane }) => !handled.has(lane)).length
       } catch (error) {
         // Otherwise the transaction may have committed.
