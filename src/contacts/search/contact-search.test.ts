@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase, readsOf } from '../../../test/database.ts'
+import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import type { Pool } from '../../db/connect.ts'
 import { removeContact, updateContact } from '../contact.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
@@ -198,13 +199,16 @@ describe('a search in 25,000 contacts', () => {
   beforeAll(async () => {
     many = await createTestCompany(db)
     await upsertContacts(db, many, [{ email: 'old@example.com', firstName: 'Zq' }], BY)
-    await db`
-      insert into contacts (company_id, email, email_key, search_text, source, source_type, created_at)
-      select
-        ${many}, 'p' || i || '@example.com', 'p' || i || '@example.com', E'ada lovelace ' || i || E'\np' || i || '@example.com',
-        'API', 'database', now() + i * interval '1 second'
-      from generate_series(1, ${MANY}::int) as i
-    `
+    await writeUnmirrored(
+      db,
+      (tx) => tx`
+        insert into contacts (company_id, email, email_key, search_text, source, source_type, created_at)
+        select
+          ${many}, 'p' || i || '@example.com', 'p' || i || '@example.com', E'ada lovelace ' || i || E'\np' || i || '@example.com',
+          'API', 'database', now() + i * interval '1 second'
+        from generate_series(1, ${MANY}::int) as i
+      `,
+    )
     await db`insert into contact_changes (company_id, change) values (${many}, ${MANY})`
     await db`analyze contacts`
   }, 300_000)
