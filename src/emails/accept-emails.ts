@@ -4,6 +4,12 @@ import type { Worker } from '../jobs/worker.ts'
 import type { EmailDeps } from './email.ts'
 import { type AcceptedEmail, EMAIL_SEND, insertEmails } from './email-store.ts'
 
+/**
+ * Emails of one statement that are sent directly at most: more are left to claims, which send them beside the requests that
+ * come, and not before them.
+ */
+const MOST_DIRECT = 4
+
 export type EmailWorker = Pick<Worker, 'acceptDirect' | 'dispatch' | 'wake'>
 
 /** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
@@ -25,7 +31,7 @@ export function createEmailAcceptance(pool: Pool, worker: () => EmailWorker | un
   const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...BOUNDS,
     run: async (items) => {
-      const dispatch = worker()?.acceptDirect(EMAIL_SEND)
+      const dispatch = items.length <= MOST_DIRECT ? worker()?.acceptDirect(EMAIL_SEND) : undefined
       const emails = items.map(({ email }) => email)
       const { areAccepted, leased, hasWaiting } = await insertEmails(pool, emails, dispatch)
       if (dispatch !== undefined) worker()?.dispatch(leased, dispatch)

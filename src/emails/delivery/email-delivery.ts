@@ -33,7 +33,7 @@ const BATCH = 10
  * Batches in flight at most: of one company over all processes, and of all companies in this process. Half of the company's are
  * left to mails that are dispatched directly, in batches that may hold one.
  */
-const LANE_CAP = 8
+const LANE_CAP = 6
 const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** The pause between two writes of outcomes; only the next claim waits for them. */
