@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { constants, getPriority } from 'node:os'
 import { expect, test } from 'vitest'
 import type { InboundItem } from '../../../providers/events/event-item.ts'
 import { bodyReader } from '../../../wiring/events/body-reader.ts'
@@ -118,6 +120,12 @@ test('a large body moves to the thread for its MACs and back, and is proven as h
     expect(await proven).toEqual({ body: large(), ...prove(large(), input) })
     expect(body).toHaveLength(0)
   }
+})
+
+test.skipIf(process.platform !== 'linux')('the thread has a lower priority than that of requests', async () => {
+  await bodyReader.findIds(Buffer.from(PADDING))
+  const priorities = readdirSync('/proc/self/task').map((id) => getPriority(Number(id)))
+  expect(priorities).toContain(constants.priority.PRIORITY_BELOW_NORMAL)
 })
 
 test('a body that was lost with its thread is neither proven nor read', async () => {
