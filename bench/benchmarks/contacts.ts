@@ -96,7 +96,7 @@ async function finishImport({ url }: Stage, { headers }: Company, id: number): P
     const { status, failure } = Object(answer).data
     if (status === 'completed') return
     if (status === 'failed') throw new Error(failure)
-    await sleep(20)
+    await sleep(100)
   }
 }
 
