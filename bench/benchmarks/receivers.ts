@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDeliveries } from '../../src/webhooks/deliveries/delivery-end-store.ts'
 import { medianOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
 import { byTurns } from '../by-turns.ts'
 import { costOf, reasonOf, sumOf } from '../cost.ts'
 import { inboundOrder, type Receiver, startReceiver } from '../journeys.ts'
-import { type Company, type Stage, untilNone } from '../stage.ts'
+import { type Company, numberOf, type Stage } from '../stage.ts'
 
 const HEALTHY = 15
 /** Seventy percent of the receivers of a company never answer, or answer 500 at once. */
@@ -84,11 +85,13 @@ async function measure({ quick, stage, receiver, companies }: Play, kind: Kind) 
 }
 
 /** Ends what a round has left, so that its retries do not run during the next one. */
-async function endDeliveries(stage: Stage, receiver: Receiver): Promise<void> {
-  const ending = setInterval(() => {
+async function endDeliveries({ db }: Stage, receiver: Receiver): Promise<void> {
+  const countPending = () =>
+    numberOf(db<{ value: number }[]>`select count(*)::int as value from deliveries where status = 'pending'`)
+  while ((await countPending()) > 0) {
     // Attempts at receivers that never answer end when their connections do.
-    receiver.release().catch(() => {})
-    expireDeliveries(stage.db, 0, 'expired: the round is over', 1_000).catch(() => {})
-  }, 100)
-  await untilNone(stage, `select from deliveries where status = 'pending'`).finally(() => clearInterval(ending))
+    await receiver.release()
+    await expireDeliveries(db, 0, 'expired: the round is over', 1_000)
+    await sleep(20)
+  }
 }

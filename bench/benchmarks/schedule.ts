@@ -44,34 +44,38 @@ async function measureAttempts({ quick, report, say, stage }: Play): Promise<voi
   const order = { ...inboundOrder(stage, ...companies), phones: 1_000, concurrency: 32 }
   await stage.load.run({ ...order, perSecond: PER_SECOND, seconds })
   say(`${seconds} seconds of messages are posted`)
-  await untilNone(stage, `${DELIVERIES} where name <> 'never' and status = 'pending'`, 1_000)
+  await untilNone(stage, `select ${DELIVERIES} where name <> 'never' and deliveries.status = 'pending'`, 1_000)
   await reportWaits({ report, say, stage })
   await expireRest(stage)
   const unfinished = await countUnfinished(stage)
   report(check('deliveries that are neither answered 2xx, dead nor expired', unfinished))
-  const [row] = await stage.db<[{ ms: number }]>`
-    select 1000 * percentile_cont(0.99) within group (order by extract(epoch from sent_at - deliveries.created_at)) as ms
-    from deliveries join registrations on registrations.id = registration_id
-    where name = 'ok'
-  `
+  const [row] = await stage.db.unsafe<[{ ms: number }]>(
+    `select 1000 * percentile_cont(0.99) within group (order by extract(epoch from sent_at - deliveries.created_at)) as ms
+     ${DELIVERIES} where name = 'ok'`,
+  )
   report({ name: 'deliveries to healthy receivers, p99', value: row.ms, unit: 'ms' })
 }
 
-const DELIVERIES = 'select from deliveries join registrations on registrations.id = registration_id'
+const DELIVERIES = `
+  from deliveries
+  join registrations
+    on (registrations.company_id, registrations.id) = (deliveries.company_id, deliveries.registration_id)
+`
 
 /** The p99 of the time from the making of a delivery until each attempt, of the kind of receiver for which it is largest. */
 async function reportWaits({ report, say, stage }: Pick<Play, 'report' | 'say' | 'stage'>): Promise<void> {
-  const waits = await stage.db<{ name: string; attempt: number; p99: number }[]>`
-    select
-      name, attempt,
-      percentile_cont(0.99) within group (order by extract(epoch from delivery_attempts.sent_at - deliveries.created_at)) as p99
-    from delivery_attempts
-    join deliveries on (deliveries.company_id, deliveries.id) = (delivery_attempts.company_id, delivery_id)
-    join registrations on registrations.id = registration_id
-    where name in ('fail', 'break') and attempt > 1
-    group by name, attempt
-    order by attempt, name
-  `
+  const waits = await stage.db.unsafe<{ name: string; attempt: number; p99: number }[]>(
+    `select
+       name, attempt,
+       percentile_cont(0.99) within group (
+         order by extract(epoch from delivery_attempts.sent_at - deliveries.created_at)
+       ) as p99
+     ${DELIVERIES}
+     join delivery_attempts on (delivery_attempts.company_id, delivery_id) = (deliveries.company_id, deliveries.id)
+     where name in ('fail', 'break') and attempt > 1
+     group by name, attempt
+     order by attempt, name`,
+  )
   const reason = waits.map(({ name, attempt, p99 }) => `attempt ${attempt} ${name} ${p99.toFixed(1)} s`).join(', ')
   say(reason)
   const late = waits
