@@ -112,10 +112,10 @@ async function measurePages(play: Play, contacts: number): Promise<number> {
   const deep = await cursor('')
   const lists = {
     list: list('', deep),
-    'list by page number': list('', `&page=${contacts / 20}`),
-    'search with few matches': list('&search=lovelace%20999', await cursor('lovelace 999')),
-    'search that all match': list('&search=ada', deep),
-    'search of one letter': list('&search=a', deep),
+    'by page number': list('', `&page=${contacts / 20}`),
+    'few matches': list('&search=lovelace%20999', await cursor('lovelace 999')),
+    'all match': list('&search=ada', deep),
+    'one letter': list('&search=a', deep),
   }
   const ms = await comparePages(play, { stage, headers: company.headers, lists })
   return ms.list?.first ?? Number.NaN
