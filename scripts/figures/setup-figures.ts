@@ -55,7 +55,8 @@ async function load(): Promise<number> {
   try {
     const company = await stage.createCompany(8)
     const receiver = await startReceiver(stage)
-    for (let i = 0; i < RECEIVERS; i += 1) await receiver.register(company, String(i), { secret: 'a secret' })
+    for (let i = 0; i < RECEIVERS; i += 1)
+      await receiver.register(company, String(i), { secret: 'a secret of the figures' })
     await receiver.receive(stage.load.run({ ...inboundOrder(stage, company), seconds: LOAD_SECONDS }), RECEIVERS)
     return residentMegabytes(stage.service.pid).highest
   } finally {
