@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { holdOpen } from '../../../test/held-locks.ts'
 import { createTwins, keepsRows } from '../../../test/twins.ts'
 import {
   eraseAnswers,
@@ -7,6 +8,8 @@ import {
   releaseKey,
   removeExpiredKeys,
   renewKeys,
+  reserveKey,
+  reserveNewKeys,
   storeProgress,
 } from './idempotency-store.ts'
 
@@ -38,6 +41,42 @@ async function createKeys() {
 const keysOf = (companyId: number) => db`
   select answer_status, progress from idempotency_keys where company_id = ${companyId}
 `
+
+const request = (companyId: number, key: string, body = 1) => ({
+  ...{ companyId, clientId: 'client', method: 'POST', path: '/send', key, digest: Buffer.alloc(32, body) },
+})
+
+test('keys are reserved together, each for its own company; of equal requests the first one has the key', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  const [first, other, equal, ofTwin] = await reserveNewKeys(db, [
+    request(companyId, 'b'),
+    request(companyId, 'a'),
+    request(companyId, 'b'),
+    request(twinId, 'a'),
+  ])
+  expect(equal).toBeUndefined()
+  const rows = await db`
+    select id, company_id, octet_length(digest) as bytes
+    from idempotency_keys
+    where company_id in (${companyId}, ${twinId})
+  `
+  expect(Object.fromEntries(rows.map((row) => [row.id, [row.companyId, row.bytes]]))).toEqual({
+    [first!]: [companyId, 32],
+    [other!]: [companyId, 32],
+    [ofTwin!]: [twinId, 32],
+  })
+  expect(await reserveKey(db, request(companyId, 'b'))).toEqual({ state: 'running' })
+  expect(await reserveKey(db, request(companyId, 'b', 2))).toEqual({ state: 'reused' })
+})
+
+test('a key that is taken is left out, also while a transaction changes it', async () => {
+  const { companyId } = await createTwins(db)
+  const [id] = await reserveNewKeys(db, [request(companyId, 'taken')])
+  const release = await holdOpen(db, (tx) => recordAnswer(tx, companyId, id!, 200, '{}'))
+  const [taken, fresh] = await reserveNewKeys(db, [request(companyId, 'taken'), request(companyId, 'new')])
+  expect([taken, typeof fresh]).toEqual([undefined, 'number'])
+  await release()
+})
 
 test('progress and answer of a request are kept under the key of its company', async () => {
   const { companyId, twinId } = await createKeys()

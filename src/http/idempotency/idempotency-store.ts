@@ -38,6 +38,46 @@ const KEPT_HOURS = 48
 const MAX_LOOKS = 5
 
 /**
+ * Reserves the keys that no row has yet, in one statement. Returns their ids in the order of the requests; undefined: the key
+ * is taken, and `reserveKey` tells by whom. A key that is stored is left out of the insert, which would wait for a transaction
+ * that updates it.
+ */
+export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]): Promise<(number | undefined)[]> {
+  const rows = requests.map(toReserved)
+  const reserved = await db<{ requestKey: string; id: number }[]>`
+    insert into idempotency_keys (company_id, client_id, method, path, key, digest, lease_until)
+    select
+      input.company_id, input.client_id, input.method, input.path, input.key, decode(input.digest, 'base64'),
+      now() + ${LEASE_SECONDS} * interval '1 second'
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as input (
+      company_id bigint, client_id text, method text, path text, key text, digest text
+    )
+    left join lateral (
+      select existing.id
+      from idempotency_keys existing
+      where (existing.company_id, existing.client_id, existing.method, existing.path, existing.key)
+        = (input.company_id, input.client_id, input.method, input.path, input.key)
+      limit 1
+    ) as existing on true
+    where existing.id is null
+    order by input.company_id, input.client_id, input.method, input.path, input.key
+    on conflict (company_id, client_id, method, path, key) do nothing
+    returning concat_ws(' ', company_id, client_id, method, path, key) as request_key, id`
+  const ids = new Map(reserved.map(({ requestKey, id }) => [requestKey, id]))
+  return rows.map(({ company_id, client_id, method, path, key }) => {
+    const requestKey = [company_id, client_id, method, path, key].join(' ')
+    const id = ids.get(requestKey)
+    // Of equal requests the first one has the key.
+    ids.delete(requestKey)
+    return id
+  })
+}
+
+const toReserved = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
+  ...{ company_id: companyId, client_id: clientId, method, path, key: hashOf(key), digest: digest.toString('base64') },
+})
+
+/**
  * Reserves a key for a request, or returns the state of the request that holds it. Of any number of equal requests at once
  * exactly one is `reserved`. A key older than 48 hours counts as unused. A reservation whose process died before it
  * started a send is claimed under a new id: work of the old id, should it still run, can no longer commit.

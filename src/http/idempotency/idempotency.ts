@@ -1,10 +1,20 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
 import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
-import { recordAnswer, releaseKey, renewKeys, reserveKey, storeProgress } from './idempotency-store.ts'
+import {
+  type KeyedRequest,
+  type Reservation,
+  recordAnswer,
+  releaseKey,
+  renewKeys,
+  reserveKey,
+  reserveNewKeys,
+  storeProgress,
+} from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
 export type StoredAnswer = { status: number; body: unknown }
@@ -36,6 +46,10 @@ declare module 'fastify' {
 }
 
 const MAX_KEY_LENGTH = 255
+/** Requests whose keys one statement reserves, that wait for it, and how long one waits; beyond either it is refused with 503. */
+const MAX_BATCH = 200
+const MAX_WAITING = 5_000
+const MAX_WAIT_MS = 2_000
 const RELEASE_TIMEOUT_MS = 1_000
 /** Three renewals fit into a lease. */
 const RENEW_EVERY_MS = 4_000
@@ -45,15 +59,16 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /**
  * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
  * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
- * answered 503 before: then an error releases it, and a kept answer stays. `db` reserves keys in slots of its company;
- * `pool` releases them at once.
+ * answered 503 before: then an error releases it, and a kept answer stays. Requests that arrive at once reserve new keys in
+ * one statement of `pool`, which also releases keys at once; `db` looks at taken ones in slots of its company.
  */
 export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {
   app.decorateRequest('idempotency')
   const running = createRunning(app, pool)
+  const reserveShared = createReservations({ db, pool })
 
   const once = async (request: FastifyRequest, reply: FastifyReply, key: string, work: () => Promise<unknown>) => {
-    const reservation = await reserve({ db, pool }, request, reply, key)
+    const reservation = await reserve({ db, pool, reserveShared }, request, reply, key)
     if (reservation === undefined) return reply
     request.idempotency = reservation
     return running.during(reservation, () => endReservation(pool, request, reservation, work))
@@ -178,9 +193,25 @@ export function parseKey(header: string): string {
   ])
 }
 
+/** Reserves new keys in statements that requests share. A key that is taken has a statement of its own, which may wait. */
+function createReservations({ db, pool }: { db: Db; pool: Db }) {
+  const reserveNew = createBatcher<KeyedRequest, number | undefined>({
+    run: (requests) => reserveNewKeys(pool, requests),
+    maxItems: MAX_BATCH,
+    maxRunning: 1,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+    companyOf: ({ companyId }) => companyId,
+  })
+  return async (request: KeyedRequest): Promise<Reservation> => {
+    const id = await reserveNew(request)
+    return id === undefined ? reserveKey(db, request) : { state: 'reserved', id, progress: null }
+  }
+}
+
 /** The reservation of a request's key; undefined when the first answer has been sent again. */
 async function reserve(
-  { db, pool }: { db: Db; pool: Db },
+  { db, pool, reserveShared }: { db: Db; pool: Db; reserveShared: (request: KeyedRequest) => Promise<Reservation> },
   request: FastifyRequest,
   reply: FastifyReply,
   key: string,
@@ -189,7 +220,7 @@ async function reserve(
   const [path = ''] = request.url.split('?', 1)
   const asked = { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
   const found = await withTimeout(
-    reserveKey(db, asked),
+    reserveShared(asked),
     (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
   )
   if (found.state === 'reserved') {
