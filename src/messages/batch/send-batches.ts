@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createBatcher } from '../../batching/batch.ts'
 import { type Clock, monotonicMs } from '../../clock.ts'
 import { watchStatuses } from '../../conversations/recording/status-store.ts'
-import type { Db, Pool } from '../../db/connect.ts'
+import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
 import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import type { SendDeps } from '../send.ts'
@@ -49,15 +49,19 @@ export function createSendBatches(
     const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
     const companyIds = sends.map(({ companyId }) => companyId)
     const isReported = recordEvents.isSubscribed('whatsapp.message.status', companyIds)
-    await db.begin('isolation level read committed', async (tx) => {
+    const hasFollowUp = withMedia.length > 0 || isReported
+    const write = async (tx: Transaction) => {
       const [, , changesSince] = await Promise.all([
         pinPlans(tx, LOCK_TIMEOUT_MS),
         withMedia.length > 0 && copyMedia(tx, withMedia),
         watchStatuses(tx, isReported ? sends : []),
         completeSends(tx, sends, clock.now()),
+        !hasFollowUp && tx.commit(),
       ])
       if (isReported) await recordEvents.publish(tx, await changesSince())
-    })
+    }
+    // In one round trip, unless something follows. If it does not begin, the statements have run without it: they may be repeated.
+    await db.begin('isolation level read committed', write, { pipelined: !hasFollowUp })
     await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))
     return sends.map(() => undefined)
   }
