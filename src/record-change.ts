@@ -1,32 +1,16 @@
 import type { Db, Pool } from './db/connect.ts'
 
-/** The statuses of an outbound message that receivers get. */
-export const REPORTED_STATUSES = ['sent', 'delivered', 'read', 'failed'] as const
-export const CONTACT_CHANGES = ['created', 'updated', 'deleted', 'consent'] as const
-export const EMAIL_CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 'unsubscribed'] as const
+/**
+ * The changes of records that receivers may subscribe to, by the name of their event: ids, and the kind of change. Each file of
+ * webhooks/events/kinds/ adds its own.
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: the kinds extend it.
+export interface RecordChanges {}
 
-type MessageError = { readonly code: number | null; readonly title: string | null; readonly details: string | null }
-type Changed = { readonly companyId: number }
-
-/** A change of a record that receivers may subscribe to: its ids, and the kind of change. */
-export type RecordChange =
-  | (Changed & {
-      readonly event: 'whatsapp.message.status'
-      readonly id: number
-      readonly before: string
-      readonly after: string
-      /** That it failed in between, and why. */
-      readonly failure: { readonly error: MessageError | null } | null
-    })
-  | (Changed & { readonly event: 'whatsapp.template.status'; readonly familyId: string; readonly language: string })
-  | (Changed & {
-      readonly event: 'contact.changed'
-      readonly id: number
-      readonly change: (typeof CONTACT_CHANGES)[number]
-    })
-  | (Changed & { readonly event: 'email.status'; readonly id: number; readonly change: (typeof EMAIL_CHANGES)[number] })
-
-export type RecordEventName = RecordChange['event']
+export type RecordEventName = keyof RecordChanges
+export type RecordChange = {
+  [Name in RecordEventName]: { readonly event: Name; readonly companyId: number } & Readonly<RecordChanges[Name]>
+}[RecordEventName]
 export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { event: Name }>
 
 /** Makes events of changes for the receivers that subscribe to them. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PROVIDER_NAMES } from '../../src/providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { benchOf, type Context } from '../bench.ts'
 import { mediansByTurns } from '../by-turns.ts'
 import { type Contender, compare } from '../compare.ts'

@@ -14,8 +14,8 @@ export const CONTACT_TEXTS = [
 /** The events that a receiver can subscribe to. */
 export const EVENTS = [
   { name: 'whatsapp.message.received', label: 'Messages' },
-  { name: 'whatsapp.message.status', label: 'Statuses of messages' },
-  { name: 'whatsapp.template.status', label: 'Statuses of templates' },
   { name: 'contact.changed', label: 'Changes of contacts' },
   { name: 'email.status', label: 'Statuses of emails' },
+  { name: 'whatsapp.message.status', label: 'Statuses of messages' },
+  { name: 'whatsapp.template.status', label: 'Statuses of templates' },
 ] as const

@@ -12,7 +12,7 @@ import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
 
 /** Every adapter to the outside, one line each; only the start of the service imports them. */
-export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {
+export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Required<Providers> {
   const dispatcher = createProviderAgent()
   const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }
   return {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PROVIDER_NAMES } from '../../src/providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { WEBHOOK } from '../provider-webhook.ts'
 import { eventually, uniquePhone } from '../service.ts'
 import { SEND, startTransports } from './transports-world.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { PROVIDER_NAMES, type ProviderName } from '../../src/providers/provider-name.ts'
+import type { ProviderName } from '../../src/providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { eventually, uniquePhone } from '../service.ts'
 import { SEND, startTransports } from './transports-world.ts'
 

@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { deleteMessages } from '../../src/conversations/message-expiry-store.ts'
 import { removeDueUploads } from '../../src/media/uploads/expire-uploads.ts'
-import { PROVIDER_NAMES } from '../../src/providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
 import { eventually, uniquePhone } from '../service.ts'
 

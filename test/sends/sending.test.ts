@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, describe, expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { PROVIDER_NAMES } from '../../src/providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
 import { eventually, uniquePhone } from '../service.ts'
 

@@ -617,7 +617,7 @@ export type Envelope = {
   /** The id of the company. */
   companyId: number
   channel: {
-    provider: "meta" | "dialog360" | "gupshup"
+    provider: "dialog360" | "gupshup" | "meta"
     /** The digits of the number that received the message. */
     phoneNumber: string | null
     /** The id of the number. */
@@ -1259,7 +1259,7 @@ export type NewRegistration = {
   name: string
   url: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
   /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
   channelIds?: Array<number> | null
   secret?: SigningSecret
@@ -1414,7 +1414,7 @@ export type Registration = {
   id: number
   name: string
   url: string
-  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
   /** The connected numbers whose events are delivered; null for all. */
   channelIds: Array<number> | null
   status: "active" | "inactive"
@@ -1439,7 +1439,7 @@ export type RegistrationChange = {
   name?: string
   url?: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events?: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  events?: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
   /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
   channelIds?: Array<number> | null
   secret?: SigningSecret
@@ -1469,7 +1469,7 @@ export type RegistrationWithHealth = {
   id: number
   name: string
   url: string
-  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
   /** The connected numbers whose events are delivered; null for all. */
   channelIds: Array<number> | null
   status: "active" | "inactive"
@@ -2112,7 +2112,7 @@ export type ValidationError = {
 /** The body of a delivery; `event` says which it is. */
 export type WebhookEvent =
   | Envelope
-  | MessageStatusEvent
-  | TemplateStatusEvent
   | ContactChangedEvent
   | EmailStatusEvent
+  | MessageStatusEvent
+  | TemplateStatusEvent

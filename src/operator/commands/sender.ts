@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { PROVIDER_NAMES } from '../../providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import type { SenderRecord } from '../../senders/sender.ts'
 import { listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
 import { connectWithChecks } from '../connect-with-checks.ts'

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { PROVIDER_NAMES } from '../../providers/provider-name.ts'
+import { DEFAULT_PROVIDER } from '../../providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import { MARKETING_ADDRESSES, type SenderRecord } from '../../senders/sender.ts'
 import { orNull, plainText, secretText } from '../shape.ts'
 
@@ -45,7 +46,7 @@ const DirectSend = Type.Boolean({
 })
 
 const EXAMPLE = {
-  provider: PROVIDER_NAMES[0],
+  provider: DEFAULT_PROVIDER,
   phoneNumber: '+39 06 5550 1234',
   phoneName: 'Rossi Shoes',
   phoneNumberId: '106540352242922',

@@ -8,7 +8,8 @@ import {
   NO_DETAILS,
   type ReactionItem,
 } from '../../providers/events/event-item.ts'
-import { PROVIDER_NAMES, type ProviderName } from '../../providers/provider-name.ts'
+import { DEFAULT_PROVIDER, type ProviderName } from '../../providers/provider-name.ts'
+import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import { digitsOf } from '../../text/phone.ts'
 import type { EventKind } from './event-kind.ts'
 
@@ -72,7 +73,7 @@ const EXAMPLE = {
   version: '1',
   event: MESSAGE_RECEIVED,
   companyId: 1,
-  channel: { provider: PROVIDER_NAMES[0], phoneNumber: '390655501234', channelId: 3 },
+  channel: { provider: DEFAULT_PROVIDER, phoneNumber: '390655501234', channelId: 3 },
   contact: { phone: '393331234567', name: 'Ada Rossi', userId: null },
   message: {
     wamid: 'wamid.HBgMMzkzMzMx',

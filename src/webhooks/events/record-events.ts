@@ -5,7 +5,7 @@ import type { ChangeOf, RecordChange, RecordEventName, RecordEvents } from '../.
 import { enqueueDeliveries, type NewEnvelope } from '../deliveries/delivery-store.ts'
 import type { SubscribedEvents } from '../registrations/subscribed-events.ts'
 import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
-import { RECORD_EVENTS } from './event-kinds.ts'
+import { RECORD_EVENTS } from './record-kinds.ts'
 
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock

@@ -2,8 +2,8 @@ import type { Db } from '../../../db/connect.ts'
 import { parseId } from '../../../ids.ts'
 import { customerIdentity } from '../../../text/phone.ts'
 import { EVENT_NAMES } from '../../events/event-kinds.ts'
+import { messageStatus } from '../../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
-import { messageStatus } from '../../events/message-status.ts'
 import {
   DELIVERY_STATUSES,
   type DeliveryFilter,

@@ -1,8 +1,14 @@
-import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from '../../templates/template-record.ts'
-import { listTemplatesByKeys } from '../../templates/template-store.ts'
-import { type RecordEventKind, recordEvent } from './event-kind.ts'
+import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from '../../../templates/template-record.ts'
+import { listTemplatesByKeys } from '../../../templates/template-store.ts'
+import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'whatsapp.template.status'
+
+declare module '../../../record-change.ts' {
+  interface RecordChanges {
+    [NAME]: { familyId: string; language: string }
+  }
+}
 
 export const templateStatus: RecordEventKind<typeof NAME> = {
   name: NAME,

@@ -1,10 +1,16 @@
-import { EMAIL_STATS_EXAMPLE, EmailStats, toEmailStats } from '../../emails/email-shape.ts'
-import { listEmailsByIds } from '../../emails/email-store.ts'
-import { EMAIL_CHANGES } from '../../record-change.ts'
-import { listStoredEvents } from '../deliveries/delivery-store.ts'
-import { type RecordEventKind, recordEvent } from './event-kind.ts'
+import { EMAIL_STATS_EXAMPLE, EmailStats, toEmailStats } from '../../../emails/email-shape.ts'
+import { listEmailsByIds } from '../../../emails/email-store.ts'
+import { listStoredEvents } from '../../deliveries/delivery-store.ts'
+import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'email.status'
+const CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 'unsubscribed'] as const
+
+declare module '../../../record-change.ts' {
+  interface RecordChanges {
+    [NAME]: { id: number; change: (typeof CHANGES)[number] }
+  }
+}
 
 export const emailStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
@@ -15,7 +21,7 @@ export const emailStatus: RecordEventKind<typeof NAME> = {
     'A mail server took an email or refused it for good, the email came back, its recipient opened it, followed a link, or unsubscribed. Each comes once: `opened` and `clicked` at the first open and click. `data` is the email as its statistics show it.',
   ...recordEvent(NAME, 'EmailStatusEvent', {
     id: 'eml_7Jq2mZp4Vx9Kt1Rb6Ws8Yd3F.opened',
-    changes: EMAIL_CHANGES,
+    changes: CHANGES,
     change: 'opened',
     data: EmailStats,
     dataExample: EMAIL_STATS_EXAMPLE,

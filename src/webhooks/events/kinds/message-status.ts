@@ -3,16 +3,31 @@ import {
   CONVERSATION_EXAMPLE,
   ConversationRecord,
   toConversationRecord,
-} from '../../conversations/conversation-reply.ts'
-import { listMessagesByIds } from '../../conversations/conversation-store.ts'
-import { listConversationsByIds } from '../../conversations/list/conversation-list-store.ts'
-import { MESSAGE_EXAMPLE, MessageRecord, toMessageRecord } from '../../conversations/message-reply.ts'
-import { type ChangeOf, REPORTED_STATUSES } from '../../record-change.ts'
-import { type RecordEventKind, recordEvent } from './event-kind.ts'
+} from '../../../conversations/conversation-reply.ts'
+import { listMessagesByIds } from '../../../conversations/conversation-store.ts'
+import { listConversationsByIds } from '../../../conversations/list/conversation-list-store.ts'
+import { MESSAGE_EXAMPLE, MessageRecord, toMessageRecord } from '../../../conversations/message-reply.ts'
+import type { ChangeOf } from '../../../record-change.ts'
+import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'whatsapp.message.status'
 
-type Status = (typeof REPORTED_STATUSES)[number]
+declare module '../../../record-change.ts' {
+  interface RecordChanges {
+    [NAME]: {
+      id: number
+      before: string
+      after: string
+      /** That it failed in between, and why. */
+      failure: { readonly error: MessageError | null } | null
+    }
+  }
+}
+
+/** The statuses of an outbound message that receivers get. */
+const STATUSES = ['sent', 'delivered', 'read', 'failed'] as const
+type Status = (typeof STATUSES)[number]
+type MessageError = { readonly code: number | null; readonly title: string | null; readonly details: string | null }
 
 /** How far a message has come; a status that is not listed is before all of them. */
 const RANK: Readonly<Record<string, number>> = { sent: 2, failed: 3, delivered: 4, read: 5 }
@@ -68,7 +83,7 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
     'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `failed`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first, and a failed one may still be delivered. `data.error` says why a message failed.',
   ...recordEvent(NAME, 'MessageStatusEvent', {
     id: 'msg_90217.delivered',
-    changes: REPORTED_STATUSES,
+    changes: STATUSES,
     change: 'delivered',
     data: Data,
     dataExample: EXAMPLE,
