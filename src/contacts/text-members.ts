@@ -87,6 +87,9 @@ export const TEXT_NAMES: readonly TextName[] = Object.keys(TEXT_MEMBERS).filter(
 export const eachText = <Value>(toValue: (member: TextMember) => Value) =>
   Object.fromEntries(TEXT_NAMES.map((name) => [name, toValue(TEXT_MEMBERS[name])])) as Record<TextName, Value>
 
+/** The texts of a new contact. */
+export const INITIAL_TEXTS = eachText(({ initial }) => initial) as Texts
+
 /** The texts that an object has. */
 export const textsIn = <Source extends Partial<Texts>>(source: Source) =>
   Object.fromEntries(TEXT_NAMES.flatMap((name) => (source[name] === undefined ? [] : [[name, source[name]]]))) as Pick<

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
+import { INITIAL_TEXTS } from '../text-members.ts'
 import { applyItems, changesOf, type Item } from './contact-batch.ts'
 import type { Match } from './identity-store.ts'
 
@@ -52,8 +53,8 @@ function matchesOf(world: World, writes: readonly Write[]): Match[] {
   return rows
     .filter((row) => isDirect(row) || isHolder(row))
     .map((row) => ({
-      ...{ id: row.id, email: row.email, phone: row.phone, firstName: row.firstName, lastName: null },
-      ...{ emailKey: row.email, phoneIdentity: row.phone, status: 'active', source: 'API', sourceType: 'database' },
+      ...{ id: row.id, email: row.email, phone: row.phone, ...INITIAL_TEXTS, firstName: row.firstName },
+      ...{ emailKey: row.email, phoneIdentity: row.phone },
       ...{ customFields: {}, tags: [], emailConsent: null, whatsappConsent: null, externalId: null },
       ...{ externalConnectionId: null, createdAt: new Date(0), updatedAt: new Date(0) },
       identities: phones.some((phone) => customers.get(phone) === row.id) ? identitiesOf(world, row) : [],

@@ -16,7 +16,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { eachText, type TextName, type Texts, textsIn } from '../text-members.ts'
+import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../text-members.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024
@@ -30,7 +30,6 @@ const BLANK = {
   emailConsent: null,
   whatsappConsent: null,
 } satisfies Omit<ContactState, 'id' | TextName>
-const INITIAL_TEXTS = eachText(({ initial }) => initial) as Texts
 
 /** The contact as the write leaves it: a known one with only that changed which the write carries, or a new one. */
 export function applyWrite(id: number, existing: ContactState | undefined, write: ContactWrite): ContactState {
