@@ -22,7 +22,7 @@ const ROW_PX = 44
 const COLUMNS: readonly Column<ListedImport>[] = [
   {
     name: 'name',
-    label: importText.begun,
+    label: importText.started,
     cell: ({ id, created_at }) => (
       <Link from="/imports/{-$id}" params={{ id: String(id) }} className={css.link ?? ''} data-import={id}>
         <time dateTime={created_at} title={utc(created_at)}>

@@ -22,7 +22,7 @@ let waiting: ReadonlyMap<number, Change> = new Map()
 let isListInUse = false
 const listeners = new Set<() => void>()
 
-/** Told by the list. Rows that waited move when it is no longer in use. */
+/** Called by the list. Rows that waited move when it is no longer in use. */
 export function setListInUse(client: QueryClient, isInUse: boolean): void {
   isListInUse = isInUse
   if (!isInUse) placeWaiting(client)

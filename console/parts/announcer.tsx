@@ -7,7 +7,7 @@ const PAUSE_MS = 1_000
 let show: ((message: string) => void) | undefined
 let nextAt = 0
 
-/** Tells screen readers what happened. Announcements that follow another too soon are dropped. */
+/** Announces to screen readers what happened. Announcements that follow another too soon are dropped. */
 export function announce(message: string): void {
   const now = performance.now()
   if (now < nextAt) return

@@ -6,7 +6,7 @@ export const importText = {
   toContacts: 'Back to the contacts',
   start: 'Import contacts',
   list: 'Imports',
-  begun: 'Begun',
+  started: 'Started',
   status: 'Status',
   rows: 'Rows',
   none: 'No import yet',

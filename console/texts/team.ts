@@ -6,7 +6,7 @@ export const teamText = {
   assign: 'Assign',
   searchPeople: 'Search people',
   nobody: 'Not assigned',
-  noMatch: 'Nobody matches',
+  noMatch: 'No user matches',
   more: (left: number) => `${number(left)} more: search for them`,
   quickReplies: 'Quick replies',
   insert: 'Insert a quick reply',

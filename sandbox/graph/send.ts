@@ -20,7 +20,7 @@ export type SendDeps = {
   clock: Clock
   ids: IdMaker
   random: () => number
-  /** Told of each accepted message, so that its statuses can follow. */
+  /** Called with each accepted message, so that its statuses can follow. */
   announce: (message: Accepted) => void
 }
 

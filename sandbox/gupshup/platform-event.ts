@@ -3,7 +3,7 @@ import type { TemplateRecord } from '../world/template.ts'
 import type { Accepted } from '../world/world.ts'
 import { ownIdOf } from './template-list.ts'
 
-/** Tells which wamid belongs to the id that a send was answered with; without account, metadata, and in milliseconds. */
+/** Says which wamid belongs to the id that a send was answered with; without account, metadata, and in milliseconds. */
 export function enqueuedEvent(message: Accepted, at: Date) {
   if (message.gupshup === undefined) return undefined
   const status = { gs_id: message.gupshup.id, id: message.wamid, ...aboutOf(message, 'enqueued', at) }

@@ -10,7 +10,7 @@ import {
 } from './email-settings-store.ts'
 import { addressFaults, lineFaults } from './rendering/header-text.ts'
 
-/** How a company sends email: as whom, and through which server unless the service's own. */
+/** How a company sends email: its sender address, and its server unless it is the service's own. */
 export type EmailSettings = { from: string; fromName: string | null; smtpUrl: string | null }
 
 export type SettingsDeps = { db: Pool; cipher: Cipher }

@@ -39,8 +39,8 @@ const MAX_LOOKS = 5
 
 /**
  * Reserves the keys that no row has yet, in one statement. Returns their ids in the order of the requests; undefined: the key
- * is taken, and `reserveKey` tells by whom. A key that is stored is left out of the insert, which would wait for a transaction
- * that updates it.
+ * is taken, and `reserveKey` returns the state of its request. A stored key is left out of the insert, which would wait for a
+ * transaction that updates it.
  */
 export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]): Promise<(number | undefined)[]> {
   const rows = requests.map(toReserved)

@@ -103,7 +103,7 @@ const NULLABLE = ['fromName', 'smtpUrl']
 export function emailSettingsCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
   const { add, run } = commandGroup(program, 'email-settings', 'how a company sends email: show, set', open)
 
-  add('show <company>', 'show as whom and through which server it sends').action(
+  add('show <company>', 'show the sender address and the server of its emails').action(
     (company: string, _options: Options, command: Command) =>
       run(command, async (deps) => {
         const { id } = await companyNamed(deps.db, company)

@@ -39,7 +39,7 @@ test('a conversation is handed over to anyone who has or had a session, by a men
 
   await page.keyboard.press('Enter')
   await search.fill('nobody of this name')
-  await page.getByText('Nobody matches').waitFor()
+  await page.getByText('No user matches').waitFor()
   await expectAccessible(page)
   await search.fill('')
   await options.filter({ hasText: 'Not assigned' }).click()
