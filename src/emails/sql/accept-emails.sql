@@ -5,8 +5,7 @@
 -- `full_lanes`, and those of companies with mails that wait. `claim_id` is null for the rest.
 create function accept_emails(items jsonb, full_lanes text[] default '{}'::text[], lease_ms integer default null)
 returns table (
-  uid text, job_id bigint, lane text, company_id bigint, subject_id bigint, claim_id uuid, due_at timestamptz,
-  created_at timestamptz
+  uid text, job_id bigint, lane text, company_id bigint, subject_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -26,15 +25,13 @@ begin
     update idempotency_keys key
     set answer_status = input.answer_status, answer_body = input.answer_body
     from input
-    where (key.company_id, key.id) = (input.company_id, input.idempotency_id)
-      and key.answer_status is null
+    where (key.company_id, key.id) = (input.company_id, input.idempotency_id) and key.answer_status is null
     returning key.company_id, key.id
   ),
   item as materialized (
     select nextval('emails_id_seq') as id, input.*
     from input
-    where input.idempotency_id is null
-      or (input.company_id, input.idempotency_id) in (select answered.company_id, answered.id from answered)
+    where input.idempotency_id is null or (input.company_id, input.idempotency_id) in (select company_id, id from answered)
   ),
   inserted as (
     insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
@@ -45,8 +42,7 @@ begin
   ),
   written as (
     insert into email_contents (
-      company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks,
-      tracking
+      company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks, tracking
     )
     select
       item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
@@ -56,9 +52,7 @@ begin
   queue as materialized (
     select
       company.company_id, company.lane,
-      case when
-        lease_ms is not null
-        and company.lane <> all (full_lanes)
+      case when lease_ms is not null and company.lane <> all (full_lanes)
         and not exists (
           select from jobs job
           where job.kind = 'email.send' and job.lane = company.lane and job.claim_id is null and job.failed_at is null
@@ -78,8 +72,7 @@ begin
     returning job.*
   )
   select
-    item.uid, enqueued.id, enqueued.lane, enqueued.company_id, enqueued.subject_id, enqueued.claim_id, enqueued.due_at,
-    enqueued.created_at
+    item.uid, enqueued.id, enqueued.lane, enqueued.company_id, enqueued.subject_id, enqueued.claim_id, enqueued.due_at, enqueued.created_at
   from item
   join enqueued on (enqueued.company_id, enqueued.subject_id) = (item.company_id, item.id);
 end

@@ -24,6 +24,29 @@ describe('an attempt that starts with the commit that leases its delivery', () =
     expect(unleased).toMatchObject({ registrationId: waiting.id, claimId: null, url: null, secret: null })
   })
 
+  it('is allowed for the receivers to which lease_receivers gives a claim, one for each registration', async () => {
+    const companyId = await createCompany(db)
+    const [one, full, ordered] = [
+      await register(db, companyId),
+      await register(db, companyId),
+      await register(db, companyId, { ordered: true }),
+    ]
+    const fullLane = `${companyId}.${full.id}`
+    const leaseFor = (leaseMs: number | null) => db<{ id: number; claimId: string | null; url: string | null }[]>`
+      select id, claim_id, url
+      from lease_receivers(${[companyId]}::bigint[], 1, ${[fullLane]}::text[], ${[]}::bigint[], ${leaseMs}::integer)
+      order by id
+    `
+    const leased = await leaseFor(15_000)
+    expect(leased.map(({ id, url }) => [id, url])).toEqual([
+      [one.id, one.url],
+      [full.id, null],
+      [ordered.id, null],
+    ])
+    expect(leased.map(({ claimId }) => claimId === null)).toEqual([false, true, true])
+    expect((await leaseFor(null)).every(({ claimId }) => claimId === null)).toBe(true)
+  })
+
   it('holds a deactivation back until the commit', async () => {
     const companyId = await createCompany(db)
     const registration = await register(db, companyId)

@@ -1,11 +1,8 @@
 -- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
 -- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. Part of the transaction that changes the records. An envelope
 -- without receivers is not stored; one whose event and id were stored today makes no delivery.
--- With `lease_ms`, the caller is a worker, and the deliveries are leased to it at once, one claim for each registration,
--- except those in `full_lanes`, those of `full_companies`, those whose registration has deliveries waiting (since
--- yesterday: older ones wait for their receiver), and those whose registration or company is being changed. `claim_id` is null
--- for the rest. Registrations and companies of leased deliveries are read under shared locks, as start_attempts does: their
--- first attempts start when the transaction commits.
+-- With `lease_ms`, the caller is a worker, and the deliveries that lease_receivers allows are leased to it at once, one claim for
+-- each registration; their first attempts start when the transaction commits. `claim_id` is null for the rest.
 create function enqueue_deliveries(
   envelopes jsonb, full_lanes text[] default '{}'::text[], full_companies bigint[] default '{}'::bigint[],
   lease_ms integer default null
@@ -25,39 +22,9 @@ begin
   with input as materialized (select * from jsonb_to_recordset(envelopes) as input (
     company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text
   )),
-  -- Without waiting for a change, since inbound messages would wait, too.
-  held_company as materialized (
-    select living.id
-    from (select distinct input.company_id from input where lease_ms is not null order by 1) as company
-    cross join lateral (
-      select existing.id from companies existing where existing.id = company.company_id and existing.deleted_at is null
-      for share of existing skip locked
-    ) as living
-  ),
   receiver as materialized (
-    select
-      registration.company_id, registration.id, registration.events, registration.channel_ids, registration.ordered,
-      case when held.id is not null then gen_random_uuid() end as claim_id,
-      held.url, held.method, held.static_headers, held.secret
-    from (select distinct input.company_id from input order by 1) as company
-    join registrations registration on registration.company_id = company.company_id
-      and registration.status = 'active' and registration.deleted_at is null
-    cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
-    left join lateral (
-      select existing.id, existing.url, existing.method, existing.static_headers, existing.secret
-      from registrations existing
-      where existing.company_id = registration.company_id and existing.id = registration.id
-        and existing.status = 'active' and existing.deleted_at is null
-      for share of existing skip locked
-    ) as held on registration.company_id in (select held_company.id from held_company)
-      and not registration.ordered -- a claim looks for earlier deliveries first
-      and registration.company_id <> all (full_companies)
-      and lane.lane <> all (full_lanes)
-      and not exists (
-        select from deliveries delivery
-        where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
-          and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
-      )
+    select *
+    from lease_receivers(array(select distinct input.company_id from input), today, full_lanes, full_companies, lease_ms)
   ),
   requested as materialized (
     select input.*, subscribed.receivers, subscribed.delivery_ids
