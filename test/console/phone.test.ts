@@ -93,7 +93,7 @@ test('the customer taps buttons, rows and requests, and each answer names the me
   const business = page.getByRole('region', { name: 'What the business sees' })
   await phone.getByLabel('Write as Ada').fill('Hello')
   await page.keyboard.press('Enter')
-  await business.getByText('Hello').waitFor()
+  await business.getByText('Hello', { exact: true }).waitFor()
   const token = /Bearer (PARLEY-[^']+)/.exec(parley.output())![1]
   const send = async (interactive: object) => {
     const answer = await fetch(`${parley.address}/public/v1/templates/whatsapp/send`, {
