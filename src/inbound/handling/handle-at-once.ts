@@ -26,7 +26,7 @@ const BUSY_MS = 20
 /** Takes events that were just posted, in their order; resolves with how many of them were stored to be handled later. */
 export type TakeEvents = (events: readonly NewEvent[]) => Promise<number>
 
-/** An event that is not stored: it has no id, but one to distinguish it by within its transaction. */
+/** The items of each lane that may be handled at once. Their events are not stored: an event's id is its place in the batch. */
 type Candidates = ReadonlyMap<number, readonly Owned[]>
 
 /**
