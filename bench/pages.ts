@@ -4,7 +4,7 @@
  */
 import Fastify from 'fastify'
 import { Agent, request } from 'undici'
-import { createReread } from '../console/reread.ts'
+import { createReread } from '../console/live/reread.ts'
 
 const [url = '', token = '', count = ''] = process.argv.slice(2)
 const options = { headers: { authorization: `Bearer ${token}` }, dispatcher: new Agent({ bodyTimeout: 0 }) }

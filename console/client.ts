@@ -1,6 +1,6 @@
 import { Operations } from '../client/src/generated/operations.ts'
 import { type ApiRequest, type RequestOptions, toFetch } from '../client/src/request.ts'
-import { untilLive } from './first-reads.ts'
+import { untilLive } from './live/first-reads.ts'
 import { API_PREFIX } from './scope.ts'
 
 /** An answer that is no success, or no answer at all (status 0). */

@@ -1,16 +1,16 @@
-import './base.css'
+import './styles/base.css'
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { whenSignedOut } from './client.ts'
-import { openLiveEarly } from './live.ts'
+import { openLiveEarly } from './live/live.ts'
 import { queryClient } from './queries.ts'
 import { router } from './routes.tsx'
 import { sessionQuery, whenReplaced } from './session.ts'
+import { applyTheme } from './shell/session-menu/theme.ts'
 import { signInCode } from './shell/sign-in-code.ts'
-import { applyTheme } from './shell/theme.ts'
 
 applyTheme()
 // A link may replace the session, and the stream with it.

@@ -19,18 +19,18 @@ const GROUPS = [
   // Both pages start with these; the phone alone starts with lists.
   {
     name: 'base',
-    test: at(/node_modules\/(?!.*virtual)|^(texts|base.css|parts\/(?!lists\/list|json\/json-view))/),
+    test: at(/node_modules\/(?!.*virtual)|^(texts|styles|parts\/(?!lists\/list|json\/json-view))/),
     tags: INITIAL,
   },
   { name: 'index', test: at(/^(?!phone|parts)\w/), tags: INITIAL },
   {
     name: 'screens',
     test: at(
-      /^(parts\/(?!dialog|menu)|inbox\/(composer\/(draft|files\/attached)|list\/summary|content\/json-content)|contacts\/(contact-(fields|queries)|field-value)|fields\/field-queries)|use(Mutation|InfiniteQuery)/,
+      /^(parts\/(?!popups)|inbox\/(composer\/(draft|files\/attached)|list\/summary|content\/json-content)|contacts\/(contact-(fields|queries)|field-value)|fields\/field-queries)|use(Mutation|InfiniteQuery)/,
     ),
   },
   // Loaded after the first rows, like the pane of a conversation.
-  { name: 'popups', test: at(/^parts\/(dialog|menu)/) },
+  { name: 'popups', test: at(/^parts\/popups/) },
   {
     name: 'thread',
     test: at(

@@ -5,10 +5,10 @@ import { focusRow } from '../parts/lists/focus-row.ts'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { contactText } from '../texts/contacts.ts'
-import { ContactFilters } from './contact-filters.tsx'
-import { ContactList } from './contact-list.tsx'
-import { ContactPane } from './contact-pane.tsx'
 import css from './contacts.module.css'
+import { ContactFilters } from './list/contact-filters.tsx'
+import { ContactList } from './list/contact-list.tsx'
+import { ContactPane } from './pane/contact-pane.tsx'
 
 /** The contacts of the company, or the one that is open. */
 export function Contacts() {

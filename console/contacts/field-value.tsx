@@ -1,9 +1,9 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
-import { Badge } from '../parts/badge.tsx'
+import { Badge } from '../parts/feedback/badge.tsx'
 import { contactText } from '../texts/contacts.ts'
 import { date, dateAndTime, number } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
-import css from './section.module.css'
+import css from './pane/section.module.css'
 
 export type FieldType = CustomField['type']
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Contact, ContactWrite } from '../../client/src/generated/schemas.ts'
 import { ApiError, api } from '../client.ts'
-import { faultText } from '../parts/failure-text.ts'
+import { faultText } from '../parts/feedback/failure-text.ts'
 import { contactText } from '../texts/contacts.ts'
 import { contactQuery } from './contact-queries.ts'
 

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { ListedImport } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
-import type { Tone } from '../parts/badge.tsx'
+import type { Tone } from '../parts/feedback/badge.tsx'
 
 const PAGE_ROWS = 50
 

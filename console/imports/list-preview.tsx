@@ -1,5 +1,5 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
-import { Badge } from '../parts/badge.tsx'
+import { Badge } from '../parts/feedback/badge.tsx'
 import { Select } from '../parts/forms/select.tsx'
 import { importText } from '../texts/imports.ts'
 import css from './imports.module.css'

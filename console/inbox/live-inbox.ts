@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { invalidateSoon } from '../queries.ts'
-import { scheduledQuery } from './composer/scheduled-queries.ts'
+import { scheduledQuery } from './composer/scheduled/scheduled-queries.ts'
 import {
   type ConversationPages,
   conversationQuery,

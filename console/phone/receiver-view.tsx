@@ -1,6 +1,6 @@
 import { useState } from 'react'
-import { Badge } from '../parts/badge.tsx'
-import { Empty } from '../parts/empty.tsx'
+import { Badge } from '../parts/feedback/badge.tsx'
+import { Empty } from '../parts/feedback/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonView } from '../parts/json/json-view.tsx'
 import { Tabs } from '../parts/tabs.tsx'

@@ -1,5 +1,5 @@
 import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
-import type { Tone } from '../parts/badge.tsx'
+import type { Tone } from '../parts/feedback/badge.tsx'
 import { ago } from '../texts/format.ts'
 import { receiverText } from '../texts/receivers.ts'
 

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router'
 import { Button } from '../parts/button.tsx'
-import { Empty } from '../parts/empty.tsx'
+import { Empty } from '../parts/feedback/empty.tsx'
 import { text } from '../texts/text.ts'
 import css from './crash.module.css'
 import { Screen } from './screen.tsx'

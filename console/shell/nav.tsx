@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect } from 'react'
 import { unreadQuery } from '../inbox/conversation-queries.ts'
-import type { LiveState } from '../live.ts'
+import type { LiveState } from '../live/live.ts'
 import { hasCompany } from '../may.ts'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -16,7 +16,7 @@ import { markUnread } from './window-title.ts'
 
 /** The menu needs the popups, which the first screen does not wait for. */
 const SessionMenu = lazy(() =>
-  import('./session-menu.tsx').then(({ SessionMenu: component }) => ({ default: component })),
+  import('./session-menu/session-menu.tsx').then(({ SessionMenu: component }) => ({ default: component })),
 )
 
 /** The screens of the session, the state of the stream, and the session itself. */

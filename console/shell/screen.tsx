@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { type Lack, lackOf, type Part } from '../may.ts'
-import { Empty } from '../parts/empty.tsx'
+import { Empty } from '../parts/feedback/empty.tsx'
 import { text } from '../texts/text.ts'
 import css from './screen.module.css'
 import { useSession } from './session-context.ts'

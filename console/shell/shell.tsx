@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from 'react'
 import { useKeys } from '../keys.ts'
-import type { LiveState } from '../live.ts'
+import type { LiveState } from '../live/live.ts'
 import { hasCompany } from '../may.ts'
-import { Announcer } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
+import { Announcer } from '../parts/feedback/announcer.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { text } from '../texts/text.ts'
 import { useActingName } from './acting.ts'
@@ -14,7 +14,9 @@ import { screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 import css from './shell.module.css'
 
-const KeysDialog = lazy(() => import('./keys-dialog.tsx').then(({ KeysDialog: component }) => ({ default: component })))
+const KeysDialog = lazy(() =>
+  import('./session-menu/keys-dialog.tsx').then(({ KeysDialog: component }) => ({ default: component })),
+)
 
 /** The navigation beside the screen; below it on a small window. */
 export function Shell({ children }: { children: ReactNode }) {

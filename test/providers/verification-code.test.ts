@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Language, verificationCode } from '../../console/receivers/verification-code.ts'
+import { type Language, verificationCode } from '../../console/receivers/form/verification-code.ts'
 
 const HEADER = 'X-Service-Signature'
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

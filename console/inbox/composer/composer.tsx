@@ -10,7 +10,7 @@ import css from './composer.module.css'
 import { Writer } from './writer.tsx'
 
 const TemplatePicker = lazy(() =>
-  import('./template-picker.tsx').then(({ TemplatePicker: component }) => ({ default: component })),
+  import('./templates/template-picker.tsx').then(({ TemplatePicker: component }) => ({ default: component })),
 )
 
 /** The answer. It says before sending what may be sent: text while the window is open, else a template. */

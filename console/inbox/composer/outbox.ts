@@ -1,14 +1,14 @@
 import { useSyncExternalStore } from 'react'
 import type { Message, MessageContent } from '../../../client/src/generated/schemas.ts'
 import { ApiError, api } from '../../client.ts'
-import { faultText } from '../../parts/failure-text.ts'
+import { faultText } from '../../parts/feedback/failure-text.ts'
 import { queryClient } from '../../queries.ts'
 import { SCOPE } from '../../scope.ts'
 import { conversationQuery } from '../conversation-queries.ts'
 import { messagesQuery } from '../message-queries.ts'
 import { newKey } from './draft.ts'
 import { detach } from './files/attached.ts'
-import { scheduledQuery } from './scheduled-queries.ts'
+import { scheduledQuery } from './scheduled/scheduled-queries.ts'
 
 /**
  * A message on its way to the service. Its key makes it safe to repeat: the service sends one message for one key, so a

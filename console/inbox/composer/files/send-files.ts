@@ -1,6 +1,6 @@
 import type { MessageContent, UploadedMedia } from '../../../../client/src/generated/schemas.ts'
 import { ApiError } from '../../../client.ts'
-import { faultText } from '../../../parts/failure-text.ts'
+import { faultText } from '../../../parts/feedback/failure-text.ts'
 import { fileText } from '../../../texts/files.ts'
 import {
   add,
