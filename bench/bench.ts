@@ -19,12 +19,11 @@ export type Context = {
 
 export type Bench = (context: Omit<Context, 'setStage'>) => Promise<void>
 
-/** A benchmark of named parts, of which `--only` chooses some, and an end. It starts nothing when no part is chosen. */
+/** A benchmark of named parts, of which `--only` chooses some. It starts nothing when no part is chosen. */
 export const benchOf =
   <Play>(
     prepare: (context: Context) => Promise<Play>,
     parts: Record<string, (play: Play) => Promise<unknown>>,
-    end: (play: Play) => Promise<unknown> = async () => {},
   ): Bench =>
   async (context) => {
     const chosen = Object.entries(parts).filter(([name]) => name.includes(context.only))
@@ -41,7 +40,6 @@ export const benchOf =
         context.say(name)
         await measure(play)
       }
-      await end(play)
     } finally {
       for (const stage of stages) await stage.stop()
     }

@@ -1,6 +1,3 @@
-import { medianOf } from './average.ts'
-import type { Load, LoadOrder } from './load.ts'
-
 /**
  * The measurements of each of these by turns, in each second round the other way round, so that other load of the machine
  * affects all alike: a, b, b, a.
@@ -15,18 +12,4 @@ export async function byTurns<Name extends string, T>(
     for (const name of round % 2 === 0 ? names : names.toReversed()) measured[name].push(await measure(name))
   }
   return measured
-}
-
-/** The medians in ms of orders that are run by turns. */
-export async function mediansByTurns<Name extends string>(
-  load: Load,
-  orders: Record<Name, LoadOrder>,
-): Promise<Record<Name, number>> {
-  const names = Object.keys(orders) as Name[]
-  for (const name of names) await load.run(orders[name])
-  const times = await byTurns(names, (name) => load.run(orders[name]), 4)
-  return Object.fromEntries(names.map((name) => [name, medianOf(times[name].map(({ p50Ms }) => p50Ms))])) as Record<
-    Name,
-    number
-  >
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Done } from './compare.ts'
 import type { LoadOrder } from './load.ts'
 import type { ReceiverReport } from './receiver.ts'
-import { type Company, register, type Stage, untilNone } from './stage.ts'
+import { type Company, call, type Stage, untilNone } from './stage.ts'
 
 /** Recipients and senders of messages; warming up reaches all, so that what follows is the same on a machine of any speed. */
 const PEOPLE = 5_000
@@ -21,59 +21,46 @@ export function sendOrder({ url }: Stage, { headers }: Company): LoadOrder {
 }
 
 /** A company that sends templates. */
-export async function createSender(stage: Stage, ...options: Parameters<Stage['createCompany']>): Promise<Company> {
-  const company = await stage.createCompany(...options)
+export async function createSender(stage: Stage, senders?: number): Promise<Company> {
+  const company = await stage.createCompany(senders)
   await stage.operator('POST', `/companies/${company.companyId}/templates/sync`)
   return company
 }
 
-/** Text messages from many customers to the numbers of companies by turns, one in each webhook of the provider. */
-export function inboundOrder({ url }: Stage, ...companies: readonly Company[]): LoadOrder {
+/** Text messages from many customers to the numbers of a company by turns, one in each webhook of the provider. */
+export function inboundOrder({ url }: Stage, { senders }: Company): LoadOrder {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const value = {
     messaging_product: 'whatsapp',
     metadata: { display_phone_number: '390000000000', phone_number_id: '{choice}' },
     contacts: [{ profile: { name: 'Ada Lovelace' }, wa_id: '{phone}' }],
-    messages: [
-      { from: '{phone}', id: 'wamid.T{at}-{n}', timestamp, type: 'text', text: { body: 'Is my order ready?' } },
-    ],
+    messages: [{ from: '{phone}', id: 'wamid.T{at}-{n}', timestamp, type: 'text', text: { body: 'Is it ready?' } }],
   }
   const entry = [{ id: '200000000000001', changes: [{ value, field: 'messages' }] }]
   return {
-    url,
-    method: 'POST',
-    path: '/public/v1/webhooks/whatsapp',
-    headers: { 'content-type': 'application/json' },
+    ...{ url, method: 'POST', path: '/public/v1/webhooks/whatsapp', headers: { 'content-type': 'application/json' } },
     body: JSON.stringify({ object: 'whatsapp_business_account', entry }),
-    phones: PEOPLE,
-    choices: companies.flatMap(({ senders }) => senders.map(({ phoneNumberId }) => phoneNumberId)),
+    ...{ phones: PEOPLE, choices: senders.map(({ phoneNumberId }) => phoneNumberId) },
   }
 }
 
 export const untilHandled = (stage: Stage): Promise<void> => untilNone(stage, 'select from inbound_events')
-export const untilDelivered = (stage: Stage): Promise<void> =>
-  untilNone(stage, `select from deliveries where status = 'pending'`)
 
-/** The program that takes deliveries (bench/receiver.ts). */
-export type Receiver = {
-  url: string
-  register(company: Company, path: string, settings?: object): Promise<string>
-  /** Closes the connections of requests that it never answers. */
-  release(): Promise<unknown>
-  /** What it has got, once that is so much for each event of the load, and what else follows is done too. */
-  receive(
-    events: Promise<{ count: number; startedAtMs: number }>,
-    perEvent?: number,
-    untilDone?: () => Promise<void>,
-  ): Promise<Done & ReceiverReport>
+/** Registers a receiver of inbound messages; returns the id of the registration. */
+export async function register({ url }: Stage, { headers }: Company, receiver: object): Promise<number> {
+  const body = { name: 'Bench', events: ['whatsapp.message.received'], ...receiver }
+  const created = await call(`${url}/public/v1/webhooks/registrations`, 'POST', body, headers.authorization)
+  return Number(Object(created).id)
 }
 
-export async function startReceiver(stage: Stage): Promise<Receiver> {
+/** The program that takes deliveries (bench/receiver.ts). */
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>
+
+export async function startReceiver(stage: Stage) {
   const { address: url } = await stage.start('bench/receiver.ts', [])
-  const report = async () => (await (await fetch(`${url}/report`)).json()) as ReceiverReport
   const untilReceived = async (count: number): Promise<ReceiverReport> => {
     for (let [seen, at] = [0, performance.now()]; ; await sleep(50)) {
-      const one = await report()
+      const one = (await (await fetch(`${url}/report`)).json()) as ReceiverReport
       if (one.received === count) return one
       if (one.received > seen) [seen, at] = [one.received, performance.now()]
       if (seen > count || performance.now() - at > PATIENCE_MS) throw new Error(`${seen} deliveries of ${count} came`)
@@ -81,9 +68,16 @@ export async function startReceiver(stage: Stage): Promise<Receiver> {
   }
   return {
     url,
-    register: (company, path, settings) => register(stage, company, { url: `${url}/${path}`, ...settings }),
+    register: (company: Company, path: string, settings?: object) =>
+      register(stage, company, { url: `${url}/${path}`, ...settings }),
+    /** Closes the connections of requests that it never answers. */
     release: () => fetch(`${url}/release`),
-    receive: async (events, perEvent = 1, untilDone = async () => {}) => {
+    /** What it has got, once that is so much for each event of the load, and what else follows is done too. */
+    receive: async (
+      events: Promise<{ count: number; startedAtMs: number }>,
+      perEvent = 1,
+      untilDone = async () => {},
+    ): Promise<Done & ReceiverReport> => {
       const { count, startedAtMs } = await events
       await untilReceived(count * perEvent)
       await untilDone()
@@ -104,16 +98,12 @@ export const JOURNEYS = {
   'events handled': async ({ stage, company }: Player, load: Partial<LoadOrder>): Promise<Done> => {
     const done = await stage.load.run({ ...inboundOrder(stage, company), ...load })
     await untilHandled(stage)
-    return done
+    return { ...done, perSecond: (done.count * 1_000) / (Date.now() - done.startedAtMs) }
   },
-  'messages forwarded': (
-    { stage, company, receiver }: Player,
-    load: Partial<LoadOrder>,
-    registrations = 1,
-  ): Promise<Done> => {
+  'messages forwarded': async ({ stage, company, receiver }: Player, load: Partial<LoadOrder>): Promise<Done> => {
     if (receiver === undefined) throw new Error('The company has no receiver')
-    const events = stage.load.run({ ...inboundOrder(stage, company), ...load })
-    return receiver.receive(events, registrations, () => untilDelivered(stage))
+    const untilDelivered = () => untilNone(stage, `select from deliveries where status = 'pending'`)
+    return receiver.receive(stage.load.run({ ...inboundOrder(stage, company), ...load }), 1, untilDelivered)
   },
 }
 export type Journey = keyof typeof JOURNEYS

@@ -20,36 +20,39 @@ async function run(order: LoadOrder): Promise<LoadReport> {
   const { concurrency: connections = 64, url } = order
   const pool = new Pool(url, { connections, pipelining: 1, headersTimeout: PATIENCE_MS, bodyTimeout: PATIENCE_MS })
   const ask = askerOf(pool, order)
-  const expected = String(order.status ?? 200)
-  const fits = order.fits === undefined ? undefined : new RegExp(order.fits)
-  const seen = new Set<string>()
+  const judge = judgeOf(order)
   const times: number[] = []
   const failed: Record<string, number> = {}
-  let [wrong, doubled] = [0, 0]
   const startedAt = performance.now()
-
   const one = async (dueAt: number) => {
-    const { status, text } = await ask(number++, performance.timeOrigin + dueAt)
+    const fault = judge(await ask(number++, performance.timeOrigin + dueAt))
     times.push(performance.now() - dueAt)
-    if (status !== expected) failed[status] = (failed[status] ?? 0) + 1
-    else if (fits) judge(fits.exec(text))
+    if (fault !== undefined) failed[fault] = (failed[fault] ?? 0) + 1
   }
-  const judge = (match: RegExpExecArray | null) => {
-    if (!match) wrong += 1
-    else if (match[1] !== undefined && seen.has(match[1])) doubled += 1
-    else if (match[1] !== undefined) seen.add(match[1])
-  }
-
   await (order.perSecond === undefined ? runClients(order, one) : runSteadily(order, order.perSecond, one))
   const seconds = (performance.now() - startedAt) / 1_000
   await pool.close()
   const count = times.length - Object.values(failed).reduce((sum, some) => sum + some, 0)
   const [p50Ms, p99Ms] = [quantileOf(times, 0.5), quantileOf(times, 0.99)]
-  const startedAtMs = performance.timeOrigin + startedAt
-  return { count, perSecond: count / seconds, startedAtMs, p50Ms, p99Ms, failed, wrong, doubled }
+  return { count, perSecond: count / seconds, startedAtMs: performance.timeOrigin + startedAt, p50Ms, p99Ms, failed }
 }
 
+type Answer = { status: string; text: string }
 type One = (dueAt: number) => Promise<void>
+
+/** What is wrong with an answer; undefined: nothing. */
+function judgeOf({ status: expected = 200, fits }: LoadOrder): (answer: Answer) => string | undefined {
+  const pattern = fits === undefined ? undefined : new RegExp(fits)
+  const seen = new Set<string>()
+  return ({ status, text }) => {
+    if (status !== String(expected)) return status
+    const [all, own] = pattern?.exec(text) ?? []
+    if (pattern !== undefined && all === undefined) return 'wrong'
+    if (own !== undefined && seen.has(own)) return 'doubled'
+    if (own !== undefined) seen.add(own)
+    return undefined
+  }
+}
 
 /** Each client posts its next request as soon as the last is answered. */
 async function runClients({ concurrency = 64, requests, seconds }: LoadOrder, one: One): Promise<void> {
@@ -77,23 +80,20 @@ async function runSteadily({ requests, seconds = 0 }: LoadOrder, perSecond: numb
 }
 
 function askerOf(pool: Pool, order: LoadOrder) {
-  const { method = 'GET', headers = {} } = order
-  const writeBody = order.body === undefined ? () => null : writerOf(order.body, order)
-  const writePath = writerOf(order.path, order)
+  const { method = 'GET', headers = {}, body, tolerant } = order
+  const [writePath, writeBody] = [writerOf(order.path, order), body === undefined ? () => null : writerOf(body, order)]
   const writers = Object.entries(headers).map(([name, shape]) => [name, writerOf(shape, order)] as const)
-  const isFixed = !JSON.stringify(headers).includes('{n}')
-  return async (mine: number, at: number) => {
-    const own = isFixed ? headers : Object.fromEntries(writers.map(([name, write]) => [name, write(mine, at)]))
+  return async (mine: number, at: number): Promise<Answer> => {
+    const own = Object.fromEntries(writers.map(([name, write]) => [name, write(mine, at)]))
     const request = { method, path: writePath(mine, at), headers: own, body: writeBody(mine, at) }
     for (const startedAt = performance.now(); ; await sleep(RETRY_MS)) {
       const answer = await answerOf(pool, request)
-      const isOver = order.tolerant || performance.now() - startedAt > PATIENCE_MS
-      if (answer.status !== '503' || isOver) return answer
+      if (answer.status !== '503' || tolerant || performance.now() - startedAt > PATIENCE_MS) return answer
     }
   }
 }
 
-async function answerOf(pool: Pool, request: Dispatcher.RequestOptions): Promise<{ status: string; text: string }> {
+async function answerOf(pool: Pool, request: Dispatcher.RequestOptions): Promise<Answer> {
   try {
     const { statusCode, body } = await pool.request(request)
     return { status: String(statusCode), text: await body.text() }

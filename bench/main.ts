@@ -1,5 +1,6 @@
 /** `npm run bench -- [NAME] [--quick] [--json FILE]`: see bench/README.md. */
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { Command } from 'commander'
 import type { Bench } from './bench.ts'
@@ -9,13 +10,11 @@ import { fairnessBench } from './benchmarks/fairness.ts'
 import { forwardBench } from './benchmarks/forward.ts'
 import { inboundBench } from './benchmarks/inbound.ts'
 import { liveBench } from './benchmarks/live.ts'
-import { readBench } from './benchmarks/read.ts'
+import { readBench, scaleBench } from './benchmarks/read.ts'
 import { receiversBench } from './benchmarks/receivers.ts'
-import { scaleBench } from './benchmarks/scale.ts'
-import { scheduleBench } from './benchmarks/schedule.ts'
 import { sendBench } from './benchmarks/send.ts'
 import { turnsBench } from './benchmarks/turns.ts'
-import { type Figure, figureOf, type NewFigure, summaryOf, tableOf, writeReport } from './figure.ts'
+import { type Figure, figureOf, type NewFigure, summaryOf, tableOf } from './figure.ts'
 
 /** Every benchmark, one line each. */
 const BENCHES: Record<string, Bench> = {
@@ -23,7 +22,6 @@ const BENCHES: Record<string, Bench> = {
   inbound: inboundBench,
   forward: forwardBench,
   receivers: receiversBench,
-  schedule: scheduleBench,
   live: liveBench,
   read: readBench,
   contacts: contactsBench,
@@ -49,6 +47,7 @@ const [name] = program.args
 const { quick = false, only = '', root, json } = program.opts<Options>()
 if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchmark "${name}"`)
 
+const commit = execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=40'], { encoding: 'utf8' }).trim()
 const figures: Figure[] = []
 const failed: string[] = []
 const startedAt = performance.now()
@@ -56,10 +55,10 @@ for (const [key, bench] of Object.entries(BENCHES)) {
   if (name === undefined ? !LEFT_OUT.includes(key) : key === name) await run(key, bench)
 }
 const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
-console.log(`\n${commit()}, ${new Date().toISOString().slice(0, 16)}, ${minutes} minutes`)
+console.log(`\n${commit}, ${new Date().toISOString().slice(0, 16)}, ${minutes} minutes`)
 console.log(`\n${summaryOf(figures) ?? 'No goal was measured.'}`)
 for (const text of failed) console.log(`\nNot measured to its end: ${text}`)
-if (json !== undefined) await writeReport(json, { commit: commit(), machine: machine(), figures })
+if (json !== undefined) writeFileSync(json, `${JSON.stringify({ commit, machine: machine(), figures }, null, 2)}\n`)
 process.exitCode = failed.length > 0 ? 1 : figures.some(({ met }) => met === false) ? 2 : 0
 
 /** The others go on when one fails. */
@@ -79,22 +78,11 @@ async function run(key: string, bench: Bench): Promise<void> {
 }
 
 function loadOfMachine(): string {
-  return loadavg()
-    .map((load) => load.toFixed(2))
-    .join(' ')
+  return String(loadavg().map((load) => Number(load.toFixed(2))))
 }
 
 function machine() {
-  const [first, ...others] = cpus()
-  const processors = { processors: others.length + 1, model: first?.model ?? 'unknown', memoryBytes: totalmem() }
-  const system = { system: `${type()} ${release()}`, node: process.version }
-  return { ...system, ...processors, loadAverage: loadavg(), date: new Date().toISOString() }
-}
-
-function commit(): string {
-  try {
-    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=40'], { encoding: 'utf8' }).trim()
-  } catch {
-    return 'unknown'
-  }
+  const processors = { processors: cpus().length, model: cpus()[0]?.model, memoryBytes: totalmem() }
+  const system = { system: `${type()} ${release()}`, node: process.version, loadAverage: loadavg() }
+  return { ...system, ...processors, date: new Date().toISOString() }
 }

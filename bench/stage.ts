@@ -1,64 +1,21 @@
-import { randomBytes, randomInt, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connect, type Pool } from '../src/db/connect.ts'
+import { connect } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded/start.ts'
-import type { ProviderName } from '../src/providers/provider-name.ts'
+import { freePort } from '../test/free-port.ts'
 import { RUN_VARIABLE } from '../test/run/clean-run.ts'
-import { freePort } from './free-port.ts'
 import { type Load, startLoad } from './load.ts'
-import { childrenOf, cpuSeconds, type Program, residentMegabytes, startProgram } from './process.ts'
+import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
 
 export type Company = { companyId: number; headers: Record<string, string>; senders: Sender[] }
 export type Sender = { id: number; phoneNumberId: string }
 
-/** All that a benchmark plays on: the service as a user starts it, the sandbox, and the load, each its own process. */
-export type Stage = {
-  /** Where its programs write what they say. */
-  folder: string
-  url: string
-  sandboxUrl: string
-  /** The sandbox's mail server, through which the service sends. */
-  smtpUrl: string
-  load: Load
-  /** Another process for load, beside that of `load`. */
-  startLoad(): Load
-  service: Program
-  /** A pool on the service's database, to fill it and to count in it. */
-  db: Pool
-  databaseUrl: string
-  /** Whether PostgreSQL counts statements and their time. */
-  countsStatements: boolean
-  /** The bearer of the operator's API. */
-  adminToken: string
-  operator(method: string, path: string, body?: unknown): Promise<unknown>
-  /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
-  createCompany(senders?: number, provider?: ProviderName): Promise<Company>
-  /** The provider's behaviour: see the sandbox's `PUT /sandbox/behaviour`. */
-  behave(behaviour: object): Promise<void>
-  /** Starts another program of this repository, which ends with the stage. */
-  start(script: string, args: string[], env?: Record<string, string>): Promise<Program>
-  /** Stops the service and starts it again on the same data with other settings. */
-  restart(env?: Record<string, string>): Promise<void>
-  /** Processor seconds used so far by the service and by its database. */
-  cpu(): Promise<{ service: number; database: number }>
-  /** Resident memory of the service after its start. */
-  idleMegabytes: number
-  stop(): Promise<void>
-}
-
 const ADMIN_TOKEN = randomBytes(24).toString('hex')
 const PATIENCE_MS = 300_000
-const HIGHEST_RATE_LIMIT = 1_000_000
 const ACCOUNT = '200000000000001'
-/** Where the sandbox plays each provider. */
-const BASES: Record<ProviderName, (appId: string) => string> = {
-  meta: () => '',
-  dialog360: () => '/dialog360',
-  gupshup: (appId) => `/gupshup/partner/app/${appId}`,
-}
 
 export type StageOptions = {
   /** Another checkout whose service is started. */
@@ -71,72 +28,64 @@ export type StageOptions = {
   statements?: boolean
 }
 
+/** All that a benchmark plays on: the service as a user starts it, the sandbox, and the load, each its own process. */
+export type Stage = Awaited<ReturnType<typeof setStage>>
+
 /** Sets the stage: an empty database, durable as the service makes it. */
-export async function setStage({
-  root,
-  env: serviceEnv = {},
-  openFiles,
-  statements = false,
-}: StageOptions = {}): Promise<Stage> {
+export async function setStage({ root, env: ownEnv = {}, openFiles, statements = false }: StageOptions = {}) {
   const folder = await mkdtemp(join(process.env[RUN_VARIABLE] || tmpdir(), 'parley-bench-'))
   const dataDir = join(folder, 'data')
-  const port = await freePort()
-  const url = `http://127.0.0.1:${port}`
-  const smtpPort = await freePort()
-  const smtpUrl = `smtp://127.0.0.1:${smtpPort}`
-  const programs: Pick<Program, 'stop'>[] = []
-  const start: Stage['start'] = async (script, args, env = {}) => {
-    const outputFile = join(folder, `${script.replaceAll('/', '-')}-${programs.length}.log`)
-    const program = await startProgram({ script, args, env, outputFile, ready: /"url":"([^"]+)"/ })
-    programs.push(program)
-    return program
-  }
-  const ownEnv = { ...settingsOf(dataDir, port, smtpUrl), ...serviceEnv }
-  const startService = (env: Record<string, string> = {}) =>
+  const [port, smtpPort] = [await freePort(), await freePort()]
+  const [url, smtpUrl] = [`http://127.0.0.1:${port}`, `smtp://127.0.0.1:${smtpPort}`]
+  const { programs, start, startOtherLoad } = programsIn(folder)
+  const { PROCESSES = '1' } = process.env
+  const settings = { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', SMTP_URL: smtpUrl, ADMIN_TOKEN, PROCESSES }
+  const startService = (env: Record<string, string> = {}): Promise<Program> =>
     startProgram({
-      ...{ script: 'bin/parley', args: ['start'], env: { ...ownEnv, ...env }, root, openFiles },
+      ...{ script: 'bin/parley', args: ['start'], env: { ...settings, ...ownEnv, ...env }, root, openFiles },
       ...{ outputFile: join(folder, 'service.log'), ready: /(Parley listens on)/ },
     })
-  const openDatabase = async () => {
-    const { url: databaseUrl } = await joinEmbedded(dataDir)
-    return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
-  }
-
   if (statements) await countStatements(dataDir)
-  const startLoadProcess = () => {
-    const load = startLoad()
-    programs.push(load)
-    return load
-  }
   const sandbox = await start('sandbox/main.ts', [], { SANDBOX_PORT: '0', SANDBOX_SMTP_PORT: String(smtpPort) })
-  const service = await startService()
-  const stage: Stage = {
+  const operator: Operator = (method, path, body) =>
+    call(`${url}/admin/v1${path}`, method, body, `Bearer ${ADMIN_TOKEN}`)
+  const stage = {
+    /** Where its programs write what they say. */
     folder,
     url,
     sandboxUrl: sandbox.address,
+    /** The sandbox's mail server, through which the service sends. */
     smtpUrl,
-    load: startLoadProcess(),
-    startLoad: startLoadProcess,
-    service,
-    idleMegabytes: residentMegabytes(service.pid).now,
-    ...(await openDatabase()),
-    adminToken: ADMIN_TOKEN,
-    countsStatements: statements,
-    operator: (method, path, body) => call(`${url}/admin/v1${path}`, method, body, `Bearer ${ADMIN_TOKEN}`),
-    createCompany: (senders = 1, provider = 'meta') => createCompany(stage, senders, provider),
-    behave: async (behaviour) => void (await call(`${stage.sandboxUrl}/sandbox/behaviour`, 'PUT', behaviour)),
+    service: await startService(),
+    /** A pool on the service's database, to fill it and to count in it. */
+    ...(await openDatabase(dataDir)),
+    load: startOtherLoad(),
+    /** Another process for load, beside that of `load`. */
+    startOtherLoad,
+    /** Starts another program of this repository, which ends with the stage. */
     start,
-    restart: async (env) => {
+    /** The bearer of the operator's API. */
+    adminToken: ADMIN_TOKEN,
+    operator,
+    /** Whether PostgreSQL counts statements and their time. */
+    countsStatements: statements,
+    /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
+    createCompany: (senders = 1): Promise<Company> => createCompany(operator, sandbox.address, senders),
+    /** Stops the service and starts it again on the same data with other settings. */
+    restart: async (env?: Record<string, string>): Promise<void> => {
       await stage.db.end()
       await stage.service.stop()
       stage.service = await startService(env)
-      Object.assign(stage, await openDatabase())
+      Object.assign(stage, await openDatabase(dataDir))
     },
-    cpu: async () => ({ service: cpuSeconds(stage.service.pid), database: await databaseCpuSeconds(dataDir) }),
-    stop: async () => {
+    /** Processor seconds used so far by the service and by its database. */
+    cpu: async (): Promise<{ service: number; database: number }> => {
+      const postmaster = Number((await readFile(join(dataDir, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0])
+      return { service: cpuSeconds(stage.service.pid), database: cpuSeconds(postmaster, ...childrenOf(postmaster)) }
+    },
+    stop: async (): Promise<void> => {
       await stage.db.end()
-      await stage.service.stop()
-      for (const program of programs) await program.stop()
+      for (const program of [stage.service, ...programs]) await program.stop()
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
@@ -144,18 +93,26 @@ export async function setStage({
   return stage
 }
 
-const settingsOf = (dataDir: string, port: number, smtpUrl: string): Record<string, string> => ({
-  DATA_DIR: dataDir,
-  PORT: String(port),
-  SANDBOX: 'off',
-  SMTP_URL: smtpUrl,
-  ADMIN_TOKEN,
-  ...(process.env.PROCESSES !== undefined && { PROCESSES: process.env.PROCESSES }),
-})
+/** Starts programs that write to a folder, and remembers them. */
+function programsIn(folder: string) {
+  const programs: Pick<Program, 'stop'>[] = []
+  const start = async (script: string, args: string[], env: Record<string, string> = {}): Promise<Program> => {
+    const outputFile = join(folder, `${script.replaceAll('/', '-')}-${programs.length}.log`)
+    const program = await startProgram({ script, args, env, outputFile, ready: /"url":"([^"]+)"/ })
+    programs.push(program)
+    return program
+  }
+  const startOtherLoad = (): Load => {
+    const load = startLoad()
+    programs.push(load)
+    return load
+  }
+  return { programs, start, startOtherLoad }
+}
 
-async function databaseCpuSeconds(dataDir: string): Promise<number> {
-  const postmaster = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
-  return cpuSeconds(postmaster, ...childrenOf(postmaster))
+async function openDatabase(dataDir: string) {
+  const { url: databaseUrl } = await joinEmbedded(dataDir)
+  return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
 }
 
 /** Creates the database before the service does, with a setting that needs a start. */
@@ -167,51 +124,28 @@ async function countStatements(dataDir: string): Promise<void> {
   await server.stop()
 }
 
-async function createCompany(stage: Stage, count: number, provider: ProviderName): Promise<Company> {
-  const { operator } = stage
-  const company = { name: 'Bench', rateLimitPerMinute: HIGHEST_RATE_LIMIT }
+type Operator = (method: string, path: string, body?: unknown) => Promise<unknown>
+
+async function createCompany(operator: Operator, sandboxUrl: string, count: number): Promise<Company> {
+  const company = { name: 'Bench', rateLimitPerMinute: 1_000_000 }
   const companyId = Number(Object(await operator('POST', '/companies', company)).id)
   const key = { name: 'Bench key', permissions: ['WhatsApp', 'Transactional'] }
   const { token } = Object(await operator('POST', `/companies/${companyId}/api-keys`, key))
   const senders: Sender[] = []
-  for (let i = 0; i < count; i++) senders.push(await connectSender(stage, companyId, provider))
+  for (let i = 0; i < count; i++) senders.push(await connectSender(operator, sandboxUrl, companyId))
   return { companyId, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, senders }
 }
 
-async function connectSender(
-  { operator, sandboxUrl }: Stage,
-  companyId: number,
-  provider: ProviderName,
-): Promise<Sender> {
-  const app = { id: randomUUID(), name: 'Bench' }
-  const number = {
-    phoneNumberId: `1${randomInt(1e13, 9e13)}`,
-    displayPhoneNumber: `+39 ${randomInt(1e9, 1e10)}`,
-    verifiedName: 'Bench',
-    wabaAccountId: ACCOUNT,
-    ...(provider === 'gupshup' && { app }),
-  }
+async function connectSender(operator: Operator, sandboxUrl: string, companyId: number): Promise<Sender> {
+  const own = { phoneNumberId: `1${randomInt(1e13, 9e13)}`, wabaAccountId: ACCOUNT }
+  const [phoneNumber, phoneName] = [`+39 ${randomInt(1e9, 1e10)}`, 'Bench']
+  const number = { ...own, displayPhoneNumber: phoneNumber, verifiedName: phoneName }
   await call(`${sandboxUrl}/sandbox/numbers`, 'POST', number)
   const sender = await operator('POST', `/companies/${companyId}/senders`, {
-    provider,
-    phoneNumber: number.displayPhoneNumber,
-    phoneName: number.verifiedName,
-    phoneNumberId: number.phoneNumberId,
-    wabaAccountId: ACCOUNT,
-    // 360dialog's key says which number it is for.
-    accessToken: `key-${number.phoneNumberId}`,
-    apiBaseUrl: `${sandboxUrl}${BASES[provider](app.id)}`,
-    tier: 4,
+    ...{ ...own, provider: 'meta', phoneNumber, phoneName, accessToken: 'token', apiBaseUrl: sandboxUrl, tier: 4 },
     throughputPerSecond: 1_000_000,
   })
-  return { id: Number(Object(sender).channelId), phoneNumberId: number.phoneNumberId }
-}
-
-/** Registers a receiver of inbound messages; returns the registration's path. */
-export async function register({ url }: Stage, { headers }: Company, receiver: object): Promise<string> {
-  const path = '/public/v1/webhooks/registrations'
-  const body = { name: 'Bench', events: ['whatsapp.message.received'], ...receiver }
-  return `${path}/${Object(await call(`${url}${path}`, 'POST', body, headers.authorization)).id}`
+  return { id: Number(Object(sender).channelId), phoneNumberId: own.phoneNumberId }
 }
 
 /** A call that is not measured, sent again while the service is too busy with other things to answer it. */
@@ -235,12 +169,3 @@ export async function untilNone({ db }: Stage, query: string, pauseMs = 50): Pro
 
 /** The `value` of the only row of a query. */
 export const numberOf = async (query: PromiseLike<{ value: number }[]>): Promise<number> => (await query)[0]?.value ?? 0
-
-/** PostgreSQL's own statistics, after all sessions have reported theirs. */
-export async function statisticsOf<T extends object>({ db }: Stage, query: string): Promise<T> {
-  // Sessions report at most once a second, and after ten seconds when they are idle.
-  await sleep(1_500)
-  await Promise.all([1, 2].map(() => db`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
-  const [row] = await db.unsafe<[T]>(query)
-  return row
-}

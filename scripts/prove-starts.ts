@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../bench/free-port.ts'
+import { freePort } from '../test/free-port.ts'
 
 const ROUNDS = Number(process.argv[2] ?? 10)
 const AT_ONCE = 4

@@ -4,8 +4,8 @@ import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inject, onTestFinished } from 'vitest'
-import { freePort } from '../bench/free-port.ts'
 import { isDatabaseDown } from '../src/db/pool/failure.ts'
+import { freePort } from './free-port.ts'
 import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './run/clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

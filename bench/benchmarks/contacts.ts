@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { medianOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
-import { compare } from '../compare.ts'
-import { check } from '../figure.ts'
-import type { LoadOrder, LoadReport } from '../load.ts'
-import { peersAreInstalled } from '../peers/install.ts'
+import { compare, contender } from '../compare.ts'
+import { startPeer } from '../peers/install.ts'
 import { type Company, call, type Stage } from '../stage.ts'
 import { fillContacts } from './fill.ts'
-import { comparePages, cursorAt } from './read.ts'
 
 type Play = Context & { stage: Stage; company: Company }
 
-/** Upserts alone, a list imported (both compared with peers), pages and searches of a million contacts. */
+/** Upserts alone, a list imported (both compared with peers), searches of a million contacts. */
 export const contactsBench = benchOf<Play>(
   async (context) => {
     const stage = await context.setStage()
@@ -20,37 +17,29 @@ export const contactsBench = benchOf<Play>(
   {
     'single upserts': measureUpserts,
     'peers: import': measureImport,
-    'pages and searches': async (play) => {
-      const contacts = play.quick ? 100_000 : 1_000_000
-      const company = await play.stage.createCompany(0)
-      await fillContacts(play.stage, company, contacts, play.say)
-      await measureSearches({ ...play, company }, await measurePages({ ...play, company }, contacts))
-    },
+    searches: measureSearches,
   },
 )
 
 async function measureUpserts(play: Play): Promise<void> {
   const { stage, company } = play
-  if (!peersAreInstalled(play)) return
-  const server = await stage.start('bench/peers/insert.ts', [stage.databaseUrl])
+  const peer = await startPeer(play, stage, 'insert')
+  if (peer === undefined) return
   const body = '{"email":"person{n}@example.com","phone":"{phone}","firstName":"Ada","customFields":{"n":"{n}"}}'
-  const order = { method: 'POST', headers: company.headers, body, phones: 1_000_000 } as const
-  const service = { ...order, url: stage.url, path: '/public/v1/contacts', fits: '^\\{"data":\\[\\{"id":' }
-  const insert = { ...order, url: server.address, path: '/' }
-  const parley = { run: (load: Partial<LoadOrder>) => stage.load.run({ ...service, ...load }) }
-  const peer = { pids: [server.pid], run: (load: Partial<LoadOrder>) => stage.load.run({ ...insert, ...load }) }
-  const options = { stage, name: 'single upserts', atLeast: 0.3, atHalfLoad: false }
-  await compare(play, options, parley, { 'an insert each': peer })
-  await server.stop()
+  const load = { url: stage.url, method: 'POST', headers: company.headers, body, phones: 1_000_000 } as const
+  const service = contender(stage, { ...load, path: '/public/v1/contacts', fits: '^\\{"data":\\[\\{"id":' })
+  const insert = contender(stage, { ...load, path: '/' }, peer)
+  const options = { name: 'single upserts', atLeast: 0.3, halfLoad: false }
+  await compare(play, options, service, { 'an insert each': insert })
 }
 
 /** A list of CSV from the first byte to the end. A search has to find its last row at once. */
 async function measureImport(play: Play): Promise<void> {
-  const { quick, report, stage } = play
-  if (!peersAreInstalled(play)) return
+  const { quick, stage } = play
+  const server = await startPeer(play, stage, 'import')
+  if (server === undefined) return
   const count = quick ? 20_000 : 100_000
-  const server = await stage.start('bench/peers/import.ts', [stage.databaseUrl])
-  let [list, unfound] = [0, 0]
+  let list = 0
   const timed = async (send: (csv: string) => Promise<void>) => {
     list += 1
     const first = 393_310_000_000 + list * count
@@ -64,20 +53,20 @@ async function measureImport(play: Play): Promise<void> {
     const company = await stage.createCompany(0)
     await finishImport(stage, company, await startImport(stage, company, csv))
     const search = encodeURIComponent(`person.${list}.${count - 1}@example.com`)
-    const { authorization } = company.headers
-    const found = await call(`${stage.url}/public/v1/contacts?search=${search}`, 'GET', undefined, authorization)
-    if (Object(found).data.length !== 1) unfound += 1
+    const found = Object(await ask(stage, company, 'GET', `?search=${search}`)).data.length
+    if (found !== 1) throw new Error('A search does not find the last row of an import')
   }
   const copyList = async (body: string) => {
     const answer = await fetch(server.address, { method: 'POST', headers: { 'content-type': 'text/csv' }, body })
-    const { written } = (await answer.json()) as { written: number }
-    if (written !== count) throw new Error(`${written} of ${count} were written`)
+    if (Object(await answer.json()).written !== count) throw new Error('Some rows were not written')
   }
-  const peer = { pids: [server.pid], run: () => timed(copyList) }
-  await compare(play, { stage, name: 'import', atHalfLoad: false }, { run: () => timed(importList) }, { COPY: peer })
-  report(check('imports whose last row a search does not find', unfound))
-  await server.stop()
+  const peer = { stage, pids: [server.pid], run: () => timed(copyList) }
+  const parley = { stage, run: () => timed(importList) }
+  await compare(play, { name: 'import', halfLoad: false }, parley, { COPY: peer })
 }
+
+const ask = ({ url }: Stage, { headers }: Company, method: string, path: string) =>
+  call(`${url}/public/v1/contacts${path}`, method, undefined, headers.authorization)
 
 const csvOf = (head: string, rows: number, row: (i: number) => string) =>
   `${head}\r\n${Array.from({ length: rows }, (_, i) => row(i)).join('\r\n')}\r\n`
@@ -90,35 +79,13 @@ async function startImport(stage: Stage, company: Company, body: string): Promis
   return Object(await answer.json()).data.id
 }
 
-async function finishImport({ url }: Stage, { headers }: Company, id: number): Promise<void> {
+async function finishImport(stage: Stage, company: Company, id: number): Promise<void> {
   for (;;) {
-    const answer = await call(`${url}/public/v1/contacts/imports/${id}`, 'GET', undefined, headers.authorization)
-    const { status, failure } = Object(answer).data
+    const { status, failure } = Object(await ask(stage, company, 'GET', `/imports/${id}`)).data
     if (status === 'completed') return
     if (status === 'failed') throw new Error(failure)
     await sleep(100)
   }
-}
-
-/** First and deepest page, by cursor and by number, of the list and of searches. Returns the median of the first page. */
-async function measurePages(play: Play, contacts: number): Promise<number> {
-  const { stage, company } = play
-  const list = (query: string, deepest: string) => ({
-    path: `/contacts?limit=20${query}`,
-    mark: 'first_name',
-    deepest,
-  })
-  const cursor = async (text: string) => `&before=${await cursorAt(stage, company.companyId, text)}`
-  const deep = await cursor('')
-  const lists = {
-    list: list('', deep),
-    'by page number': list('', `&page=${contacts / 20}`),
-    'few matches': list('&search=lovelace%20123', await cursor('lovelace 123')),
-    'all match': list('&search=ada', deep),
-    'one letter': list('&search=a', deep),
-  }
-  const ms = await comparePages(play, { stage, headers: company.headers, lists })
-  return ms.list?.first ?? Number.NaN
 }
 
 /** Searches in a company whose contacts are all called Ada Lovelace and a number. */
@@ -132,31 +99,29 @@ const SEARCHES: Record<string, string> = {
 }
 
 /** Each search alone, and during an import of another company. */
-async function measureSearches({ quick, report, say, stage, company }: Play, pageMs: number): Promise<void> {
-  const all = async () => {
-    const reports: Record<string, LoadReport> = {}
-    for (const [name, text] of Object.entries(SEARCHES)) {
-      const path = `/public/v1/contacts?limit=25&search=${encodeURIComponent(text)}`
-      const order = { url: stage.url, path, headers: company.headers, concurrency: 1, seconds: quick ? 1 : 2 }
-      reports[name] = await stage.load.run(order)
-    }
-    const times = Object.entries(reports).map(([name, { p50Ms, p99Ms }]) => ({ name, p50Ms, p99Ms }))
-    const text = times.map(({ name, p50Ms, p99Ms }) => `${name} ${p50Ms.toFixed(0)} (p99 ${p99Ms.toFixed(0)}) ms`)
-    say(text.join(', '))
-    return { times, text: text.join(', '), p99Ms: medianOf(times.map(({ p99Ms }) => p99Ms)) }
+async function measureSearches({ quick, report, say, stage }: Play): Promise<void> {
+  const [company, importer] = [await stage.createCompany(0), await stage.createCompany(0)]
+  await fillContacts(stage, company, quick ? 100_000 : 1_000_000)
+  const read = (text: string) => {
+    const path = `/public/v1/contacts?limit=25&search=${encodeURIComponent(text)}`
+    return stage.load.run({ url: stage.url, path, headers: company.headers, concurrency: 1, seconds: quick ? 1 : 2 })
   }
-  const quiet = await all()
-  const [slowest] = quiet.times.toSorted((a, b) => b.p50Ms - a.p50Ms)
-  const value = slowest?.p50Ms ?? Number.NaN
-  const than = { 'first page': pageMs }
-  report({ name: 'slowest search, median', value, unit: 'ms', than, atMost: 10, reason: quiet.text })
-  const importer = await stage.createCompany(0)
+  const readAll = async () => {
+    const done: { name: string; p50Ms: number; p99Ms: number }[] = []
+    for (const [name, text] of Object.entries(SEARCHES)) done.push({ name, ...(await read(text)) })
+    const texts = done.map(({ name, p50Ms, p99Ms }) => `${name} ${p50Ms.toFixed(0)} (p99 ${p99Ms.toFixed(0)}) ms`)
+    say(texts.join(', '))
+    const slowest = Math.max(...done.map(({ p50Ms }) => p50Ms))
+    return { slowest, p99Ms: medianOf(done.map(({ p99Ms }) => p99Ms)), reason: texts.join(', ') }
+  }
+  const than = { 'first page': (await read('')).p50Ms }
+  const { slowest: value, p99Ms: quiet, reason } = await readAll()
+  report({ name: 'slowest search, median', value, unit: 'ms', than, atMost: 10, reason })
   const row = (i: number) => `r${i}@example.org,+39340${1_000_000 + i},Grace,Hopper ${i}`
   const id = await startImport(stage, importer, csvOf('email,phone,first_name,last_name', 100_000, row))
-  const loaded = await all()
-  const url = `${stage.url}/public/v1/contacts/imports/${id}`
+  const during = await readAll()
   // It may have ended.
-  await call(url, 'DELETE', undefined, importer.headers.authorization).catch(() => {})
-  const name = 'p99 of searches during an import'
-  report({ name, value: loaded.p99Ms, unit: 'ms', than: { quiet: quiet.p99Ms }, atMost: 3, reason: loaded.text })
+  await ask(stage, importer, 'DELETE', `/imports/${id}`).catch(() => {})
+  const goal = { than: { quiet }, atMost: 3, reason: during.reason }
+  report({ name: 'p99 of searches during an import', value: during.p99Ms, unit: 'ms', ...goal })
 }

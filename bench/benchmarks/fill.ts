@@ -1,6 +1,6 @@
 import type { Db } from '../../src/db/connect.ts'
-import { createSender } from '../journeys.ts'
-import { type Company, register, type Stage } from '../stage.ts'
+import { createSender, register } from '../journeys.ts'
+import type { Company, Stage } from '../stage.ts'
 
 /** How much a company has. All conversations but the first have equally many messages; one message in twenty is of the first. */
 export type Size = { messages: number; contacts: number; conversations: number; deliveries: number }
@@ -18,28 +18,22 @@ const FIRST_PHONE = 393_310_000_000
 export async function fillCompany(stage: Stage, url: string, size: Size, say: (text: string) => void): Promise<Filled> {
   const { db } = stage
   const company = await createSender(stage, 8)
-  const registrationId = Number((await register(stage, company, { url })).split('/').at(-1))
-  await fillContacts(stage, company, size.contacts, say)
+  const registrationId = await register(stage, company, { url })
+  say(`filling in ${JSON.stringify(size)}`)
+  await fillContacts(stage, company, size.contacts)
   const chatId = await fillConversations(db, company, size)
-  say(`filling in ${size.messages.toLocaleString('en-US')} messages`)
-  for (let month = 0; month < MONTHS; month += 1) await fillMonth(db, company.companyId, chatId, size, month)
+  const filled = { ...company, chatId, registrationId, messages: size.messages / LONG, size }
+  for (let month = 0; month < MONTHS; month += 1) await fillMonth(db, filled, month)
   await db`select setval('messages_id_seq', ${size.messages * 2})`
-  say(`filling in ${size.deliveries.toLocaleString('en-US')} deliveries`)
   await db`select make_delivery_days(0, ${DAYS})`
-  for (let day = 0; day < DAYS; day += 1) await fillDay(db, company.companyId, registrationId, size, day)
+  for (let day = 0; day < DAYS; day += 1) await fillDay(db, filled, day)
   await db`select setval('delivery_ids', ${size.deliveries * 2})`
   await db`vacuum analyze`
-  return { ...company, chatId, registrationId, messages: size.messages / LONG, size }
+  return filled
 }
 
 /** Contacts only, all called Ada Lovelace and a number. Their indexes are built afterwards: kept, they take most of the time. */
-export async function fillContacts(
-  { db }: Stage,
-  { companyId }: Company,
-  contacts: number,
-  say: (text: string) => void,
-): Promise<void> {
-  say(`filling in ${contacts.toLocaleString('en-US')} contacts`)
+export async function fillContacts({ db }: Stage, { companyId }: Company, contacts: number): Promise<void> {
   const indexes = await db<{ name: string; definition: string }[]>`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
     from pg_index
@@ -108,7 +102,7 @@ const fillConversations = (db: Stage['db'], { companyId, senders }: Company, siz
   })
 
 /** The messages of a month: one in twenty is of the long conversation, the others are of the others by turns. */
-async function fillMonth(db: Stage['db'], companyId: number, chatId: number, size: Size, month: number): Promise<void> {
+async function fillMonth(db: Stage['db'], { companyId, chatId, size }: Filled, month: number): Promise<void> {
   const perMonth = Math.ceil(size.messages / MONTHS)
   const [first, last] = [month * perMonth, Math.min((month + 1) * perMonth, size.messages) - 1]
   const start = db`date_trunc('month', now(), 'UTC') - make_interval(months => ${MONTHS - 1 - month})`
@@ -137,13 +131,7 @@ async function fillMonth(db: Stage['db'], companyId: number, chatId: number, siz
 }
 
 /** The deliveries of a day, each with a body of its own. */
-async function fillDay(
-  db: Stage['db'],
-  companyId: number,
-  registrationId: number,
-  size: Size,
-  day: number,
-): Promise<void> {
+async function fillDay(db: Stage['db'], { companyId, registrationId, size }: Filled, day: number): Promise<void> {
   const perDay = Math.ceil(size.deliveries / DAYS)
   await withoutTriggers(
     db,

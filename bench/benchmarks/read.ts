@@ -1,133 +1,140 @@
-import { type CursorPosition, encodeCursor } from '../../src/http/paging/cursor.ts'
+import { medianOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
-import { mediansByTurns } from '../by-turns.ts'
-import { check } from '../figure.ts'
-import type { LoadOrder } from '../load.ts'
-import { type Stage, statisticsOf } from '../stage.ts'
+import { byTurns } from '../by-turns.ts'
+import { compare } from '../compare.ts'
+import { JOURNEYS, type Player, startReceiver } from '../journeys.ts'
 import { type Filled, fillCompany, type Size } from './fill.ts'
 
-const SMALL: Size = { messages: 4_000, contacts: 400, conversations: 191, deliveries: 3_000 }
-const LARGE: Size = { messages: 1_000_000, contacts: 200_000, conversations: 190_001, deliveries: 60_000 }
-const QUICK: Size = { messages: 200_000, contacts: 40_000, conversations: 38_001, deliveries: 30_000 }
-/** What a page may cost in a large company, compared with a small one, and a deep page compared with the first. */
+type Sizes = { small: Size; quick: Size; full: Size }
+/** Of `read`, which a run of all has, and of `scale`. */
+const READ: Sizes = {
+  small: { messages: 4_000, contacts: 400, conversations: 191, deliveries: 3_000 },
+  quick: { messages: 200_000, contacts: 40_000, conversations: 38_001, deliveries: 30_000 },
+  full: { messages: 1_000_000, contacts: 200_000, conversations: 190_001, deliveries: 60_000 },
+}
+const SCALE: Sizes = {
+  small: { messages: 40_000, contacts: 20_000, conversations: 19_001, deliveries: 3_000 },
+  quick: { messages: 1_000_000, contacts: 100_000, conversations: 19_001, deliveries: 250_000 },
+  full: { messages: 20_000_000, contacts: 2_000_000, conversations: 380_001, deliveries: 5_000_000 },
+}
+/** What work for a large company may cost, compared with a small one, and a deep page compared with the first. */
 const GOAL = 1.5
 const PAGE_SIZE = 20
 /** A filtered list has pages up to its 10,000th record. */
 const MAX_FILTERED = 10_000
 
+type Play = Player & { company: Filled }
+type Plays = Context & { small: Play; large: Play }
+
+/** A large company and a small one, each on a database of its own: pages. */
+export const readBench = benchOf<Plays>((context) => prepare(context, READ), { pages: measurePages })
+
+/** The same with pages, rates and sizes. */
+export const scaleBench = benchOf<Plays>((context) => prepare(context, SCALE), {
+  sizes: measureSizes,
+  pages: measurePages,
+  rates: measureRates,
+})
+
+async function prepare(context: Context, sizes: Sizes): Promise<Plays> {
+  const small = await fill(context, sizes.small)
+  const large = await fill(context, context.quick ? sizes.quick : sizes.full)
+  return { ...context, small, large }
+}
+
+async function fill({ setStage, say }: Context, size: Size): Promise<Play> {
+  const stage = await setStage({ statements: true, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
+  const receiver = await startReceiver(stage)
+  const set = async (autovacuum: string, walSize: string) => {
+    await stage.db.unsafe(`alter system set autovacuum = ${autovacuum}`)
+    await stage.db.unsafe(`alter system set max_wal_size = '${walSize}'`)
+    await stage.db`select pg_reload_conf()`
+  }
+  await set('off', '16GB')
+  const company = await fillCompany(stage, `${receiver.url}/0`, size, say)
+  await set('on', '1GB')
+  return { stage, company, receiver }
+}
+
 /** A list that is read page by page: its path with the size of a page, what each of its records has once, and the deepest page. */
-export type List = { path: string; mark: string; deepest?: string; records?: number }
-export type Reader = { stage: Stage; headers: Record<string, string>; lists: Record<string, List> }
+type List = { path: string; mark: string; deepest?: string; records?: number }
 
-type Play = Context & Record<'small' | 'large', Reader>
-
-/** Pages of a small company and of a large one, each on a database of its own. */
-export const readBench = benchOf<Play>(
-  async (context) => {
-    const fill = async (size: Size): Promise<Reader> => {
-      const stage = await context.setStage({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
-      return readerOf(stage, await fillCompany(stage, 'http://127.0.0.1:9', size, context.say))
-    }
-    return { ...context, small: await fill(SMALL), large: await fill(context.quick ? QUICK : LARGE) }
-  },
-  { pages: (play) => comparePages(play, play.large, play.small) },
-)
-
-/** The lists of a company that was filled by SQL. */
-export async function readerOf(stage: Stage, company: Filled): Promise<Reader> {
-  const { chatId, registrationId, headers, messages, size } = company
+function listsOf({ chatId, registrationId, messages, size }: Filled): Record<string, List> {
   const conversations = `/whatsapp/conversations?pageSize=${PAGE_SIZE}`
+  const chat = `/whatsapp/conversations/${chatId}/messages?pageSize=${PAGE_SIZE}`
   const contacts = `/contacts?limit=${PAGE_SIZE}`
+  const logs = `/webhooks/registrations/${registrationId}/logs?limit=${PAGE_SIZE}`
   const pageAt = (records: number) => `&page=${Math.floor(records / PAGE_SIZE)}`
   const filtered = pageAt(Math.min(size.conversations, MAX_FILTERED))
-  const lists = {
+  return {
     conversations: { path: conversations, mark: 'chatId', deepest: pageAt(size.conversations) },
     'filtered conversations': { path: `${conversations}&status=open`, mark: 'chatId', deepest: filtered },
-    messages: {
-      path: `/whatsapp/conversations/${chatId}/messages?pageSize=${PAGE_SIZE}`,
-      mark: 'direction',
-      deepest: pageAt(messages),
-    },
-    contacts: {
-      path: contacts,
-      mark: 'first_name',
-      deepest: `&before=${await cursorAt(stage, company.companyId, '')}`,
-    },
+    messages: { path: chat, mark: 'direction', deepest: pageAt(messages) },
+    contacts: { path: contacts, mark: 'first_name', deepest: pageAt(size.contacts) },
     'contacts by phone': { path: `${contacts}&search=%2B39331000007`, mark: 'first_name', records: 10 },
-    'delivery log': { path: `/webhooks/registrations/${registrationId}/logs?limit=${PAGE_SIZE}`, mark: 'deliveryId' },
+    'delivery log': { path: logs, mark: 'deliveryId' },
   }
-  return { stage, headers, lists }
 }
+
+const PAGES = ['first', 'small', 'deepest'] as const
+type Page = (typeof PAGES)[number]
+type Times = Record<Page, number> & { name: string }
 
 /**
  * Pages by turns: the first of the large company compared with that of the small one, and its deepest with its first. The
- * figures are those of the list whose ratio is the worst. Returns the medians by list and page, in ms.
+ * figures are those of the list whose ratio is the worst.
  */
-export async function comparePages({ report, say, quick }: Context, large: Reader, small?: Reader) {
-  const ms: Record<string, Record<string, number>> = {}
-  const order = ({ stage: { url }, headers }: Reader, { path, mark, records = PAGE_SIZE }: List, page = '') => ({
-    ...{ url, path: `/public/v1${path}${page}`, headers, concurrency: 1, requests: quick ? 30 : 80 },
-    fits: `^(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`,
-  })
-  const scans = await countScans(large.stage)
-  for (const [name, list] of Object.entries(large.lists)) {
-    const orders: Record<string, LoadOrder> = { first: order(large, list) }
-    if (list.deepest !== undefined) orders.deepest = order(large, list, list.deepest)
-    const ofSmall = small?.lists[name]
-    if (small !== undefined && ofSmall !== undefined) orders.small = order(small, ofSmall)
-    const medians = await mediansByTurns(large.stage.load, orders)
-    ms[name] = medians
-    say(
-      `${name}: ${Object.entries(medians)
-        .map(([page, one]) => `${page} ${one.toFixed(2)}`)
-        .join(', ')} ms`,
-    )
+async function measurePages({ report, say, quick, small, large }: Plays): Promise<void> {
+  const ofSmall = listsOf(small.company)
+  const read = async ({ stage, company }: Play, { path, mark, records = PAGE_SIZE }: List, page = '') => {
+    const load = { url: stage.url, headers: company.headers, concurrency: 1, requests: quick ? 30 : 80 }
+    const fits = `^(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`
+    return (await large.stage.load.run({ ...load, path: `/public/v1${path}${page}`, fits })).p50Ms
   }
-  for (const [page, other] of [
-    ['first', 'small'],
-    ['deepest', 'first'],
-  ] as const) {
-    const all = Object.entries(ms)
-      .map(([name, one]) => ({ name, value: one[page] ?? Number.NaN, than: one[other] ?? Number.NaN }))
-      .filter(({ value, than }) => value / than > 0)
-      .toSorted((a, b) => b.value / b.than - a.value / a.than)
-    const [worst] = all
-    const reason = all.map(({ name, value, than }) => `${name} ${(value / than).toFixed(2)}`).join(', ')
-    if (worst !== undefined) {
-      const { name, value } = worst
-      report({
-        name: `${page} page, ${name}`,
-        value,
-        unit: 'ms',
-        than: { [`its ${other}`]: worst.than },
-        atMost: GOAL,
-        reason,
-      })
+  const times: Times[] = []
+  for (const [name, list] of Object.entries(listsOf(large.company))) {
+    const readers = {
+      first: () => read(large, list),
+      small: () => read(small, ofSmall[name] ?? list),
+      deepest: async () => (list.deepest === undefined ? Number.NaN : read(large, list, list.deepest)),
     }
+    const measured = await byTurns(PAGES, (page) => readers[page](), 5)
+    // The first round warms up.
+    const medians = PAGES.map((page) => [page, medianOf(measured[page].slice(1))])
+    times.push({ name, ...Object.fromEntries(medians) })
+    say(`${name}: ${medians.map(([page, ms]) => `${page} ${Number(ms).toFixed(2)} ms`).join(', ')}`)
   }
-  report(check('sequential scans while reading pages', (await countScans(large.stage)) - scans))
-  return ms
+  report(worstOf(times, 'first', 'small'))
+  report(worstOf(times, 'deepest', 'first'))
 }
 
-/** A cursor at the 31st oldest contact that holds a text. */
-export async function cursorAt({ db }: Stage, companyId: number, text: string): Promise<string> {
-  const [place] = await db<[CursorPosition]>`
-    select (extract(epoch from created_at) * 1000000)::bigint as value, id
-    from contacts
-    where company_id = ${companyId} and strpos(search_text, ${text}) > 0
-    order by created_at, id
-    offset 30
-    limit 1
-  `
-  return encodeCursor('created_at', place)
+/** The list of which one page costs the most, compared with another. */
+function worstOf(times: readonly Times[], page: Page, other: Page) {
+  const of = (one: Times) => one[page] / one[other]
+  const all = times.filter((one) => of(one) > 0).toSorted((a, b) => of(b) - of(a))
+  const reason = all.map((one) => `${one.name} ${of(one).toFixed(2)}`).join(', ')
+  const { name = '', [page]: value = Number.NaN, [other]: than = Number.NaN } = all[0] ?? {}
+  const goal = { than: { [`its ${other}`]: than }, atMost: GOAL, reason }
+  return { name: `${page} page, ${name}`, value, unit: 'ms', ...goal }
 }
 
-/** PostgreSQL's own count of sequential scans of the tables that grow with a company. */
-const countScans = async (stage: Stage): Promise<number> =>
-  (
-    await statisticsOf<{ scans: number }>(
-      stage,
-      `select sum(seq_scan)::int as scans from pg_stat_user_tables
-       where relname ~ '^(conversations|conversation_activity|messages.*|contacts|message_reactions)$'`,
-    )
-  ).scans
+/** Bytes of a row with those of its indexes. */
+async function measureSizes({ report, large: { stage, company } }: Plays): Promise<void> {
+  for (const [table, rows] of Object.entries({ ...company.size, envelopes: company.size.deliveries })) {
+    const [row] = await stage.db<[{ bytes: number; indexes: number }]>`
+      select sum(pg_table_size(relid))::bigint as bytes, sum(pg_indexes_size(relid))::bigint as indexes
+      from (select ${table}::regclass as relid union select relid from pg_partition_tree(${table}::regclass)) as part
+    `
+    report({ name: `${table}: a row`, value: row.bytes / rows, unit: 'bytes' })
+    report({ name: `${table}: its entries in indexes`, value: row.indexes / rows, unit: 'bytes' })
+  }
+}
+
+/** How many a second, 64 in flight, and what each and its statements cost the processors. */
+async function measureRates({ small, large, ...context }: Plays): Promise<void> {
+  for (const name of ['sends', 'messages forwarded'] as const) {
+    const sideOf = (play: Play) => ({ stage: play.stage, run: (load: object) => JOURNEYS[name](play, load) })
+    const options = { name, atLeast: 1 / GOAL, halfLoad: false, rounds: context.quick ? 2 : 6 }
+    await compare(context, options, sideOf(large), { 'small company': sideOf(small) })
+  }
+}

@@ -1,95 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expireDeliveries } from '../../src/webhooks/deliveries/delivery-end-store.ts'
-import { medianOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
-import { byTurns } from '../by-turns.ts'
-import { costOf, reasonOf, sumOf } from '../cost.ts'
+import { type Contender, compare } from '../compare.ts'
 import { inboundOrder, type Receiver, startReceiver } from '../journeys.ts'
-import { type Company, numberOf, type Stage } from '../stage.ts'
+import { numberOf, type Stage } from '../stage.ts'
 
 const HEALTHY = 15
-/** Seventy percent of the receivers of a company never answer, or answer 500 at once. */
+/** Seventy percent of the receivers of a company are bad. */
 const BAD = 35
-const LOAD = { perSecond: 10, concurrency: 8, phones: 100 }
-/** The healthy receivers' p99 may be so many times what it is without the bad ones. */
-const GOAL = 1.5
+/** The seconds after which the second attempt is due. */
+const DUE_SECONDS = 5
 
-/**
- * The other receivers of three companies, and the seconds of messages that they get before those that are measured: second
- * attempts fall due after 5 s.
- */
-const OTHERS = {
-  alone: { count: 0, path: '', lead: 1 },
-  failing: { count: BAD, path: 'fail', lead: 6 },
-  hanging: { count: BAD, path: 'never', lead: 2 },
-}
-type Kind = keyof typeof OTHERS
-const KINDS: readonly Kind[] = ['alone', 'failing', 'hanging']
+type Play = Context & { stage: Stage; receiver: Receiver }
 
-type Play = Context & { stage: Stage; receiver: Receiver; companies: Map<Kind, Company> }
-
-/** Messages at a constant rate to healthy receivers, by turns for three companies with and without others. */
+/** Messages at a constant rate to healthy receivers, by turns for three companies with and without bad ones. */
 export const receiversBench = benchOf<Play>(
   async (context) => {
     const stage = await context.setStage({ statements: true, env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
-    const receiver = await startReceiver(stage)
-    const companies = new Map<Kind, Company>()
-    for (const kind of KINDS) {
-      const company = await stage.createCompany()
-      companies.set(kind, company)
-      const { count, path } = OTHERS[kind]
-      for (let i = 0; i < HEALTHY; i += 1) await receiver.register(company, `ok/${i}`)
-      for (let i = 0; i < count; i += 1) await receiver.register(company, `${path}/${i}`)
-    }
-    return { ...context, stage, receiver, companies }
+    return { ...context, stage, receiver: await startReceiver(stage) }
   },
-  { healthy: measureHealthy },
+  {
+    'never answering': (play) => measureBeside(play, 'never', 2),
+    failing: async (play) => {
+      await measureBeside(play, 'fail', DUE_SECONDS + 1)
+      const value = await numberOf(play.stage.db<{ value: number }[]>`
+        select percentile_cont(0.99) within group (order by extract(epoch from delivery_attempts.sent_at - created_at))::float as value
+        from delivery_attempts
+        join deliveries on (deliveries.company_id, deliveries.id) = (delivery_attempts.company_id, delivery_id)
+        where attempt = 2
+      `)
+      play.report({ name: 'second attempts, p99', value, unit: 's', than: { due: DUE_SECONDS }, atMost: 2 })
+    },
+  },
 )
 
-async function measureHealthy(play: Play): Promise<void> {
-  const { quick, report, say } = play
-  const measured = await byTurns(KINDS, (kind) => measure(play, kind), quick ? 2 : 3)
-  const p99s = (kind: Kind) => measured[kind].map(([{ p99Ms }]) => p99Ms)
-  for (const kind of KINDS)
-    say(`${kind}: p99 ${p99s(kind).map(Math.round).join(', ')} ms; ${reasonFor(measured[kind])}`)
-  for (const [kind, what] of [
-    ['hanging', 'that never answer'],
-    ['failing', 'that answer 500'],
-  ] as const) {
-    const than = { alone: medianOf(p99s('alone')) }
-    const name = `p99 beside ${BAD} ${what}`
-    report({ name, value: medianOf(p99s(kind)), unit: 'ms', than, atMost: GOAL, reason: reasonFor(measured[kind]) })
+/** `lead`: the seconds of messages before those that are measured. */
+async function measureBeside(play: Play, path: string, lead: number): Promise<void> {
+  const options = { name: `healthy beside ${BAD} below /${path}`, perSecond: 10, atMost: 1.5 }
+  await compare(play, options, await healthyBeside(play, BAD, path, lead), { alone: await healthyBeside(play, 0) })
+}
+
+/** A company with so many bad receivers. Its deliveries are ended after a round, so that no retry runs in the next. */
+async function healthyBeside({ stage, receiver }: Play, bad: number, path = '', lead = 1): Promise<Contender> {
+  const company = await stage.createCompany()
+  for (let i = 0; i < HEALTHY; i += 1) await receiver.register(company, `ok/${i}`)
+  for (let i = 0; i < bad; i += 1) await receiver.register(company, `${path}/${i}`)
+  const order = { ...inboundOrder(stage, company), perSecond: 10, phones: 100 }
+  const run: Contender['run'] = async (load) => {
+    await receiver.receive(stage.load.run({ ...order, seconds: lead }), HEALTHY)
+    const done = await receiver.receive(stage.load.run({ ...order, ...load, concurrency: 8 }), HEALTHY)
+    await endDeliveries(stage, receiver)
+    return done
   }
+  return { stage, run }
 }
 
-/** The cost of a message in all rounds, and how many attempts at the other receivers there were meanwhile. */
-function reasonFor(some: Awaited<ReturnType<typeof measure>>[]): string {
-  const cost = sumOf(some.map(([, one]) => one))
-  const sum = (of: (report: (typeof some)[0][0]) => number) => some.reduce((total, [report]) => total + of(report), 0)
-  const others = Math.round(sum((report) => report.others) / cost.seconds)
-  return `${reasonOf(
-    cost,
-    sum(({ count }) => count),
-  )}; ${others} attempts/s at the others`
-}
-
-async function measure({ quick, stage, receiver, companies }: Play, kind: Kind) {
-  const company = companies.get(kind)
-  if (company === undefined) throw new Error(kind)
-  const order = { ...inboundOrder(stage, company), ...LOAD }
-  const run = (seconds: number) => receiver.receive(stage.load.run({ ...order, seconds }), HEALTHY)
-  await run(OTHERS[kind].lead)
-  const measured = await costOf(stage, () => run(quick ? 2 : 6))
-  await endDeliveries(stage, receiver)
-  return measured
-}
-
-/** Ends what a round has left, so that its retries do not run during the next one. */
+/** Expires what is left. Attempts at receivers that never answer end when their connections do. */
 async function endDeliveries({ db }: Stage, receiver: Receiver): Promise<void> {
   const countPending = () =>
     numberOf(db<{ value: number }[]>`select count(*)::int as value from deliveries where status = 'pending'`)
   while ((await countPending()) > 0) {
-    // Attempts at receivers that never answer end when their connections do.
     await receiver.release()
     await expireDeliveries(db, 0, 'expired: the round is over', 1_000)
     await sleep(20)

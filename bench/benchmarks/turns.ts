@@ -1,50 +1,33 @@
-import { meanOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
-import { byTurns } from '../by-turns.ts'
+import { compare } from '../compare.ts'
 import { createSender, JOURNEYS, type Journey, type Player, startReceiver } from '../journeys.ts'
 
-const LOAD = { seconds: 3 }
-/** The share that a change may cost: a path that loses more is looked at. */
-const LEAST = 0.9
-
-type Players = Record<Journey, Player>
-type Play = Context & { players: Record<'own' | 'other', Players> | undefined }
+type Play = Context & Record<'own' | 'other', Record<Journey, Player>>
 
 /** The service of this checkout and of another, both running, by turns of some seconds: what slows the machine affects both. */
 export const turnsBench = benchOf<Play>(
   async (context) => {
-    const { root, say } = context
-    if (root === undefined) say('left out: --root names no other checkout')
-    const players =
-      root === undefined ? undefined : { own: await prepare(context), other: await prepare(context, root) }
-    return { ...context, players }
+    if (context.root === undefined) throw new Error('--root names no other checkout')
+    return { ...context, own: await prepare(context), other: await prepare(context, context.root) }
   },
-  {
-    sends: (play) => measure(play, 'sends'),
-    'events handled': (play) => measure(play, 'events handled'),
-    'messages forwarded': (play) => measure(play, 'messages forwarded'),
-  },
+  Object.fromEntries(
+    (Object.keys(JOURNEYS) as Journey[]).map((name) => [
+      name,
+      async ({ own, other, ...context }: Play) => {
+        // A path that loses more than a tenth is looked at.
+        const options = { name, atLeast: 0.9, halfLoad: false, rounds: context.quick ? 4 : 12 }
+        const sideOf = (player: Player) => ({ stage: player.stage, run: () => JOURNEYS[name](player, { seconds: 3 }) })
+        await compare(context, options, sideOf(own[name]), { 'the other checkout': sideOf(other[name]) })
+      },
+    ]),
+  ),
 )
 
-async function prepare({ setStage }: Context, root?: string): Promise<Players> {
+async function prepare({ setStage }: Context, root?: string): Promise<Record<Journey, Player>> {
   const stage = await setStage({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' }, root })
   const [sender, forwarded] = [await createSender(stage, 8), await stage.createCompany(8)]
   const receiver = await startReceiver(stage)
   await receiver.register(forwarded, '0', { secret: 'a secret of the benchmark' })
   const player = { stage, company: sender }
   return { sends: player, 'events handled': player, 'messages forwarded': { stage, company: forwarded, receiver } }
-}
-
-async function measure({ quick, report, players }: Play, name: Journey): Promise<void> {
-  if (players === undefined) return
-  const run = async (which: keyof typeof players) => {
-    const startedAtMs = performance.now()
-    const { count } = await JOURNEYS[name](players[which][name], LOAD)
-    return count / ((performance.now() - startedAtMs) / 1_000)
-  }
-  const sides = ['own', 'other'] as const
-  for (const side of sides) await run(side)
-  const rates = await byTurns(sides, run, quick ? 4 : 12)
-  const than = { 'the other checkout': meanOf(rates.other) }
-  report({ name, value: meanOf(rates.own), unit: '/s', than, atLeast: LEAST })
 }

@@ -4,13 +4,25 @@ import { existsSync, statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePort } from '../free-port.ts'
+import { freePort } from '../../test/free-port.ts'
+import type { Program } from '../process.ts'
 import type { Stage } from '../stage.ts'
 
 const FOLDER = fileURLToPath(new URL('.', import.meta.url))
 
+type Saying = { say: (text: string) => void }
+
+/** Starts a peer on the stage's database, with which it ends; undefined where its packages cannot be installed. */
+export const startPeer = async (
+  context: Saying,
+  stage: Stage,
+  name: string,
+  ...args: string[]
+): Promise<Program | undefined> =>
+  peersAreInstalled(context) ? stage.start(`bench/peers/${name}.ts`, [stage.databaseUrl, ...args]) : undefined
+
 /** Whether the packages of the peers are there; installs them when they are not, or are of an older lock file. */
-export function peersAreInstalled({ say }: { say: (text: string) => void }): boolean {
+export function peersAreInstalled({ say }: Saying): boolean {
   const [installed, locked] = ['node_modules/.package-lock.json', 'package-lock.json'].map((file) => join(FOLDER, file))
   const timeOf = (file = '') => (existsSync(file) ? statSync(file).mtimeMs : 0)
   if (timeOf(installed) >= timeOf(locked)) return true

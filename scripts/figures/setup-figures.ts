@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { meanOf } from '../../bench/average.ts'
 import { byTurns } from '../../bench/by-turns.ts'
-import { freePort } from '../../bench/free-port.ts'
 import { inboundOrder, startReceiver } from '../../bench/journeys.ts'
 import { residentMegabytes, startProgram } from '../../bench/process.ts'
 import { setStage } from '../../bench/stage.ts'
+import { freePort } from '../../test/free-port.ts'
 
 const MEGABYTE = 1024 ** 2
 const IDLE_MS = 15_000

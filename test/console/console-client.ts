@@ -1,8 +1,8 @@
 import { Agent, request } from 'undici'
 import { expect } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { ADMIN_TOKEN } from '../api.ts'
 import { atFileEnd } from '../file-end.ts'
+import { freePort } from '../free-port.ts'
 import { startTestService } from '../service.ts'
 
 type Headers = Record<string, string | undefined>

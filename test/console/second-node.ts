@@ -1,9 +1,9 @@
-import { freePort } from '../../bench/free-port.ts'
 import { buildApp } from '../../src/app.ts'
 import { connect } from '../../src/db/connect.ts'
 import { createDeps } from '../../src/wiring/deps.ts'
 import { compareAnswers } from '../contract/described-answers.ts'
 import { atFileEnd } from '../file-end.ts'
+import { freePort } from '../free-port.ts'
 import type { TestService } from '../service.ts'
 
 /** Another node that answers requests on the database of a service, with connections and caches of its own. */

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { createTestDatabase } from '../database.ts'
+import { freePort } from '../free-port.ts'
 import { dataFolder, type ParleyProcess, startParley, until } from '../parley-process.ts'
 import { blocksOf, commandsOf, runCommands } from './docs-commands.ts'
 

@@ -1,8 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { freePort } from '../../bench/free-port.ts'
 import { connect } from '../../src/db/connect.ts'
+import { freePort } from '../free-port.ts'
 import { until } from '../parley-process.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 

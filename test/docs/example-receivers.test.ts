@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { sharedBrowser } from '../console/browser.ts'
+import { freePort } from '../free-port.ts'
 import { eventually, startTestService } from '../service.ts'
 
 const EXAMPLES = new URL('../../examples/', import.meta.url).pathname

@@ -4,8 +4,8 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { createProject, type Project } from '../../client/test/project.ts'
+import { freePort } from '../free-port.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'
 
 const SHOP = fileURLToPath(new URL('../../examples/shop/', import.meta.url))

@@ -1,6 +1,6 @@
 import { createTransport } from 'nodemailer'
 import { describe, expect, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
+import { freePort } from '../free-port.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually } from '../service.ts'
 import { AUTOMATIC_ANSWER, dsn } from './dsn.ts'

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../bench/free-port.ts'
+import { freePort } from '../free-port.ts'
 import { bundledMain } from '../run/bundled-programs.ts'
 import type { Random } from './random.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { scheduledMs } from '../../bench/process.ts'
 import type { Shares, Tally } from './tally.ts'
 import type { World } from './world.ts'
 
@@ -78,5 +78,15 @@ async function startShares({ service: { pid }, cpu }: World['stage']): Promise<(
       waited: (after.waited - before.waited) / ms,
       database: ((after.database - before.database) * 1_000) / ms,
     }
+  }
+}
+
+/** Milliseconds that the first thread of a process has run, and has waited for a processor; 0 where the system does not count it. */
+function scheduledMs(pid: number): { ran: number; waited: number } {
+  try {
+    const [ran = 0, waited = 0] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ').map(Number)
+    return { ran: ran / 1e6, waited: waited / 1e6 }
+  } catch {
+    return { ran: 0, waited: 0 }
   }
 }

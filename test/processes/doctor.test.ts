@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { createCipher } from '../../src/secrets/secrets.ts'
 import { createTestCompany } from '../api.ts'
 import { createTestDatabase } from '../database.ts'
+import { freePort } from '../free-port.ts'
 import { dataFolder, runParley } from '../parley-process.ts'
 
 const TIMEOUT = 300_000

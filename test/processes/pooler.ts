@@ -2,8 +2,8 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { connect } from '../../src/db/connect.ts'
+import { freePort } from '../free-port.ts'
 import { dataFolder, until } from '../parley-process.ts'
 
 /** PgBouncer refuses to run as root: in a user namespace it has another user id and keeps root's rights on files. */

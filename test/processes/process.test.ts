@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { connect } from '../../src/db/connect.ts'
 import { joinEmbedded } from '../../src/db/embedded/start.ts'
 import { createCipher } from '../../src/secrets/secrets.ts'
 import { createTestDatabase } from '../database.ts'
+import { freePort } from '../free-port.ts'
 import {
   dataFolder,
   type ParleyProcess,

@@ -3,10 +3,10 @@ import { Agent, get, type IncomingMessage } from 'node:http'
 import { createConnection, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { childrenOf } from '../../bench/process.ts'
 import { createTestKey } from '../api.ts'
 import { createTestDatabase } from '../database.ts'
+import { freePort } from '../free-port.ts'
 import {
   dataFolder,
   type ParleyProcess,

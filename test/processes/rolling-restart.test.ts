@@ -1,9 +1,9 @@
 import { Agent, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
 import { createTestKey } from '../api.ts'
 import { createTestDatabase } from '../database.ts'
+import { freePort } from '../free-port.ts'
 import { dataFolder, type ParleyProcess, startParley } from '../parley-process.ts'
 
 const CLIENTS = 8

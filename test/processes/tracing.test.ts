@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
+import { freePort } from '../free-port.ts'
 import { readyFolder, startParley, until } from '../parley-process.ts'
 
 type Span = { name: string; traceId: string; spanId: string; parentSpanId?: string }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { freePort } from '../../bench/free-port.ts'
+import { freePort } from '../free-port.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from '../service.ts'
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { freePort } from '../../../bench/free-port.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { freePort } from '../../../test/free-port.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { fixedClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
