@@ -4,7 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
 import { isHostOf } from '../http/rules/host-rule.ts'
-import { createFileSender, IMMUTABLE, REVALIDATE, readStaticFile, type StaticFile } from '../http/server/static-file.ts'
+import {
+  createFileSender,
+  IMMUTABLE,
+  REVALIDATE,
+  readStaticFile,
+  type StaticFile,
+} from '../http/server/answers/static-file.ts'
 import { pageHeaders } from './page-headers.ts'
 
 export type PageDeps = {

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import type { ShownContact } from './contact-record.ts'
 import { shownColumns } from './contact-store.ts'
+import type { ShownContact } from './members/contact-record.ts'
 
 export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 

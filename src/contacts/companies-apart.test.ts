@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
+import { findContact, listContactsByIds } from './contact-store.ts'
 import {
   blankContact,
   eraseConsents,
@@ -9,8 +10,7 @@ import {
   keepOptOuts,
   lastConsentId,
   readPerson,
-} from './contact-erasure-store.ts'
-import { findContact, listContactsByIds } from './contact-store.ts'
+} from './erasure/contact-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
 import { expireImports, recordImportProgress } from './import/contact-import-store.ts'
 import { areKnown, hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'

@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { emailKey } from '../text/email-address.ts'
-import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './contact-members.ts'
-import type { Contact, ShownContact } from './contact-record.ts'
+import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
+import type { Contact, ShownContact } from './members/contact-record.ts'
 import { searchText } from './search/contact-search.ts'
 
 /** The columns of `Contact`, as part of a statement that reads `contacts`. */

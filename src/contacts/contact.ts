@@ -6,12 +6,12 @@ import { phoneIdentity } from '../text/phone.ts'
 import { lastOptOuts } from './consent/consent-statements.ts'
 import { appendConsents } from './consent/consent-store.ts'
 import { readLedgers } from './consent/shown-consent.ts'
-import type { ChangedBy, Contact, ContactWrite, ShownContact } from './contact-record.ts'
 import { endContact, findContact, findContactByEmail } from './contact-store.ts'
 import { applyLocked } from './matching/apply-locked.ts'
 import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
 import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
+import type { ChangedBy, Contact, ContactWrite, ShownContact } from './members/contact-record.ts'
 import { writeChanges } from './write/contact-change.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */

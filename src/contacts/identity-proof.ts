@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { validationError } from '../errors.ts'
-import type { ContactWrite } from './contact-record.ts'
+import type { ContactWrite } from './members/contact-record.ts'
 import type { BrowserRights } from './write/browser-write.ts'
 
 /**

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
 import { updateContact } from './contact.ts'
-import type { ContactWrite } from './contact-record.ts'
+import type { ContactWrite } from './members/contact-record.ts'
 import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }

@@ -1,6 +1,6 @@
 import { type AppError, missingRecipientAddress } from '../errors.ts'
 import type { RequestFault } from '../http/errors/fault.ts'
-import { memberOf } from '../own-member.ts'
+import { memberOf } from '../text/own-member.ts'
 
 /** The email endpoints' own messages for a recipient that is absent or empty (spec: Errors). */
 export const refuseEmail =

@@ -1,7 +1,7 @@
 import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, notFound } from '../errors.ts'
-import { recordMedia } from './copy-job.ts'
-import { type CopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
+import { recordMedia } from './copy/copy-job.ts'
+import { type CopyOnDemand, PAUSE_SECONDS } from './copy/copy-on-demand.ts'
 import { findMedia, type MediaRow } from './media-store.ts'
 
 export type StoredMedia = MediaRow & { state: 'stored'; sizeBytes: number; sha256: string }

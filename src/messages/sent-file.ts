@@ -1,10 +1,10 @@
 import { type AppError, mediaNotFound, serviceUnavailable, validationError } from '../errors.ts'
 import type { FileKind } from '../media/uploads/file-type.ts'
 import type { ProvidedFile, ProvideUpload, Provision } from '../media/uploads/provide-upload.ts'
-import { memberOf } from '../own-member.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { Sender } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
+import { memberOf } from '../text/own-member.ts'
 import type { Interactive } from './content/interactive-shape.ts'
 import type { SendContent } from './send-request.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { contactNotFound } from '../errors.ts'
-import { streamParts } from '../http/server/stream-parts.ts'
+import { streamParts } from '../http/server/answers/stream-parts.ts'
 import { fileContent, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { type ArchiveDeps, archiveContact } from './archive.ts'

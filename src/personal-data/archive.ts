@@ -1,5 +1,5 @@
 import { addressIdentity } from '../contacts/consent/consent.ts'
-import { type Person, readPerson } from '../contacts/contact-erasure-store.ts'
+import { type Person, readPerson } from '../contacts/erasure/contact-erasure-store.ts'
 import {
   findConversations,
   findMessages,

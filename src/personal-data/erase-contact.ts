@@ -1,9 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keptOptOuts } from '../contacts/consent/consent-statements.ts'
 import { readLedgers } from '../contacts/consent/shown-consent.ts'
-import { blankContact, keepOptOuts, lastConsentId, type Person, readPerson } from '../contacts/contact-erasure-store.ts'
 import { endContact } from '../contacts/contact-store.ts'
-import { keepErasedKeys } from '../contacts/erased-key-store.ts'
+import {
+  blankContact,
+  keepOptOuts,
+  lastConsentId,
+  type Person,
+  readPerson,
+} from '../contacts/erasure/contact-erasure-store.ts'
+import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
 import { lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'

@@ -1,6 +1,6 @@
 import { addressIdentity } from '../contacts/consent/consent.ts'
-import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/contact-erasure-store.ts'
-import { keepErasedKeys } from '../contacts/erased-key-store.ts'
+import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/erasure/contact-erasure-store.ts'
+import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
 import {
   eraseChanges,
   eraseCustomer,

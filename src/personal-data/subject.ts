@@ -1,4 +1,4 @@
-import type { Person } from '../contacts/contact-erasure-store.ts'
+import type { Person } from '../contacts/erasure/contact-erasure-store.ts'
 import { writtenForms } from '../text/phone.ts'
 
 /** The identities by which the data of a person is found, in addition to the contact's id. */

@@ -1,5 +1,5 @@
 import { type FieldFault, parameterMismatch, validationError } from '../errors.ts'
-import { memberOf } from '../own-member.ts'
+import { memberOf } from '../text/own-member.ts'
 
 type Parameter = { readonly type: string; readonly text?: string; readonly [member: string]: unknown }
 type Component = { readonly type: string; readonly parameters?: readonly Parameter[] }

@@ -1,4 +1,4 @@
-import type { CopyDeps } from '../media/copy-media.ts'
+import type { CopyDeps } from '../media/copy/copy-media.ts'
 import type { MediaRoutesDeps } from '../media/media-routes.ts'
 import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
 import { findMediaSecret } from '../moves/move-store.ts'

@@ -1,7 +1,7 @@
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import type { Publish } from '../live-change.ts'
-import { recordMedia } from '../media/copy-job.ts'
+import { recordMedia } from '../media/copy/copy-job.ts'
 import { createProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'

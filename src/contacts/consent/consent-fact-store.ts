@@ -1,6 +1,6 @@
 import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
-import type { Channel } from '../contact-record.ts'
 import { emailPlace } from '../contact-store.ts'
+import type { Channel } from '../members/contact-record.ts'
 import type { ConsentEntry } from './consent.ts'
 import { type ConsentFacts, type LedgerContact, type LedgerCustomer, NO_FACTS } from './consent-ledger.ts'
 

@@ -1,4 +1,4 @@
-import type { Channel } from '../contact-record.ts'
+import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity, type ConsentEntry, type ConsentPerson, consentThatCounts } from './consent.ts'
 
 /** A customer, as far as consent depends on it. */

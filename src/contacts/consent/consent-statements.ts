@@ -1,6 +1,6 @@
 import { emailKey } from '../../text/email-address.ts'
-import type { Channel, ContactWrite } from '../contact-record.ts'
 import type { ContactState } from '../contact-store.ts'
+import type { Channel, ContactWrite } from '../members/contact-record.ts'
 import { ERASURE } from './consent.ts'
 import {
   addNow,

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { Channel } from '../contact-record.ts'
+import type { Channel } from '../members/contact-record.ts'
 
 /** An entry to add to the ledger. */
 export type NewConsent = {

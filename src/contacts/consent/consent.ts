@@ -1,4 +1,4 @@
-import type { Channel } from '../contact-record.ts'
+import type { Channel } from '../members/contact-record.ts'
 
 /** An entry of the ledger: what a person said about marketing on a channel. */
 export type ConsentEntry = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { keepOptOuts } from '../contact-erasure-store.ts'
-import { listErased } from '../erased-key-store.ts'
+import { keepOptOuts } from '../erasure/contact-erasure-store.ts'
+import { listErased } from '../erasure/erased-key-store.ts'
 import type { ConsentLedger } from './consent-ledger.ts'
 import { appendConsents, type NewConsent } from './consent-store.ts'
 import { readLedgers, refreshConsents } from './shown-consent.ts'

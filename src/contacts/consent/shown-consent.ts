@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { emailKey } from '../../text/email-address.ts'
-import type { Channel } from '../contact-record.ts'
+import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity } from './consent.ts'
 import { findNamedInLedger, type PersonKey, readConsentFacts } from './consent-fact-store.ts'
 import {

@@ -1,9 +1,9 @@
 import type { Pool } from '../../db/connect.ts'
 import { validationError } from '../../errors.ts'
-import type { Contact } from '../contact-record.ts'
 import { type CsvStyle, toCsvRow } from '../import/csv.ts'
 import { RECORD_MAX_BYTES } from '../import/record-reader.ts'
 import { runExclusive } from '../matching/contact-queue.ts'
+import type { Contact } from '../members/contact-record.ts'
 import { exportColumns, toCells, toLine } from '../write/contact-columns.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 

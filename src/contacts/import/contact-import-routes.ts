@@ -5,12 +5,12 @@ import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../../errors.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
-import { streamParts } from '../../http/server/stream-parts.ts'
+import { streamParts } from '../../http/server/answers/stream-parts.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
 import type { Publish } from '../../live-change.ts'
-import { LIST_COLUMNS } from '../contact-members.ts'
 import { exportContacts, type ListFormat } from '../export/contact-export.ts'
+import { LIST_COLUMNS } from '../members/contact-members.ts'
 import {
   cancelImport,
   discardList,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
-import { INITIAL_TEXTS } from '../text-members.ts'
+import { INITIAL_TEXTS } from '../members/text-members.ts'
 import { applyItems, changesOf, type Item } from './contact-batch.ts'
 import type { Match } from './identity-store.ts'
 

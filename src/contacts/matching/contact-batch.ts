@@ -17,8 +17,8 @@ import {
   withoutReplaced,
 } from '../consent/consent-statements.ts'
 import { shownConsents } from '../consent/shown-consent.ts'
-import type { ContactWrite } from '../contact-record.ts'
 import type { ContactState } from '../contact-store.ts'
+import type { ContactWrite } from '../members/contact-record.ts'
 import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
 import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../write/contact-change.ts'
 import type { Match, Named } from './identity-store.ts'

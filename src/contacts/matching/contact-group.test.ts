@@ -6,7 +6,7 @@ import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect } from '../../db/connect.ts'
 import { createCompanySlots } from '../../db/pool/company-slots.ts'
 import { onBehalfOf, shareFairly } from '../../db/pool/fair-pool.ts'
-import type { ContactWrite } from '../contact-record.ts'
+import type { ContactWrite } from '../members/contact-record.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }

@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { Contact } from '../contact-record.ts'
 import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
+import type { Contact } from '../members/contact-record.ts'
 
 /** The identities in a write: an email address in lower case, a phone's identity, a contact's id. */
 export type Named = {

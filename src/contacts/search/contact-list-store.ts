@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import type { ShownContact } from '../contact-record.ts'
 import { emailPlace, shownColumns } from '../contact-store.ts'
+import type { ShownContact } from '../members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
 import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
 import { isIndexed, type SearchTerm } from './contact-search.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { encodeCursor } from '../../http/paging/cursor.ts'
-import type { Contact } from '../contact-record.ts'
+import type { Contact } from '../members/contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
 import type { SortColumn } from './contact-cursor.ts'
 import type { ContactFilter } from './contact-filter.ts'

@@ -1,5 +1,5 @@
 import { oneBlank, plain, trigramsOf } from '../../text/search-text.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../text-members.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../members/text-members.ts'
 
 /** Longest term that is searched for, in characters. */
 export const SEARCH_MAX_LENGTH = 200

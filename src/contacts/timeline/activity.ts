@@ -4,7 +4,7 @@ import { type EmailRecord, listEmailsTo } from '../../emails/email-store.ts'
 import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { unknownCursor } from '../../http/paging/paging.ts'
 import { emailKey } from '../../text/email-address.ts'
-import type { Contact } from '../contact-record.ts'
+import type { Contact } from '../members/contact-record.ts'
 
 const ORDER = 'activity'
 

@@ -6,8 +6,6 @@ import { phoneIdentity } from '../../text/phone.ts'
 import type { ConsentStatement } from '../consent/consent-statements.ts'
 import { appendConsents, type NewConsent } from '../consent/consent-store.ts'
 import { refreshContacts } from '../consent/shown-consent.ts'
-import { STATE_MEMBERS } from '../contact-members.ts'
-import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../contact-record.ts'
 import {
   type ContactRow,
   type ContactState,
@@ -16,7 +14,9 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../text-members.ts'
+import { STATE_MEMBERS } from '../members/contact-members.ts'
+import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
+import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../../ids.ts'
 import { parseJsonText } from '../../text/json-text.ts'
-import { formToWriteBody } from '../contact-form.ts'
-import { CONTACT_MEMBERS, LIST_COLUMNS } from '../contact-members.ts'
-import type { Contact } from '../contact-record.ts'
-import { type Texts, textsOfRecord } from '../text-members.ts'
+import { formToWriteBody } from '../members/contact-form.ts'
+import { CONTACT_MEMBERS, LIST_COLUMNS } from '../members/contact-members.ts'
+import type { Contact } from '../members/contact-record.ts'
+import { type Texts, textsOfRecord } from '../members/text-members.ts'
 
 /*
  * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an

@@ -3,7 +3,6 @@ import { validationError } from '../../errors.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { phoneIdentity } from '../../text/phone.ts'
-import type { ChangedBy, Contact, ContactWrite } from '../contact-record.ts'
 import { type ContactRow, takeContactIds } from '../contact-store.ts'
 import { applyLocked } from '../matching/apply-locked.ts'
 import {
@@ -24,6 +23,7 @@ import {
   tryWithMatchesLocked,
   withMatchesLocked,
 } from '../matching/identity-lock.ts'
+import type { ChangedBy, Contact, ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 

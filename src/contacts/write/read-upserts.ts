@@ -1,7 +1,7 @@
 import type { Caller } from '../../http/admission/caller.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
-import type { ContactWrite } from '../contact-record.ts'
 import { readProofs } from '../identity-proof.ts'
+import type { ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { parseContactUpserts } from './contact-write.ts'
 

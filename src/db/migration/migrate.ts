@@ -7,7 +7,7 @@ import { messageOf, StartError } from '../../start-error.ts'
 import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Db, Pool } from '../connect.ts'
 import { isDatabaseDown } from '../pool/failure.ts'
-import { explainRefusal } from '../start-refusal.ts'
+import { explainRefusal } from '../server/start-refusal.ts'
 import { differFromFiles, readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
 import { checkTables } from './table-check-store.ts'
 

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import scalar from '@scalar/fastify-api-reference'
 import Fastify from 'fastify'
-import { type StaticFile, toStaticFile, versionOf } from '../server/static-file.ts'
+import { type StaticFile, toStaticFile, versionOf } from '../server/answers/static-file.ts'
 
 export type ReferencePage = { page: StaticFile; script: StaticFile }
 

@@ -11,7 +11,7 @@ import {
   REVALIDATE,
   toStaticFile,
   versionOf,
-} from '../server/static-file.ts'
+} from '../server/answers/static-file.ts'
 import { completeDocument } from './components.ts'
 import { guideTo } from './guide.ts'
 import type { ReferencePage } from './reference-page.ts'

@@ -3,7 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { holdOpen } from '../../../test/held-locks.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
-import { keepErasedKeys } from '../../contacts/erased-key-store.ts'
+import { keepErasedKeys } from '../../contacts/erasure/erased-key-store.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect } from '../../db/connect.ts'
 import { NO_EVENTS } from '../../record-change.ts'

@@ -4,7 +4,7 @@ import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
 import { pausedPiecesOf } from '../../files/pieces-of.ts'
-import { memberOf } from '../../own-member.ts'
+import { memberOf } from '../../text/own-member.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,

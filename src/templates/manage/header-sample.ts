@@ -1,8 +1,8 @@
 import { mediaNotFound, serviceUnavailable, unsupportedByTransport, validationError } from '../../errors.ts'
-import { memberOf } from '../../own-member.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
+import { memberOf } from '../../text/own-member.ts'
 
 /** An uploaded file of a company, with its kind; undefined: there is none. */
 export type OpenUpload = (companyId: number, mediaId: string) => Promise<{ kind: string; file: MediaFile } | undefined>

@@ -1,4 +1,4 @@
-import { listErased, listErasing } from '../../../contacts/erased-key-store.ts'
+import { listErased, listErasing } from '../../../contacts/erasure/erased-key-store.ts'
 import { findKnownWamids } from '../../../conversations/recording/inbound-store.ts'
 import type { IdentityKey, LockedIdentity } from '../../../customers/customer-lock-store.ts'
 import { takeIds } from '../../../customers/customer-store.ts'

@@ -1,5 +1,5 @@
-import { messageOf, StartError } from '../start-error.ts'
-import { sqlState } from './pool/failure.ts'
+import { messageOf, StartError } from '../../start-error.ts'
+import { sqlState } from '../pool/failure.ts'
 
 /**
  * The sentence with the remedy for what a database that answers refuses to a start, a migration or a command; undefined

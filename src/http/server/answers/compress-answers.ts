@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { consoleMark } from '../admission/console-address.ts'
+import { consoleMark } from '../../admission/console-address.ts'
 
 const toGzip = promisify(gzip)
 /** A smaller answer fits into one packet. */

@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { serviceUnavailable } from '../../errors.ts'
-import { piecesOf } from '../../files/pieces-of.ts'
-import { codeOf } from '../../start-error.ts'
+import { serviceUnavailable } from '../../../errors.ts'
+import { piecesOf } from '../../../files/pieces-of.ts'
+import { codeOf } from '../../../start-error.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
 type Encoding = (typeof ENCODINGS)[number]

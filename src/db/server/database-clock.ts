@@ -1,5 +1,5 @@
-import { type Clock, monotonicMs } from '../clock.ts'
-import type { Db } from './connect.ts'
+import { type Clock, monotonicMs } from '../../clock.ts'
+import type { Db } from '../connect.ts'
 
 const SAMPLES = 3
 const RESYNC_MS = 30_000

@@ -1,10 +1,10 @@
-import type { Db } from '../db/connect.ts'
-import { done, retryAt } from '../jobs/job.ts'
-import type { SingleKind } from '../jobs/job-kind.ts'
-import { enqueueJobs } from '../jobs/job-store.ts'
-import { newStorageKey } from './blobs/blob-store.ts'
+import type { Db } from '../../db/connect.ts'
+import { done, retryAt } from '../../jobs/job.ts'
+import type { SingleKind } from '../../jobs/job-kind.ts'
+import { enqueueJobs } from '../../jobs/job-store.ts'
+import { newStorageKey } from '../blobs/blob-store.ts'
+import { insertMedia } from '../media-store.ts'
 import { type CopyDeps, copyMedia } from './copy-media.ts'
-import { insertMedia } from './media-store.ts'
 
 export const MEDIA_COPY = 'media.copy'
 

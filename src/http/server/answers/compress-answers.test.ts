@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { unprefixedAddress } from '../admission/console-address.ts'
+import { unprefixedAddress } from '../../admission/console-address.ts'
 import { compressAnswers } from './compress-answers.ts'
 
 const LIST = { data: Array.from({ length: 100 }, (_, id) => ({ id, text: 'Is it ready?' })) }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
-import { describe } from '../errors/error-reply.ts'
+import { describe } from '../../errors/error-reply.ts'
 
 /**
  * The parts of an answer as a stream. A failure after the first part is logged, and ends the connection without the end of

@@ -1,13 +1,13 @@
-import type { Clock } from '../clock.ts'
-import type { Db } from '../db/connect.ts'
-import { providerMessage } from '../providers/graph-error.ts'
-import type { MediaOutcome, Providers, SenderAccess } from '../providers/provider.ts'
-import type { ProviderName } from '../providers/provider-name.ts'
-import type { BlobStore } from './blobs/blob-store.ts'
-import { safeMimeType } from './content-headers.ts'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/connect.ts'
+import { providerMessage } from '../../providers/graph-error.ts'
+import type { MediaOutcome, Providers, SenderAccess } from '../../providers/provider.ts'
+import type { ProviderName } from '../../providers/provider-name.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { safeMimeType } from '../content-headers.ts'
+import { TooLarge } from '../measure.ts'
+import { findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from '../media-store.ts'
 import { nextCopyAt } from './copy-schedule.ts'
-import { TooLarge } from './measure.ts'
-import { findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from './media-store.ts'
 
 /** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024

@@ -1,11 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { countIndexReads } from '../../test/conversations/index-reads.ts'
-import { dataFolder } from '../../test/parley-process.ts'
-import { createRoles } from '../../test/schema/roles.ts'
-import { createCompany, createSender } from '../../test/world.ts'
-import { connect, type Pool } from './connect.ts'
-import { startEmbedded } from './embedded/start.ts'
-import { migrate } from './migration/migrate.ts'
+import { countIndexReads } from '../../../test/conversations/index-reads.ts'
+import { dataFolder } from '../../../test/parley-process.ts'
+import { createRoles } from '../../../test/schema/roles.ts'
+import { createCompany, createSender } from '../../../test/world.ts'
+import { connect, type Pool } from '../connect.ts'
+import { startEmbedded } from '../embedded/start.ts'
+import { migrate } from '../migration/migrate.ts'
 import { analyzeGrownTables } from './statistics-store.ts'
 
 const ROWS = 20_000

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 
 /** Keeps the keyed hashes of wamids of erased messages, or of identities of an erased person. */
 export async function keepErasedKeys(tx: Db, companyId: number, keys: readonly string[]): Promise<void> {

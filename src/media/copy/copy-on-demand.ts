@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../cache-bound.ts'
+import { maxEntries } from '../../cache-bound.ts'
+import type { MediaRow } from '../media-store.ts'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
-import type { MediaRow } from './media-store.ts'
 
 /** How long a reader waits for a copy; the copy itself goes on. */
 const PATIENCE_MS = 10_000

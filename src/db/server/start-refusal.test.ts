@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { createRoles } from '../../test/schema/roles.ts'
-import { connect } from './connect.ts'
-import { checkSchema, migrate } from './migration/migrate.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createRoles } from '../../../test/schema/roles.ts'
+import { connect } from '../connect.ts'
+import { checkSchema, migrate } from '../migration/migrate.ts'
 import { explainRefusal } from './start-refusal.ts'
 
 function open(url: string) {

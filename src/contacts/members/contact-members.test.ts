@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { createCompany } from '../../test/world.ts'
-import { blankContact } from './contact-erasure-store.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany } from '../../../test/world.ts'
+import { ContactReplyShape, toContactReply, toOwnFields } from '../contact-reply.ts'
+import { findContact } from '../contact-store.ts'
+import { blankContact } from '../erasure/contact-erasure-store.ts'
+import { createRowReader, exportColumns, lineToBody, toCells, toLine } from '../write/contact-columns.ts'
+import { upsertContacts } from '../write/contact-upsert.ts'
+import { ContactWriteShape, readContactRow } from '../write/contact-write.ts'
 import { CONTACT_MEMBERS, type ContactMember, OTHER_COLUMNS, STATE_MEMBERS } from './contact-members.ts'
 import type { Contact } from './contact-record.ts'
-import { ContactReplyShape, toContactReply, toOwnFields } from './contact-reply.ts'
-import { findContact } from './contact-store.ts'
 import { eachText, type Texts } from './text-members.ts'
-import { createRowReader, exportColumns, lineToBody, toCells, toLine } from './write/contact-columns.ts'
-import { upsertContacts } from './write/contact-upsert.ts'
-import { ContactWriteShape, readContactRow } from './write/contact-write.ts'
 
 const { db } = await createTestDatabase()
 const members = Object.entries(CONTACT_MEMBERS) as [keyof Contact, ContactMember][]

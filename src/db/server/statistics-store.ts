@@ -1,4 +1,4 @@
-import type { Db } from './connect.ts'
+import type { Db } from '../connect.ts'
 
 /** Gathers the statistics of tables that have grown tenfold since the last ones; returns the number of tables. */
 export async function analyzeGrownTables(db: Db): Promise<number> {
