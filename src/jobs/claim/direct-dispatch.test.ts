@@ -36,18 +36,21 @@ test('they are of lanes and companies that have taken less than half of their ro
     await work.opened
     return done
   }
-  const worker = startWorker({ kind: 'work', batch: 10, laneCap: 4, companyCap: 6, concurrency: 8, handle })
-  const add = async (lane: string) => {
+  const worker = startWorker({ kind: 'work', batch: 10, laneCap: 4, companyCap: 6, concurrency: 10, handle })
+  const add = async (lane: string, jobs: number) => {
     const accepted = worker.acceptDirect('work')!
-    worker.dispatch(await enqueueFor(accepted, lane, 3), accepted)
+    worker.dispatch(await enqueueFor(accepted, lane, jobs), accepted)
   }
   expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
-  await add('a')
-  await add('a')
+  await add('a', 1)
+  await add('a', 18)
+  // Two batches of four, but 19 jobs of 40.
+  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
+  await add('a', 1)
   expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [] })
-  await add('b')
+  await add('b', 10)
   expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [7] })
-  await add('b')
+  await add('c', 1)
   expect(worker.acceptDirect('work')).toBeUndefined()
   work.open()
   await allDone()
