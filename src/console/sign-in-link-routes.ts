@@ -45,9 +45,8 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
     app.post(
       '/admin/v1/companies/:id/sign-in-links',
       {
-        config: { surface: 'operator', valueFaults: linkFaults },
+        config: { valueFaults: linkFaults },
         schema: {
-          tags: ['Operator'],
           operationId: 'createSignInLinkForCompany',
           summary: `${summary} of a company`,
           description: 'The link works once. Its session ends when the token of the operator changes.',

@@ -69,7 +69,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
 /**
  * The HTTP server that every route is registered on: request ids, HTTPS rule, CORS, keys, counting, reading and checking
- * of bodies, Idempotency-Key, errors, log. Routes are the API-key surface's unless their config says otherwise.
+ * of bodies, Idempotency-Key, errors, log. Routes below /admin/ are the operator's, others the API-key surface's unless their config
+ * says otherwise.
  */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = deps.log
@@ -99,6 +100,11 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   answerErrors(app)
 
   const admit = createAdmission({ ...deps, keys: deps.apiKeys })
+  app.addHook('onRoute', (route) => {
+    if (!route.url.startsWith('/admin/')) return
+    route.config = { ...route.config, surface: 'operator' }
+    route.schema = { tags: ['Operator'], ...route.schema }
+  })
   // Hooks of every request call back: a promise each would cost more than most of them do.
   app.addHook('onRequest', (_request, reply, done) => {
     if (deps.stopping?.isStopping) reply.header('connection', 'close')

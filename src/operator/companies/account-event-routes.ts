@@ -6,7 +6,7 @@ import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { ACCOUNT_EVENT_PAGE, AccountEventQuery, AccountEventReply, toAccountEventReply } from './account-event-shape.ts'
 
-const config = { surface: 'operator', errors: ['validation_error'] } as const
+const config = { errors: ['validation_error'] } as const
 const response = { 200: Type.Array(AccountEventReply, { description: 'One page of events.' }) }
 
 /** The journal: reports of providers about accounts, numbers and templates. */
@@ -17,7 +17,6 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
       {
         config,
         schema: {
-          tags: ['Operator'],
           operationId: 'listAccountEvents',
           summary: 'List what providers reported about accounts',
           description:
@@ -35,7 +34,6 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
       {
         config,
         schema: {
-          tags: ['Operator'],
           operationId: 'listCompanyAccountEvents',
           summary: 'List what providers reported about the accounts of a company',
           description: 'As `listAccountEvents`, of one company.',

@@ -21,9 +21,6 @@ import {
   toNewApiKeyReply,
 } from './api-key-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
-
 const OneKey = Type.Object({
   id: InCompany.properties.id,
   clientId: Type.String({ description: 'The public half of the key.' }),
@@ -38,11 +35,9 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       '/admin/v1/companies/:id/api-keys',
       {
         config: {
-          ...config,
           valueFaults: (body: Partial<NewApiKey>) => [...apiKeyFaults(body, deps.clock), ...fieldFaults(body)],
         },
         schema: {
-          tags,
           operationId: 'createApiKey',
           summary: 'Create an API key',
           description: 'The token is returned only once.',
@@ -62,9 +57,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/companies/:id/api-keys',
       {
-        config,
         schema: {
-          tags,
           operationId: 'listApiKeys',
           summary: 'List the API keys that are not revoked',
           description: 'Returns the keys without their secrets.',
@@ -81,9 +74,8 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.patch(
       '/admin/v1/companies/:id/api-keys/:clientId',
       {
-        config: { ...config, valueFaults: fieldFaults },
+        config: { valueFaults: fieldFaults },
         schema: {
-          tags,
           operationId: 'changeApiKey',
           summary: 'Change an API key for browsers',
           description: 'The change holds within 5 seconds on every node.',
@@ -102,9 +94,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.delete(
       '/admin/v1/companies/:id/api-keys/:clientId',
       {
-        config,
         schema: {
-          tags,
           operationId: 'revokeApiKey',
           summary: 'Revoke an API key',
           description: 'The key stops working within 5 seconds on every node.',

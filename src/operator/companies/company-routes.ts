@@ -6,18 +6,14 @@ import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from '..
 import { InCompany } from '../shape.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
-
 /** Companies (decisions: The operator's side). */
 export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/admin/v1/companies',
       {
-        config: { ...config, valueFaults: companyFaults },
+        config: { valueFaults: companyFaults },
         schema: {
-          tags,
           operationId: 'createCompany',
           summary: 'Create a company',
           description: 'Creates a company without keys and numbers.',
@@ -34,9 +30,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/companies',
       {
-        config,
         schema: {
-          tags,
           operationId: 'listCompanies',
           summary: 'List the companies',
           description: 'Returns all companies, ordered by id.',
@@ -49,9 +43,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/companies/:id',
       {
-        config,
         schema: {
-          tags,
           operationId: 'getCompany',
           summary: 'Read a company',
           description: 'Returns one company.',
@@ -65,9 +57,8 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.patch(
       '/admin/v1/companies/:id',
       {
-        config: { ...config, valueFaults: companyFaults },
+        config: { valueFaults: companyFaults },
         schema: {
-          tags,
           operationId: 'updateCompany',
           summary: 'Change a company',
           description: 'Changes only the members that are sent.',
@@ -85,9 +76,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.delete(
       '/admin/v1/companies/:id',
       {
-        config,
         schema: {
-          tags,
           operationId: 'removeCompany',
           summary: 'Remove a company',
           description:

@@ -22,9 +22,6 @@ import {
   toEmailTemplateReply,
 } from './email-admin-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
-
 const TEMPLATES = '/admin/v1/companies/:id/email-templates'
 const TEMPLATE = `${TEMPLATES}/:templateId`
 const SETTINGS = '/admin/v1/companies/:id/email-settings'
@@ -40,9 +37,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.post(
       TEMPLATES,
       {
-        config: { ...config, waitsForWorker: true, valueFaults: emailTemplateFaults },
+        config: { waitsForWorker: true, valueFaults: emailTemplateFaults },
         schema: {
-          tags,
           operationId: 'createEmailTemplate',
           summary: 'Create an email template',
           description: 'Creates a template from Liquid texts.',
@@ -61,9 +57,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.get(
       TEMPLATES,
       {
-        config,
         schema: {
-          tags,
           operationId: 'listCompanyEmailTemplates',
           summary: 'List the email templates of a company',
           description: 'Returns all email templates of the company.',
@@ -80,9 +74,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.get(
       TEMPLATE,
       {
-        config,
         schema: {
-          tags,
           operationId: 'getEmailTemplate',
           summary: 'Read an email template',
           description: 'Returns one email template.',
@@ -99,9 +91,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.patch(
       TEMPLATE,
       {
-        config: { ...config, waitsForWorker: true, valueFaults: emailTemplateFaults },
+        config: { waitsForWorker: true, valueFaults: emailTemplateFaults },
         schema: {
-          tags,
           operationId: 'updateEmailTemplate',
           summary: 'Change an email template',
           description: 'Changes only the members that are sent. Emails that were accepted before do not change.',
@@ -120,9 +111,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.delete(
       TEMPLATE,
       {
-        config,
         schema: {
-          tags,
           operationId: 'removeEmailTemplate',
           summary: 'Remove an email template',
           description: 'Emails that were accepted before are still sent.',
@@ -140,9 +129,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.get(
       SETTINGS,
       {
-        config,
         schema: {
-          tags,
           operationId: 'getEmailSettings',
           summary: 'Read how a company sends email',
           description: 'Returns the settings without the credential of the mail server.',
@@ -159,9 +146,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.put(
       SETTINGS,
       {
-        config: { ...config, valueFaults: emailSettingsFaults },
+        config: { valueFaults: emailSettingsFaults },
         schema: {
-          tags,
           operationId: 'setEmailSettings',
           summary: 'Set how a company sends email',
           description:

@@ -7,8 +7,6 @@ import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { MOST_SUPPRESSIONS, SuppressionReply, toSuppressionReply } from './suppression-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
 const PATH = '/admin/v1/companies/:id/email-suppressions'
 
 const OneAddress = Type.Object({
@@ -22,9 +20,8 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.get(
       PATH,
       {
-        config: { ...config, errors: ['validation_error'] },
+        config: { errors: ['validation_error'] },
         schema: {
-          tags,
           operationId: 'listEmailSuppressions',
           summary: 'List suppressed email addresses',
           description: 'Returns the addresses that get no marketing email, in alphabetical order.',
@@ -48,9 +45,7 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.delete(
       `${PATH}/:address`,
       {
-        config,
         schema: {
-          tags,
           operationId: 'endEmailSuppression',
           summary: 'End the suppression of an email address',
           description: 'Marketing email is sent to the address again. A consent that was withdrawn stays withdrawn.',

@@ -5,9 +5,6 @@ import { type OperatorDeps, retryEvent } from '../operator.ts'
 import { getEvent, listEvents } from './event.ts'
 import { EventQuery, EventReply } from './event-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
-
 const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
 /** Inbound items that could not be routed or processed (decisions: The operator's side). */
@@ -16,9 +13,8 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/unroutable-events',
       {
-        config: { ...config, errors: ['validation_error'] },
+        config: { errors: ['validation_error'] },
         schema: {
-          tags,
           operationId: 'listUnroutableEvents',
           summary: 'List events without a connected number',
           description:
@@ -33,9 +29,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/unroutable-events/:id',
       {
-        config,
         schema: {
-          tags,
           operationId: 'getUnroutableEvent',
           summary: 'Read an event without a connected number',
           description: 'Returns the event with its whole body.',
@@ -49,9 +43,8 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/failed-events',
       {
-        config: { ...config, errors: ['validation_error'] },
+        config: { errors: ['validation_error'] },
         schema: {
-          tags,
           operationId: 'listFailedEvents',
           summary: 'List failed events',
           description: 'Returns the newest events first, each with its reason. They are kept for seven days.',
@@ -65,9 +58,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/failed-events/:id',
       {
-        config,
         schema: {
-          tags,
           operationId: 'getFailedEvent',
           summary: 'Read a failed event',
           description: 'Returns the event with its whole body.',
@@ -81,9 +72,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/admin/v1/failed-events/:id/retry',
       {
-        config,
         schema: {
-          tags,
           operationId: 'retryFailedEvent',
           summary: 'Process a failed event once more',
           description: 'The event leaves the list at once, and returns under a new id if it fails again.',

@@ -4,18 +4,13 @@ import { pathId, Success } from '../../http/shapes.ts'
 import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from '../operator.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
 
-const config = { surface: 'operator' } as const
-const tags = ['Operator']
-
 /** Discarded jobs: those that failed too often, or with which several processes ended. */
 export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/admin/v1/failed-jobs',
       {
-        config,
         schema: {
-          tags,
           operationId: 'listFailedJobs',
           summary: 'List failed jobs',
           description: `Returns the newest ${MOST_JOBS_LISTED} jobs, each with its last error.`,
@@ -28,9 +23,7 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/admin/v1/failed-jobs/:id/retry',
       {
-        config,
         schema: {
-          tags,
           operationId: 'retryFailedJob',
           summary: 'Retry a failed job',
           description: 'It starts again with all its attempts.',

@@ -8,10 +8,8 @@ import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
 
-const config = { surface: 'operator' } as const
 /** The provider is asked for the templates before the answer. */
-const asking = { ...config, takesLong: true } as const
-const tags = ['Operator']
+const asking = { takesLong: true } as const
 
 const OneSender = Type.Object({
   id: InCompany.properties.id,
@@ -28,7 +26,6 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         config: { ...asking, errors: ['duplicate_resource'], valueFaults },
         schema: {
-          tags,
           operationId: 'connectSender',
           summary: 'Connect a WhatsApp number',
           description:
@@ -51,9 +48,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.get(
       '/admin/v1/companies/:id/senders',
       {
-        config,
         schema: {
-          tags,
           operationId: 'listCompanySenders',
           summary: 'List the connected numbers of a company',
           description: 'Returns all connected numbers of the company.',
@@ -70,9 +65,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.get(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config,
         schema: {
-          tags,
           operationId: 'getSender',
           summary: 'Read a connected number',
           description: 'Returns one connected number.',
@@ -91,7 +84,6 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         config: { ...asking, errors: ['duplicate_resource'], valueFaults },
         schema: {
-          tags,
           operationId: 'updateSender',
           summary: 'Change a connected number',
           description:
@@ -113,9 +105,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.delete(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config,
         schema: {
-          tags,
           operationId: 'removeSender',
           summary: 'Disconnect a number',
           description:
@@ -136,7 +126,6 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         config: asking,
         schema: {
-          tags,
           operationId: 'syncTemplates',
           summary: 'Synchronize the WhatsApp templates with the providers now',
           description: 'Reads all templates of the connected accounts from the providers.',
