@@ -2,6 +2,7 @@ import { Link, useParams, useSearch } from '@tanstack/react-router'
 import { useKeys } from '../keys.ts'
 import { may } from '../may.ts'
 import { focusRow } from '../parts/lists/focus-row.ts'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { contactText } from '../texts/contacts.ts'
@@ -21,9 +22,9 @@ export function Contacts() {
       {id !== undefined ? (
         <ContactPane key={id} id={Number(id)} />
       ) : (
-        <section className={css.contacts} aria-label={contactText.list}>
-          <header className={css.head}>
-            <h2>{contactText.title}</h2>
+        <section className={pane.pane} aria-label={contactText.list}>
+          <header className={pane.head}>
+            <h2 className={pane.title}>{contactText.title}</h2>
             <div className={css.links}>
               {may(session, 'customFields') && (
                 <Link to="/custom-fields" className={css.link ?? ''}>

@@ -6,6 +6,7 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Empty } from '../parts/feedback/empty.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { fieldText } from '../texts/fields.ts'
 import { FieldForm } from './field-form.tsx'
@@ -26,14 +27,14 @@ function Page() {
   const [shown, show] = useState<'new' | CustomField>()
   const add = () => show('new')
   return (
-    <div className={css.page}>
-      <header className={css.head}>
+    <div className={pane.pane}>
+      <header className={pane.head}>
         <IconButton
           icon="back"
           label={fieldText.toContacts}
           onClick={() => navigate({ to: '/contacts/{-$id}', params: {} })}
         />
-        <h2 className={css.title}>{fieldText.title}</h2>
+        <h2 className={pane.title}>{fieldText.title}</h2>
         <Button icon="plus" onClick={add}>
           {fieldText.add}
         </Button>

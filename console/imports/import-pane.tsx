@@ -7,6 +7,7 @@ import { Badge } from '../parts/feedback/badge.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { faultText } from '../parts/feedback/failure-text.ts'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
+import pane from '../parts/pane.module.css'
 import { API_PREFIX } from '../scope.ts'
 import { dateAndTime, number } from '../texts/format.ts'
 import { importText } from '../texts/imports.ts'
@@ -27,8 +28,8 @@ export function ImportPane({ id }: { id: number }) {
   }
   const { status, rows, rows_read, failure, created_at, refusals } = data
   return (
-    <article className={css.new} aria-label={importText.name(id)}>
-      <header className={css.head}>
+    <article className={pane.pane} aria-label={importText.name(id)}>
+      <header className={pane.head}>
         <IconButton icon="back" label={importText.back} onClick={leave} />
         <h2 className={css.name}>{importText.name(id)}</h2>
         <Badge tone={TONES[status]}>{importText.states[status]}</Badge>

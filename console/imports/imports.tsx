@@ -8,6 +8,7 @@ import { Empty } from '../parts/feedback/empty.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
 import { type Column, Table } from '../parts/lists/table.tsx'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { dateAndTime, number, utc } from '../texts/format.ts'
 import { importText } from '../texts/imports.ts'
@@ -52,7 +53,7 @@ export function Imports() {
   const navigate = useNavigate()
   return (
     <Screen title={importText.title} part="contacts">
-      <div className={css.page}>
+      <div className={pane.pane}>
         {id !== undefined ? (
           <ImportPane key={id} id={Number(id)} />
         ) : file !== undefined ? (
@@ -63,13 +64,13 @@ export function Imports() {
           />
         ) : (
           <>
-            <header className={css.head}>
+            <header className={pane.head}>
               <IconButton
                 icon="back"
                 label={importText.toContacts}
                 onClick={() => navigate({ to: '/contacts/{-$id}', params: {} })}
               />
-              <h2 className={css.name}>{importText.title}</h2>
+              <h2>{importText.title}</h2>
             </header>
             <FileChoice onChoose={choose} />
             <List />

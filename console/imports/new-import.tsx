@@ -8,6 +8,7 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Empty } from '../parts/feedback/empty.tsx'
 import { faultText } from '../parts/feedback/failure-text.ts'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
+import pane from '../parts/pane.module.css'
 import { importText } from '../texts/imports.ts'
 import { text } from '../texts/text.ts'
 import css from './imports.module.css'
@@ -33,8 +34,8 @@ export function NewImport({ file, onLeave }: Props) {
   })
   const isUnreadable = head.data === null || head.error !== null
   return (
-    <section className={css.new} aria-label={importText.start}>
-      <header className={css.head}>
+    <section className={pane.pane} aria-label={importText.start}>
+      <header className={pane.head}>
         <IconButton icon="back" label={text.back} onClick={onLeave} />
         <h2 className={css.name}>
           <bdi>{file.name}</bdi>

@@ -4,13 +4,13 @@ import { useKeys } from '../keys.ts'
 import { classes } from '../parts/classes.ts'
 import { Choose } from '../parts/feedback/empty.tsx'
 import { focusRow } from '../parts/lists/focus-row.ts'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import { enqueue } from './composer/files/send-files.ts'
 import { resumeOutbox } from './composer/outbox.ts'
 import { filterOf } from './conversation-queries.ts'
-import css from './inbox.module.css'
 import { ConversationList } from './list/conversation-list.tsx'
 import { ConversationSkeleton } from './list/conversation-skeleton.tsx'
 import { Filters } from './list/filters.tsx'
@@ -38,12 +38,12 @@ export function Inbox() {
   })
   return (
     <Screen title={text.inbox.title} part="conversations">
-      <div className={classes(css.inbox, isOpen && css.isOpen)}>
-        <section className={css.side} aria-label={text.inbox.list}>
+      <div className={pane.split} data-open={isOpen}>
+        <section className={classes(pane.pane, pane.side)} aria-label={text.inbox.list}>
           <Filters search={search} />
           <ConversationList filter={filter} />
         </section>
-        <div className={css.pane}>
+        <div className={pane.main}>
           {isOpen ? (
             <Suspense fallback={<ConversationSkeleton />}>
               <ConversationPane key={chatId} chatId={Number(chatId)} />

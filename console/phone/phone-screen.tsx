@@ -5,7 +5,9 @@ import { Composer } from '../inbox/composer/composer.tsx'
 import { type ConversationPages, conversationQuery, filteredQuery } from '../inbox/conversation-queries.ts'
 import { nameOf } from '../inbox/list/conversation-row.tsx'
 import { MessageList } from '../inbox/thread/message-list.tsx'
+import { classes } from '../parts/classes.ts'
 import { Empty } from '../parts/feedback/empty.tsx'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
@@ -40,9 +42,9 @@ export function PhoneScreen() {
 function Business() {
   const record = useConversationOf(CUSTOMER)
   return (
-    <section className={css.business} aria-label={text.phone.business}>
-      <header className={css.head}>
-        <h2 className={css.title}>{text.phone.business}</h2>
+    <section className={classes(pane.pane, css.business)} aria-label={text.phone.business}>
+      <header className={pane.head}>
+        <h2 className={classes(pane.title, pane.cut)}>{text.phone.business}</h2>
         {record && (
           <Link to="/inbox/{-$chatId}" params={{ chatId: String(record.chatId) }} className={css.link ?? ''}>
             {text.phone.openInbox}
@@ -50,7 +52,7 @@ function Business() {
         )}
       </header>
       {record ? (
-        <article className={css.conversation} aria-label={nameOf(record)}>
+        <article className={classes(pane.pane, css.conversation)} aria-label={nameOf(record)}>
           <MessageList record={record} />
           <Composer record={record} />
         </article>

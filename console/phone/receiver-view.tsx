@@ -1,8 +1,10 @@
 import { useState } from 'react'
+import { classes } from '../parts/classes.ts'
 import { Badge } from '../parts/feedback/badge.tsx'
 import { Empty } from '../parts/feedback/empty.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { JsonView } from '../parts/json/json-view.tsx'
+import pane from '../parts/pane.module.css'
 import { Tabs } from '../parts/tabs.tsx'
 import { timeWithSeconds, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
@@ -30,9 +32,9 @@ export function ReceiverView() {
   const answer = (status: string) =>
     callSandbox('PUT', `receivers/${RECEIVER}/behaviour`, { statusCode: Number(status) })
   return (
-    <main className={css.view}>
-      <header className={css.head}>
-        <h1 className={css.title}>{text.phone.received}</h1>
+    <main className={classes(pane.pane, css.view)}>
+      <header className={pane.head}>
+        <h1 className={pane.title}>{text.phone.received}</h1>
         <span className={css.answers}>
           <span aria-hidden="true">{text.phone.answers}</span>
           <Tabs

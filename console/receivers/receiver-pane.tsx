@@ -9,6 +9,7 @@ import { Badge } from '../parts/feedback/badge.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { faultText } from '../parts/feedback/failure-text.ts'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
+import pane from '../parts/pane.module.css'
 import { Dialog } from '../parts/popups/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../parts/popups/menu.tsx'
 import { receiverText } from '../texts/receivers.ts'
@@ -31,7 +32,7 @@ export function ReceiverPane({ id }: { id: number }) {
     return <Failure error={error} retry={refetch} missing={{ title: receiverText.notFound, onBack: leave }} />
   }
   return (
-    <div className={css.pane}>
+    <div className={classes(pane.pane, css.pane)}>
       <Head receiver={receiver} onTest={test.run} isTesting={test.isRunning} />
       <TestResult test={test} />
       <div className={classes(css.body, search.delivery !== undefined && css.isOpen)}>
@@ -59,17 +60,17 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
   const { mutate: setStatus, error } = useStatus(id)
   const close = () => open(undefined)
   return (
-    <header className={css.head}>
-      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
-      <div className={css.title}>
+    <header className={pane.head}>
+      <IconButton icon="back" label={text.back} className={pane.back} onClick={leave} />
+      <div className={pane.title}>
         <h2 className={css.name}>
-          <bdi>{name}</bdi>
+          <bdi className={pane.cut}>{name}</bdi>
           <Badge tone={status === 'active' ? 'good' : 'plain'}>{receiverText[status]}</Badge>
           <span className={hasSecret ? css.signed : undefined}>
             <Badge tone={hasSecret ? 'plain' : 'warn'}>{hasSecret ? receiverText.signed : receiverText.unsigned}</Badge>
           </span>
         </h2>
-        <p className={css.url} dir="ltr">
+        <p className={classes(pane.about, pane.cut)} dir="ltr">
           {method} {url}
         </p>
         {error && <p role="alert">{faultText(error)}</p>}

@@ -8,6 +8,7 @@ import { Choose, Empty } from '../parts/feedback/empty.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { StateLine } from '../parts/feedback/state-line.tsx'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
+import pane from '../parts/pane.module.css'
 import { Screen } from '../shell/screen.tsx'
 import { receiverText } from '../texts/receivers.ts'
 import { NewReceiver } from './form/new-receiver.tsx'
@@ -24,9 +25,9 @@ export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
   return (
     <Screen title={receiverText.title} part="receivers">
-      <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
+      <div className={pane.split} data-open={id !== undefined}>
         <List />
-        <div className={css.pane}>
+        <div className={pane.main}>
           {id === undefined ? (
             <Choose icon="receivers" title={receiverText.choose} text={receiverText.intro} />
           ) : (
@@ -43,9 +44,9 @@ function List() {
   const [isAdding, add] = useState(false)
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
   return (
-    <section className={css.side} aria-label={receiverText.title}>
-      <header className={css.head}>
-        <h2>{receiverText.title}</h2>
+    <section className={classes(pane.pane, pane.side)} aria-label={receiverText.title}>
+      <header className={pane.head}>
+        <h2 className={pane.title}>{receiverText.title}</h2>
         <Button icon="plus" onClick={() => add(true)}>
           {receiverText.add}
         </Button>
@@ -97,7 +98,7 @@ function Row({ receiver }: { receiver: RegistrationWithHealth }) {
       activeOptions={{ includeSearch: false }}
     >
       <bdi className={css.name}>{name}</bdi>
-      <span className={css.url} dir="ltr" title={url}>
+      <span className={classes(pane.about, pane.cut)} dir="ltr" title={url}>
         {url.replace(/^https?:\/\//, '')}
       </span>
       <StateLine tone={tone}>{words}</StateLine>

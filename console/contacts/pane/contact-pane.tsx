@@ -6,6 +6,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { Badge } from '../../parts/feedback/badge.tsx'
 import { Failure } from '../../parts/feedback/failure.tsx'
 import { Skeleton } from '../../parts/lists/skeleton.tsx'
+import pane from '../../parts/pane.module.css'
 import { contactText } from '../../texts/contacts.ts'
 import { date, utc } from '../../texts/format.ts'
 import { text } from '../../texts/text.ts'
@@ -26,7 +27,7 @@ export function ContactPane({ id }: { id: number }) {
     return <Failure error={error} retry={refetch} missing={{ title: contactText.record.notFound, onBack: leave }} />
   }
   return (
-    <article className={css.pane} aria-label={titleOf(contact)}>
+    <article className={pane.pane} aria-label={titleOf(contact)}>
       <Head contact={contact} />
       <div className={css.body}>
         <FieldsSection contact={contact} />
@@ -46,15 +47,15 @@ function Head({ contact }: { contact: Contact }) {
   // The rows of the list stand before this record, which takes their place.
   useEffect(() => heading.current?.focus(), [])
   return (
-    <header className={css.head}>
+    <header className={pane.head}>
       <IconButton icon="back" label={text.back} onClick={leave} />
       <Avatar name={nameOf(contact)} seed={id} />
-      <div className={css.title}>
+      <div className={pane.title}>
         <h2 ref={heading} tabIndex={-1} className={css.name}>
           <bdi>{titleOf(contact)}</bdi>
           <Badge tone={status === 'active' ? 'good' : 'warn'}>{status}</Badge>
         </h2>
-        <p className={css.about}>
+        <p className={pane.about}>
           {contactText.record.id(id)} · {contactText.record.source(source)} ·{' '}
           <time dateTime={created_at} title={utc(created_at)}>
             {contactText.record.created(date(created_at))}

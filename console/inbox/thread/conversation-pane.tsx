@@ -5,8 +5,10 @@ import type { Conversation } from '../../../client/src/generated/schemas.ts'
 import { useKeys } from '../../keys.ts'
 import { useInView } from '../../notifications/view.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { classes } from '../../parts/classes.ts'
 import { Failure } from '../../parts/feedback/failure.tsx'
 import { faultText } from '../../parts/feedback/failure-text.ts'
+import pane from '../../parts/pane.module.css'
 import { Menu, MenuChoice } from '../../parts/popups/menu.tsx'
 import { useSession } from '../../shell/session-context.ts'
 import { text } from '../../texts/text.ts'
@@ -33,7 +35,7 @@ export function ConversationPane({ chatId }: { chatId: number }) {
   }
   return (
     <div className={css.pane} data-details={areDetailsOpen}>
-      <article className={css.conversation} aria-label={nameOf(record)}>
+      <article className={classes(pane.pane, css.conversation)} aria-label={nameOf(record)}>
         <Head record={record} areDetailsOpen={areDetailsOpen} onDetails={() => openDetails(!areDetailsOpen)} />
         <MessageList record={record} />
         <Scheduled record={record} />
@@ -65,16 +67,16 @@ function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
     a: () => change({ assignee: record.assignee === me ? null : me }),
   })
   return (
-    <header className={css.head}>
-      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
-      <div className={css.title}>
-        <h2 className={css.name}>
+    <header className={pane.head}>
+      <IconButton icon="back" label={text.back} className={pane.back} onClick={leave} />
+      <div className={pane.title}>
+        <h2 className={pane.cut}>
           <bdi>{nameOf(record)}</bdi>
         </h2>
-        <p className={css.about}>{aboutOf(record)}</p>
+        <p className={classes(pane.about, pane.cut)}>{aboutOf(record)}</p>
       </div>
       {error && (
-        <span role="alert" className={css.fault}>
+        <span role="alert" className={pane.fault}>
           {faultText(error)}
         </span>
       )}

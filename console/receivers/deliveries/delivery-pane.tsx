@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'react'
 import type { DeliveryDetails, Registration } from '../../../client/src/generated/schemas.ts'
 import { api } from '../../client.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { classes } from '../../parts/classes.ts'
 import { Badge } from '../../parts/feedback/badge.tsx'
 import { Choose } from '../../parts/feedback/empty.tsx'
 import { Failure } from '../../parts/feedback/failure.tsx'
@@ -11,6 +12,7 @@ import { faultText } from '../../parts/feedback/failure-text.ts'
 import { CopyButton } from '../../parts/json/copy-button.tsx'
 import { JsonView } from '../../parts/json/json-view.tsx'
 import { Skeleton } from '../../parts/lists/skeleton.tsx'
+import pane from '../../parts/pane.module.css'
 import { Tabs } from '../../parts/tabs.tsx'
 import type { ReceiverSearch } from '../../search.ts'
 import { momentWithSeconds } from '../../texts/format.ts'
@@ -47,7 +49,7 @@ export function DeliveryPane({ receiver, search }: { receiver: Registration; sea
   const choose = (id: number) =>
     navigate({ search: (kept) => ({ ...kept, attempt: id, view: kept.view ?? 'answer' }), replace: true })
   return (
-    <article className={css.delivery} aria-label={deliveryText.title(details.delivery.id)}>
+    <article className={pane.pane} aria-label={deliveryText.title(details.delivery.id)}>
       <Head key={deliveryId} receiverId={receiver.id} details={details} />
       <Attempts attempts={details.attempts} chosenId={chosen?.id} onChoose={choose} />
       <Content
@@ -74,25 +76,25 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
   // The rows of the list stand between the chosen one and this pane.
   useEffect(() => heading.current?.focus(), [])
   return (
-    <header className={css.head}>
+    <header className={pane.head}>
       <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
-      <div className={css.title}>
-        <h2 ref={heading} tabIndex={-1} className={css.name}>
+      <div className={pane.title}>
+        <h2 ref={heading} tabIndex={-1} className={pane.cut}>
           {deliveryText.title(id)}
         </h2>
-        <p className={css.about}>
+        <p className={classes(pane.about, css.about)}>
           <Badge tone={TONES[status]}>{deliveryText.statusOf[status]}</Badge>
-          <bdi className={css.id}>
+          <bdi className={pane.cut}>
             {nextAttemptAt === null ? eventId : deliveryText.next(momentWithSeconds(nextAttemptAt))}
           </bdi>
         </p>
         {error && (
-          <p role="alert" className={css.fault}>
+          <p role="alert" className={pane.fault}>
             {faultText(error)}
           </p>
         )}
         {isSuccess && (
-          <p role="status" className={css.done}>
+          <p role="status" className={classes(pane.about, css.done)}>
             {deliveryText.redelivered}
           </p>
         )}
