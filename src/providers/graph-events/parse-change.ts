@@ -14,20 +14,20 @@ import {
   textAt,
 } from '../events/json-member.ts'
 import { guarded, NOWHERE, placeNowhere, TOO_DEEP, unreadable } from '../events/unreadable.ts'
-import { readAccountEvent, readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
 import { customerFinder } from './customer.ts'
 import { firstOf, type GraphExtension } from './graph-extension.ts'
-import { readHandover } from './handover-item.ts'
 import type { GraphPosition, Slice } from './item-slice.ts'
-import { readMessage } from './message-item.ts'
-import { readStatus } from './status-item.ts'
+import { readAccountEvent, readNumberQuality, readPreference, readUserIdUpdate } from './items/account-item.ts'
+import { readHandover } from './items/handover-item.ts'
+import { readMessage } from './items/message-item.ts'
+import { readStatus } from './items/status-item.ts'
 import {
   readTemplateCategory,
   readTemplateComponents,
   readTemplateQuality,
   readTemplateStatus,
   type TemplateReader,
-} from './template-item.ts'
+} from './items/template-item.ts'
 
 /** Levels above an element of a list: body, `entry`, entry, `changes`, change, value, list. */
 const LEVELS_ABOVE_ELEMENT = 7

@@ -4,7 +4,6 @@ import type { EventFormat } from '../events/event-reader.ts'
 import { idAt, isObject, type JsonObject, memberAt, objectAt, secondsAt, textAt } from '../events/json-member.ts'
 import { placeWhole, unreadable } from '../events/unreadable.ts'
 import type { GraphExtension } from '../graph-events/graph-extension.ts'
-import { codeAt } from '../graph-events/provider-error.ts'
 import {
   ignored,
   isNameless,
@@ -13,7 +12,8 @@ import {
   type TemplateReader,
   toLanguage,
   toReason,
-} from '../graph-events/template-item.ts'
+} from '../graph-events/items/template-item.ts'
+import { codeAt } from '../graph-events/provider-error.ts'
 
 /** Version 3 of Gupshup's events is Meta's format with members of its own: the app, its message id, and flat errors. */
 export const gupshupExtension: GraphExtension = {

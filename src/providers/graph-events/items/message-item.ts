@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
+import { ID_LIMIT, WAMID_LIMIT } from '../../events/bounds.ts'
 import type {
   Conversational,
   EventCustomer,
@@ -9,7 +9,7 @@ import type {
   Placed,
   ReactionItem,
   UserIdChangedItem,
-} from '../events/event-item.ts'
+} from '../../events/event-item.ts'
 import {
   idAt,
   isObject,
@@ -21,11 +21,11 @@ import {
   secondsAt,
   textAt,
   userIdAt,
-} from '../events/json-member.ts'
-import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
-import { providerTypeOf, readContent, textOfEdit } from './message-content.ts'
-import { readDetails } from './message-details.ts'
-import { readError } from './provider-error.ts'
+} from '../../events/json-member.ts'
+import { ADDRESSEE, type CustomerFinder, SENDER } from '../customer.ts'
+import { providerTypeOf, readContent, textOfEdit } from '../message-content.ts'
+import { readDetails } from '../message-details.ts'
+import { readError } from '../provider-error.ts'
 
 /** Types of messages that the provider sends by itself: no act of the customer, and not forwarded to receivers. */
 const NOTICES = new Set(['system', 'request_welcome'])

@@ -1,5 +1,5 @@
-import { ID_LIMIT } from '../events/bounds.ts'
-import type { HandoverItem, InboundItem, Placed } from '../events/event-item.ts'
+import { ID_LIMIT } from '../../events/bounds.ts'
+import type { HandoverItem, InboundItem, Placed } from '../../events/event-item.ts'
 import {
   EMPTY,
   idAt,
@@ -12,7 +12,7 @@ import {
   secondsAt,
   textAt,
   userIdAt,
-} from '../events/json-member.ts'
+} from '../../events/json-member.ts'
 import { readAccountEvent } from './account-item.ts'
 
 /** Members with the details of a handover. */

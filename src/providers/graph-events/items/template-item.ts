@@ -1,6 +1,6 @@
-import { ID_LIMIT } from '../events/bounds.ts'
-import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../events/event-item.ts'
-import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../events/json-member.ts'
+import { ID_LIMIT } from '../../events/bounds.ts'
+import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../../events/event-item.ts'
+import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../../events/json-member.ts'
 
 /** The provider's statuses and our four states; a status that is not here changes nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([

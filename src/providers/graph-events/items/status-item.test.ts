@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../wiring/events/event-reader.ts'
-import type { InboundItem } from '../events/event-item.ts'
+import { eventReader } from '../../../wiring/events/event-reader.ts'
+import type { InboundItem } from '../../events/event-item.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,6 +1,6 @@
-import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '../events/event-item.ts'
-import { type JsonObject, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
-import { type CustomerFinder, LISTED } from './customer.ts'
+import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '../../events/event-item.ts'
+import { type JsonObject, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../../events/json-member.ts'
+import { type CustomerFinder, LISTED } from '../customer.ts'
 
 /** `phone_number_quality_update`. The limit per business replaces the older one per number where the event has both. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {

@@ -1,5 +1,5 @@
-import { WAMID_LIMIT } from '../events/bounds.ts'
-import type { InboundItem, Placed, Pricing, StatusItem } from '../events/event-item.ts'
+import { WAMID_LIMIT } from '../../events/bounds.ts'
+import type { InboundItem, Placed, Pricing, StatusItem } from '../../events/event-item.ts'
 import {
   idAt,
   type JsonObject,
@@ -11,9 +11,9 @@ import {
   textAt,
   userIdAt,
   userIdInPlaceOfPhone,
-} from '../events/json-member.ts'
-import { firstOf, type GraphExtension } from './graph-extension.ts'
-import { readError } from './provider-error.ts'
+} from '../../events/json-member.ts'
+import { firstOf, type GraphExtension } from '../graph-extension.ts'
+import { readError } from '../provider-error.ts'
 
 /** A voice note that was played was read. */
 const STATUSES = new Map<string, StatusItem['status']>([
