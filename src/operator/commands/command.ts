@@ -4,7 +4,7 @@ import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
 import { validationError } from '../../errors.ts'
-import type { OperatorDeps } from '../operator.ts'
+import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { type Row, toErrorLine, toTable } from './command-output.ts'
 
 /** Opens what the verbs work with; called when a command runs, closed when it ends. */
@@ -23,21 +23,31 @@ export type Group = {
     /** The columns of a table of rows. */
     inTable?: (row: Row) => Row,
   ): Promise<void>
+  /** The same for the company that an argument names. */
+  runFor(
+    command: Command,
+    company: string,
+    work: (deps: OperatorDeps, companyId: number) => Promise<Row | Row[]>,
+    inTable?: (row: Row) => Row,
+  ): Promise<void>
 }
 
 /** A group of commands, such as `parley company …`. */
 export function commandGroup(program: Command, name: string, description: string, open: OpenOperator): Group {
   const group = program.command(name).description(description)
+  const run: Group['run'] = async (command, work, inTable = (row) => row) => {
+    try {
+      show(command, await opened(open, work), inTable)
+    } catch (error) {
+      command.error(toErrorLine(explainRefusal(error) ?? error), { exitCode: 1 })
+    }
+  }
   return {
     add: (usage, about) =>
       group.command(usage).description(about).option('--json', 'print the answer as JSON, for machines'),
-    run: async (command, work, inTable = (row) => row) => {
-      try {
-        show(command, await opened(open, work), inTable)
-      } catch (error) {
-        command.error(toErrorLine(explainRefusal(error) ?? error), { exitCode: 1 })
-      }
-    },
+    run,
+    runFor: (command, company, work, inTable) =>
+      run(command, async (deps) => work(deps, (await companyNamed(deps.db, company)).id), inTable),
   }
 }
 

@@ -20,7 +20,8 @@ const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent r
 
 /** `parley company …` */
 export function companyCommands(program: Command, open: OpenOperator): void {
-  const { add, run } = commandGroup(program, 'company', 'companies: create, list, show, update, remove, move', open)
+  const about = 'companies: create, list, show, update, remove, move'
+  const { add, run, runFor } = commandGroup(program, 'company', about, open)
 
   add('create <name>', 'create a company')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
@@ -44,34 +45,31 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .action((company: string, options: object, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
-        return toCompanyReply(await changeCompany(deps, id, parseOptions(CompanyChangeBody, options)))
-      }),
+      runFor(command, company, async (deps, id) =>
+        toCompanyReply(await changeCompany(deps, id, parseOptions(CompanyChangeBody, options))),
+      ),
     )
 
   add('remove <company>', 'remove a company: its keys stop working, its numbers are free, its data stays').action(
     (company: string, _options: object, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         await closeCompany(deps, id)
         return { success: true }
       }),
   )
 
-  moveCommands({ add, run })
+  moveCommands({ add, run, runFor })
 }
 
 /** `parley company export|import|release|reopen`: a passphrase of at least 12 characters is read from standard input. */
-function moveCommands({ add, run }: Pick<Group, 'add' | 'run'>): void {
+function moveCommands({ add, run, runFor }: Group): void {
   add(
     'export <company> <file>',
     'close a company and write all of it to a file; reads a passphrase from standard input',
   ).action((company: string, file: string, _options: object, command: Command) =>
-    run(command, async (deps) => {
-      const { id } = await companyNamed(deps.db, company)
-      return exportCompany(deps.move, id, { file, passphrase: await readPassphrase(process.stdin) })
-    }),
+    runFor(command, company, async (deps, id) =>
+      exportCompany(deps.move, id, { file, passphrase: await readPassphrase(process.stdin) }),
+    ),
   )
 
   add(
@@ -83,8 +81,7 @@ function moveCommands({ add, run }: Pick<Group, 'add' | 'run'>): void {
 
   add('release <company>', 'delete a company that was exported, with its files').action(
     (company: string, _options: object, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         await releaseCompany(deps.move, id)
         return { success: true }
       }),
@@ -92,8 +89,7 @@ function moveCommands({ add, run }: Pick<Group, 'add' | 'run'>): void {
 
   add('reopen <company>', 'open a company again that was exported').action(
     (company: string, _options: object, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         await reopenCompany(deps.move, id)
         return { success: true }
       }),

@@ -6,7 +6,7 @@ import type { ListFormat } from '../../contacts/export/contact-export.ts'
 import { rowsRead } from '../../contacts/import/contact-import-reply.ts'
 import type { ContactImport } from '../../contacts/import/contact-import-store.ts'
 import { badRequest } from '../../errors.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import type { OperatorDeps } from '../operator.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import type { Row } from './command-output.ts'
 
@@ -15,13 +15,12 @@ const BAR_WIDTH = 30
 
 /** `parley contacts …` */
 export function contactCommands(program: Command, open: OpenOperator, isTerminal: boolean): void {
-  const { add, run } = commandGroup(program, 'contacts', 'contacts: import a list', open)
+  const { add, runFor } = commandGroup(program, 'contacts', 'contacts: import a list', open)
 
   add('import <company> <file>', 'import a list of contacts: .csv, or .ndjson and .jsonl with an object on each line')
     .option('--format <format>', 'csv or ndjson, where the name of the file does not say')
     .action((company: string, file: string, options: { format?: string }, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         const format = formatOf(options.format ?? file)
         const write = command.configureOutput().writeErr ?? (() => {})
         return importFile(deps, id, file, format, isTerminal ? write : () => {})

@@ -17,21 +17,19 @@ import {
   toEmailSettingsReply,
   toEmailTemplateReply,
 } from '../emails/email-admin-shape.ts'
-import { companyNamed } from '../operator.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, withNone, withSecrets } from './command.ts'
 
 /** `parley email-template …` */
 export function emailTemplateCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
   const about = 'templates of email: create, list, show, update, remove'
-  const { add, run } = commandGroup(program, 'email-template', about, open)
+  const { add, runFor } = commandGroup(program, 'email-template', about, open)
 
   const create = add('create <company>', 'create an email template')
     .requiredOption('--name <name>', 'its name')
     .requiredOption('--subject <text>', 'the subject, Liquid')
     .requiredOption('--html-file <path>', 'file with the HTML, Liquid; - reads standard input')
   withOptional(create).action((company: string, options: Options, command: Command) =>
-    run(command, async ({ db }) => {
-      const { id } = await companyNamed(db, company)
+    runFor(command, company, async ({ db }, id) => {
       const body = parseOptions(NewEmailTemplateBody, await toBody(options, stdin))
       return toEmailTemplateReply(await createEmailTemplate(db, id, body))
     }),
@@ -39,8 +37,7 @@ export function emailTemplateCommands(program: Command, open: OpenOperator, stdi
 
   add('list <company>', 'list the email templates of a company').action(
     (company: string, _options: Options, command: Command) =>
-      run(command, async ({ db }) => {
-        const { id } = await companyNamed(db, company)
+      runFor(command, company, async ({ db }, id) => {
         const templates = await listEmailTemplates(db, id)
         return templates.map(toEmailTemplateReply).map(({ html: _html, text: _text, ...shown }) => shown)
       }),
@@ -48,10 +45,7 @@ export function emailTemplateCommands(program: Command, open: OpenOperator, stdi
 
   add('show <company> <template>', 'show an email template').action(
     (company: string, template: string, _options: Options, command: Command) =>
-      run(command, async ({ db }) => {
-        const { id } = await companyNamed(db, company)
-        return toEmailTemplateReply(await getEmailTemplate(db, id, template))
-      }),
+      runFor(command, company, async ({ db }, id) => toEmailTemplateReply(await getEmailTemplate(db, id, template))),
   )
 
   const update = add('update <company> <template>', 'change an email template; none takes the text part away')
@@ -59,8 +53,7 @@ export function emailTemplateCommands(program: Command, open: OpenOperator, stdi
     .option('--subject <text>', 'the subject, Liquid')
     .option('--html-file <path>', 'file with the HTML, Liquid; - reads standard input')
   withOptional(update).action((company: string, template: string, options: Options, command: Command) =>
-    run(command, async ({ db }) => {
-      const { id } = await companyNamed(db, company)
+    runFor(command, company, async ({ db }, id) => {
       const body = parseOptions(EmailTemplateChangeBody, await toBody(options, stdin))
       return toEmailTemplateReply(await updateEmailTemplate(db, id, template, body))
     }),
@@ -68,8 +61,7 @@ export function emailTemplateCommands(program: Command, open: OpenOperator, stdi
 
   add('remove <company> <template>', 'remove an email template').action(
     (company: string, template: string, _options: Options, command: Command) =>
-      run(command, async ({ db }) => {
-        const { id } = await companyNamed(db, company)
+      runFor(command, company, async ({ db }, id) => {
         await removeEmailTemplate(db, id, template)
         return { success: true }
       }),
@@ -101,14 +93,11 @@ const NULLABLE = ['fromName', 'smtpUrl']
 
 /** `parley email-settings …` */
 export function emailSettingsCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
-  const { add, run } = commandGroup(program, 'email-settings', 'how a company sends email: show, set', open)
+  const { add, runFor } = commandGroup(program, 'email-settings', 'how a company sends email: show, set', open)
 
   add('show <company>', 'show the sender address and the server of its emails').action(
     (company: string, _options: Options, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
-        return toEmailSettingsReply(await getEmailSettings(deps, id))
-      }),
+      runFor(command, company, async (deps, id) => toEmailSettingsReply(await getEmailSettings(deps, id))),
   )
 
   add('set <company>', 'set all of it; what is left out is taken away')
@@ -116,8 +105,7 @@ export function emailSettingsCommands(program: Command, open: OpenOperator, stdi
     .option('--from-name <name>', "the sender's name")
     .option('--smtp-url <address>', "the company's own mail server; - reads it from standard input")
     .action((company: string, options: Options, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         const input = await withSecrets(withNone(options, NULLABLE), ['smtpUrl'], stdin)
         const { from, fromName = null, smtpUrl = null } = parseOptions(EmailSettingsBody, input)
         return toEmailSettingsReply(await setEmailSettings(deps, id, { from, fromName, smtpUrl }))

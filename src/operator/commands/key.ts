@@ -3,12 +3,11 @@ import { changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../com
 import { checkWritableFields } from '../../contacts/write/browser-write.ts'
 import { PERMISSIONS } from '../../http/admission/caller.ts'
 import { ApiKeyChangeBody, NewApiKeyBody, toApiKeyReply, toNewApiKeyReply } from '../companies/api-key-shape.ts'
-import { companyNamed } from '../operator.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, toNumberOrNone, withNone } from './command.ts'
 
 /** `parley key …` */
 export function keyCommands(program: Command, open: OpenOperator): void {
-  const { add, run } = commandGroup(program, 'key', 'API keys of a company: create, list, update, revoke', open)
+  const { add, runFor } = commandGroup(program, 'key', 'API keys of a company: create, list, update, revoke', open)
 
   const create = add('create <company>', 'make an API key; its token is shown this once')
     .requiredOption('--name <name>', 'what the key is for')
@@ -17,8 +16,7 @@ export function keyCommands(program: Command, open: OpenOperator): void {
     .option('--expires-at <date>', 'when it stops working: an ISO 8601 date or time')
     .option('--identity-secret', 'for browsers: make a secret for proofs of identity, which is shown this once')
   withBrowserSettings(create).action((company: string, options: Options, command: Command) =>
-    run(command, async (deps) => {
-      const { id } = await companyNamed(deps.db, company)
+    runFor(command, company, async (deps, id) => {
       const input = parseOptions(NewApiKeyBody, toSettings(options))
       checkWritableFields(input.writableFields)
       return toNewApiKeyReply(await createApiKey(deps, id, input))
@@ -27,16 +25,12 @@ export function keyCommands(program: Command, open: OpenOperator): void {
 
   add('list <company>', 'list the API keys that are not revoked').action(
     (company: string, _options: object, command: Command) =>
-      run(command, async ({ db }) => {
-        const { id } = await companyNamed(db, company)
-        return (await listApiKeys(db, id)).map(toApiKeyReply)
-      }),
+      runFor(command, company, async ({ db }, id) => (await listApiKeys(db, id)).map(toApiKeyReply)),
   )
 
   const update = add('update <company> <clientId>', 'change a key for browsers; none sets the default')
   withBrowserSettings(update).action((company: string, clientId: string, options: Options, command: Command) =>
-    run(command, async (deps) => {
-      const { id } = await companyNamed(deps.db, company)
+    runFor(command, company, async (deps, id) => {
       const change = parseOptions(ApiKeyChangeBody, toSettings(options))
       checkWritableFields(change.writableFields)
       return toApiKeyReply(await changeApiKey(deps, id, clientId, change))
@@ -45,8 +39,7 @@ export function keyCommands(program: Command, open: OpenOperator): void {
 
   add('revoke <company> <clientId>', 'end an API key for good').action(
     (company: string, clientId: string, _options: object, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         await revokeApiKey(deps, id, clientId)
         return { success: true }
       }),

@@ -3,7 +3,7 @@ import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import type { SenderRecord } from '../../senders/sender.ts'
 import { listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
 import { connectWithChecks } from '../connect-with-checks.ts'
-import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
+import { type OperatorDeps, senderIdNamed } from '../operator.ts'
 import { NewSenderBody, SenderChangeBody, toSenderReply } from '../senders/sender-shape.ts'
 import {
   commandGroup,
@@ -39,13 +39,12 @@ const NULLABLE = [
 
 /** `parley sender …` */
 export function senderCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
-  const { add, run } = commandGroup(program, 'sender', 'connected numbers: connect, list, update, remove', open)
+  const { add, runFor } = commandGroup(program, 'sender', 'connected numbers: connect, list, update, remove', open)
 
   const connect = add('connect <company>', 'connect a WhatsApp number')
   for (const [flags, means] of REQUIRED) connect.requiredOption(flags, means)
   withOptional(connect).action((company: string, options: Options, command: Command) =>
-    run(command, async (deps) => {
-      const { id } = await companyNamed(deps.db, company)
+    runFor(command, company, async (deps, id) => {
       const body = parseOptions(NewSenderBody, await toBody(options, stdin))
       const { connected, checks } = await connectWithChecks(deps, id, body)
       const say = command.configureOutput().writeErr
@@ -56,12 +55,10 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
 
   add('list <company>', 'list the connected numbers of a company').action(
     (company: string, _options: Options, command: Command) =>
-      run(
+      runFor(
         command,
-        async (deps) => {
-          const { id } = await companyNamed(deps.db, company)
-          return (await listSenders(deps.db, id)).map((sender) => toReply(deps, sender))
-        },
+        company,
+        async (deps, id) => (await listSenders(deps.db, id)).map((sender) => toReply(deps, sender)),
         withoutGuide,
       ),
   )
@@ -69,8 +66,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
   const update = add('update <company> <channelId>', 'change a connected number; none takes an optional value away')
   for (const [flags, means] of REQUIRED) update.option(flags, means)
   withOptional(update).action((company: string, channelId: string, options: Options, command: Command) =>
-    run(command, async (deps) => {
-      const { id } = await companyNamed(deps.db, company)
+    runFor(command, company, async (deps, id) => {
       const body = parseOptions(SenderChangeBody, await toBody(options, stdin))
       return toReply(deps, await updateSender(deps, id, senderIdNamed(channelId), body))
     }),
@@ -78,8 +74,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
 
   add('remove <company> <channelId>', 'disconnect a number').action(
     (company: string, channelId: string, _options: Options, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
+      runFor(command, company, async (deps, id) => {
         await removeSender(deps, id, senderIdNamed(channelId))
         return { success: true }
       }),
@@ -116,13 +111,10 @@ async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<O
 
 /** `parley templates …` */
 export function templateCommands(program: Command, open: OpenOperator): void {
-  const { add, run } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
+  const { add, runFor } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
 
   add('sync <company>', 'read the templates from the providers now').action(
     (company: string, _options: Options, command: Command) =>
-      run(command, async (deps) => {
-        const { id } = await companyNamed(deps.db, company)
-        return { synced: await deps.syncTemplates(id) }
-      }),
+      runFor(command, company, async (deps, id) => ({ synced: await deps.syncTemplates(id) })),
   )
 }
