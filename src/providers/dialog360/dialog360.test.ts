@@ -25,7 +25,7 @@ describe('differences of 360dialog', () => {
 
   test('media that are asked for too often wait an hour', async () => {
     await subject.control('PUT', '/behaviour', { ownRefusal: { status: 429, message: 'Blocked' } })
-    const outcome = await subject.provider.fetchMedia(subject.access, '1', AbortSignal.timeout(2_000))
+    const outcome = await subject.provider.fetchMedia(subject.access, '1', AbortSignal.timeout(60_000))
     expect(outcome).toEqual({ kind: 'throttled', retryAfterSeconds: 3600 })
     await subject.control('PUT', '/behaviour', { ownRefusal: null })
   })
