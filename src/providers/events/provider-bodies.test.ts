@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { Compile } from 'typebox/compile'
 import { describe, expect, it } from 'vitest'
+import { itemsOf } from '../../../test/provider-items.ts'
 import { providerBodies, signedBodies } from '../../../test/providers/provider-bodies.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { buildEnvelope, Envelope, isForwardable } from '../../webhooks/events/message-received.ts'
@@ -35,11 +36,6 @@ const own = {
 }
 
 const bodies = [JSON.stringify(own), ...providerBodies.map(({ body }) => body.toString())]
-
-const itemsOf = (raw: string | Buffer): InboundItem[] => {
-  const parsed = eventReader.parse(raw)
-  return parsed.kind === 'items' ? parsed.items : []
-}
 
 const described = Compile(Envelope)
 

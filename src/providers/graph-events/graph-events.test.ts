@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { itemsOf, METADATA } from '../../../test/provider-items.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
-const METADATA = { display_phone_number: '49301234567', phone_number_id: '555' }
-const itemsOf = (text: string): InboundItem[] => {
-  const parsed = eventReader.parse(text)
-  return parsed.kind === 'items' ? parsed.items : []
-}
 const read = (
   field: string | undefined,
   value: unknown,

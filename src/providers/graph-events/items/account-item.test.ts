@@ -1,16 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../../wiring/events/event-reader.ts'
-import type { InboundItem } from '../../events/event-item.ts'
-
-type Json = Record<string, unknown>
-
-const METADATA = { display_phone_number: '49301234567', phone_number_id: '555' }
-const itemsOf = (body: Json): InboundItem[] => {
-  const parsed = eventReader.parse(JSON.stringify(body))
-  return parsed.kind === 'items' ? parsed.items : []
-}
-const read = (field: string, value: Json) =>
-  itemsOf({ entry: [{ id: '901', time: 1760000000, changes: [{ field, value }] }] })
+import { METADATA, readChange as read } from '../../../../test/provider-items.ts'
 
 describe('an event of the number or the customer', () => {
   it.each([

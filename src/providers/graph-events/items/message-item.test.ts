@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../../wiring/events/event-reader.ts'
+import { itemsOf } from '../../../../test/provider-items.ts'
 import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from '../../events/event-item.ts'
 
 type Json = Record<string, unknown>
@@ -7,10 +7,8 @@ type Json = Record<string, unknown>
 const IDA = { wa_id: '4915100000001', user_id: 'DE.1234abcd', profile: { name: 'Ida' } }
 const METADATA = { display_phone_number: '+49 30 1234567', phone_number_id: '555' }
 
-const read = (value: Json, field: string | undefined = 'messages'): InboundItem[] => {
-  const parsed = eventReader.parse(JSON.stringify({ entry: [{ id: '901', changes: [{ field, value }] }] }))
-  return parsed.kind === 'items' ? parsed.items : []
-}
+const read = (value: Json, field: string | undefined = 'messages'): InboundItem[] =>
+  itemsOf({ entry: [{ id: '901', changes: [{ field, value }] }] })
 const readOne = (message: Json, value: Json = {}): MessageItem | ChangeItem | ReactionItem => {
   const base = { from: '4915100000001', id: 'wamid.1', timestamp: '1760000000' }
   const items = read({ metadata: METADATA, contacts: [IDA], messages: [{ ...base, ...message }], ...value })

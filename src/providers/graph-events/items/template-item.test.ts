@@ -1,15 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { eventReader } from '../../../wiring/events/event-reader.ts'
-import type { InboundItem } from '../../events/event-item.ts'
-
-type Json = Record<string, unknown>
-
-const itemsOf = (body: Json): InboundItem[] => {
-  const parsed = eventReader.parse(JSON.stringify(body))
-  return parsed.kind === 'items' ? parsed.items : []
-}
-const read = (field: string, value: Json) =>
-  itemsOf({ entry: [{ id: '901', time: 1760000000, changes: [{ field, value }] }] })
+import { itemsOf, readChange as read } from '../../../../test/provider-items.ts'
 
 describe('a template event', () => {
   const named = { message_template_id: 17, message_template_name: 'welcome', message_template_language: 'pt-BR' }
