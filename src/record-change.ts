@@ -1,4 +1,4 @@
-import type { Db, Pool } from './db/connect.ts'
+import type { Db, Pool, Rows, Statement } from './db/connect.ts'
 
 /**
  * The changes of records that receivers may subscribe to, by the name of their event: ids, and the kind of change. Each file of
@@ -27,21 +27,25 @@ export type RecordEvents = {
 /** For work whose events no receiver can subscribe to. */
 export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }
 
-/**
- * Runs a write that reports its changes: in a transaction together with its events where a registration subscribes to
- * them, else alone, as one statement.
- */
-export async function writeWithEvents<T>(
+/** A write of one statement, which needs no transaction of its own, and what finds the changes that it makes. */
+export type ReportedWrite<T extends readonly unknown[]> = {
+  write: (db: Db) => Statement<T>
+  /** Called before the write; its result, afterwards, returns the changes. */
+  watch: (tx: Db) => Promise<() => Promise<readonly RecordChange[]>>
+}
+
+/** Writes, in a transaction together with the events of its changes where a registration subscribes to them, else alone. */
+export function writeWithEvents<T extends readonly unknown[]>(
   { db, events }: { db: Pool; events: RecordEvents },
   event: RecordEventName,
   companyIds: Iterable<number>,
-  write: (db: Db, isSubscribed: boolean) => Promise<{ result: T; changes: readonly RecordChange[] }>,
-): Promise<T> {
-  if (!events.isSubscribed(event, companyIds)) return (await write(db, false)).result
-  const { result } = await db.begin(async (tx) => {
-    const { result, changes } = await write(tx, true)
-    await events.publish(tx, changes)
-    return { result }
+  { write, watch }: ReportedWrite<T>,
+): Promise<Rows<T>> {
+  if (!events.isSubscribed(event, companyIds)) return write(db)
+  return db.begin(async (tx) => {
+    const changesSince = await watch(tx)
+    const rows = await write(tx)
+    await events.publish(tx, await changesSince())
+    return rows
   })
-  return result
 }

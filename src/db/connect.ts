@@ -1,14 +1,15 @@
 import { readAddress } from './driver/session/address.ts'
 import type { Transaction } from './driver/sql.ts'
 import { openSqlPool, type Pool } from './driver/sql-pool.ts'
-import type { Statement } from './driver/statement.ts'
+import type { Rows, Statement } from './driver/statement.ts'
 import type { JsonValue } from './driver/values.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = Pool | Transaction
 
 /** The pool itself, which can begin transactions and be closed. */
-export type { Pool, Transaction }
+/** A statement, which runs when it is awaited, and its result. */
+export type { Pool, Rows, Statement, Transaction }
 
 /** A part of a statement. */
 export type Fragment = Statement

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, type Statement } from '../../db/connect.ts'
 import type { Claim } from '../../jobs/job.ts'
 import type { EmailStatus } from '../email-store.ts'
 import type { Tracking } from '../tracking/rewrite-links.ts'
@@ -118,7 +118,7 @@ export type EmailCompletion = EmailKey & {
 }
 
 /** Records the outcomes of attempts, and ends their jobs; `pending` is an attempt that may be repeated. */
-export async function completeEmails(db: Db, completions: readonly EmailCompletion[]): Promise<void> {
+export function completeEmails(db: Db, completions: readonly EmailCompletion[]): Statement {
   const items = completions.map(({ companyId, id, status, failureReason, job }) => ({
     company_id: companyId,
     id,
@@ -127,5 +127,5 @@ export async function completeEmails(db: Db, completions: readonly EmailCompleti
     job_id: job?.id ?? null,
     claim_id: job?.claimId ?? null,
   }))
-  await db`select complete_emails(${jsonRows(db, items)})`
+  return db`select complete_emails(${jsonRows(db, items)})`
 }

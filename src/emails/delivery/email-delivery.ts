@@ -106,11 +106,11 @@ function createSteps({ db, recordEvents: events }: DeliveryDeps) {
       spacingMs: COMPLETE_SPACING_MS,
       run: async (items: EmailCompletion[]) => {
         const companyIds = items.map(({ companyId }) => companyId)
-        return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isSubscribed) => {
-          const changesSince = await watchEmails(tx, isSubscribed ? items : [])
-          await completeEmails(tx, items)
-          return { result: items.map(() => undefined), changes: await changesSince() }
+        await writeWithEvents({ db, events }, 'email.status', companyIds, {
+          watch: (tx) => watchEmails(tx, items),
+          write: (tx) => completeEmails(tx, items),
         })
+        return items.map(() => undefined)
       },
     }),
   }

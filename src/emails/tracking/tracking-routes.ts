@@ -8,7 +8,7 @@ import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
 import { watchEmails } from './email-event-store.ts'
 import { isMachine } from './machine-fetch.ts'
 import { TRACKING_PATHS } from './track-email.ts'
-import { type Fetch, type Found, findMailed, type Mailed, recordFetches } from './tracking-store.ts'
+import { type Fetch, type Found, findMailed, type Mailed, recordFetches, toFound } from './tracking-store.ts'
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
 
 export type TrackingDeps = {
@@ -74,13 +74,14 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-const writeFetches = ({ db, recordEvents: events }: TrackingDeps, fetches: readonly Fetch[]) => {
+async function writeFetches({ db, recordEvents: events }: TrackingDeps, fetches: readonly Fetch[]) {
   const emails = fetches.map(({ token: { companyId, emailId: id } }) => ({ companyId, id }))
   const companyIds = emails.map(({ companyId }) => companyId)
-  return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isSubscribed) => {
-    const changesSince = await watchEmails(tx, isSubscribed ? emails : [])
-    return { result: await recordFetches(tx, fetches), changes: await changesSince() }
+  const rows = await writeWithEvents({ db, events }, 'email.status', companyIds, {
+    watch: (tx) => watchEmails(tx, emails),
+    write: (tx) => recordFetches(tx, fetches),
   })
+  return toFound(fetches, rows)
 }
 
 /** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */

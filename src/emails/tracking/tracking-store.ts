@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, type Statement } from '../../db/connect.ts'
 import type { TrackingToken } from './tracking-token.ts'
 
 export type Fetch = {
@@ -11,11 +11,10 @@ export type Fetch = {
 /** The mail and link of a token; `target` is null if it is no link. */
 export type Found = { target: string | null }
 
-/**
- * Records fetches of tracked addresses, all in one statement, and answers for each what it leads to; undefined when
- * its token is not ours. When it answers, the counts are kept.
- */
-export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<(Found | undefined)[]> {
+type RecordedFetches = { targets: Record<string, string | null> }
+
+/** Records fetches of tracked addresses; `toFound` reads the answer. When it answers, the counts are kept. */
+export function recordFetches(db: Db, fetches: readonly Fetch[]): Statement<RecordedFetches[]> {
   const items = fetches.map(({ token, isCounted, isMachine }) => ({
     company_id: token.companyId,
     email_id: token.emailId,
@@ -25,9 +24,11 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
     counted: isCounted,
     machine: isMachine,
   }))
-  const [row] = await db<{ targets: Record<string, string | null> }[]>`
-    select record_email_fetches(${jsonRows(db, items)}) as targets
-  `
+  return db<RecordedFetches[]>`select record_email_fetches(${jsonRows(db, items)}) as targets`
+}
+
+/** What each fetch leads to; undefined when its token is not ours. */
+export function toFound(fetches: readonly Fetch[], [row]: readonly RecordedFetches[]): (Found | undefined)[] {
   return fetches.map((_, index) => {
     const target = row?.targets[index + 1]
     return target === undefined ? undefined : { target }
