@@ -82,6 +82,9 @@ const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers
 export const asFinal = (error: AppError): AppError =>
   new AppError(error.status, error.body, { headers: error.headers, final: true })
 
+export const hasCode = (error: unknown, code: ErrorCode): boolean =>
+  error instanceof AppError && 'error' in error.body && Object(error.body.error).code === code
+
 /*
  * The catalogue (spec: Errors; decisions: Statuses and error shapes). Each function makes one error; the caller throws it. `text`
  * has the body {"error": text}, `missing` is 404 with {"message": text}, `coded` has {"error": {code, message, details}} with the

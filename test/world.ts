@@ -83,7 +83,7 @@ export const messageTo = (companyId: number, senderId: number, customer: string)
   content: null,
   quotedWamid: null,
   senderName: 'Shop key',
-  idempotencyId: null,
+  key: null,
   scheduledId: null,
 })
 

@@ -19,7 +19,7 @@ import type { Publish } from '../live-change.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
 import { sendFaults } from '../messages/send-request.ts'
-import { handleSend, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
+import { handleSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
 import { SendBody } from '../messages/send-shape.ts'
 import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
@@ -158,6 +158,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           valueFaults: sendFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
+          reservesKey: isImmediate,
           recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
         },
         schema: {

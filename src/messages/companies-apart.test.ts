@@ -47,7 +47,7 @@ const send = (companyId: number, changes: Partial<Send> = {}): Send => ({
   content: null,
   quotedWamid: null,
   senderName: 'Acme',
-  idempotencyId: null,
+  key: null,
   scheduledId: null,
   ...changes,
 })
@@ -109,10 +109,15 @@ test('the daily limit of a sender refuses no send of another company', async () 
   expect(await refusalsOf(...sends)).toEqual(['limit', null])
 })
 
-test('a send holds the Idempotency-Key of its company', async () => {
+const keyed = (companyId: number) => {
+  const request = { companyId, clientId: 'client', method: 'POST', path: '/send' }
+  return send(companyId, { key: { ...request, key: 'key', digest: Buffer.alloc(0) }, dailyLimit: 10 })
+}
+
+test('a send reserves the Idempotency-Key of its company', async () => {
   const { companyId, twinId } = await createConversations()
-  await insertKey(twinId)
-  expect(await refusalsOf(...[companyId, twinId].map((id) => send(id, { idempotencyId: 1 })))).toEqual(['key', null])
+  expect(await refusalsOf(keyed(twinId))).toEqual([null])
+  expect(await refusalsOf(keyed(companyId), keyed(twinId))).toEqual([null, 'key'])
 })
 
 async function insertScheduled(companyId: number): Promise<void> {
@@ -154,15 +159,14 @@ test('a scheduled message is sent and waits again in its company, and only once'
 
 test('a send waits for no Idempotency-Key and no limit of another company', async () => {
   const { companyId, twinId } = await createConversations()
-  await insertKey(companyId)
-  await insertKey(twinId)
+  expect(await refusalsOf(keyed(twinId))).toEqual([null])
   await whileLocked(
     async (held) => {
       await held`select from idempotency_keys where company_id = ${twinId} for update`
       await held`select from sender_limits where company_id = ${twinId} for update`
     },
     async () => {
-      expect(await refusalsOf(send(companyId, { idempotencyId: 1, dailyLimit: 10 }))).toEqual([null])
+      expect(await refusalsOf(keyed(companyId))).toEqual([null])
     },
   )
 })

@@ -1,4 +1,5 @@
 import { validationError } from '../errors.ts'
+import type { KeyToReserve } from '../http/idempotency/idempotency.ts'
 import type { ProvideUpload } from '../media/uploads/provide-upload.ts'
 import type { Sender } from '../senders/sender.ts'
 import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
@@ -35,7 +36,8 @@ export type SendRules = {
 export type SendCaller = {
   companyId: number
   keyName: string
-  idempotencyId: number | null
+  /** The Idempotency-Key of the request, which the message reserves. */
+  key: KeyToReserve | null
   /** The scheduled message that it sends; null: a request sends. */
   scheduledId: number | null
 }
@@ -102,7 +104,7 @@ export function toPrepare(rules: SendRules, caller: SendCaller, request: SendReq
     content: outbound.structured,
     quotedWamid: quotedWamidOf(composed),
     senderName: caller.keyName,
-    idempotencyId: caller.idempotencyId,
+    key: caller.key?.request ?? null,
     scheduledId: caller.scheduledId,
   }
 }

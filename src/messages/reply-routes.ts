@@ -9,7 +9,7 @@ import { answerScheduled } from './scheduled/scheduled-routes.ts'
 import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
 import type { SendDeps } from './send.ts'
 import { sendFaults } from './send-request.ts'
-import { answerSend, recoverSend, SEND_ERRORS, SendReplyShape } from './send-routes.ts'
+import { answerSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from './send-routes.ts'
 import { ContentBody } from './send-shape.ts'
 
 /** Sends within a conversation: recipient and sender are those of the conversation. */
@@ -25,6 +25,7 @@ export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTy
           valueFaults: sendFaults,
           onFailure: sendFailed,
           waitsForOthers: true,
+          reservesKey: isImmediate,
           recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
         },
         schema: {

@@ -70,6 +70,7 @@ export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTyp
           onInvalid: refuseSend,
           onFailure: sendFailed,
           waitsForOthers: true,
+          reservesKey: isImmediate,
           recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
         },
         schema: {
@@ -98,17 +99,14 @@ export const handleSend = (deps: SendDeps, request: FastifyRequest, body: Static
   answerSend(deps, request, parseSend(body))
 
 /** Sends what a request asks for. */
-export async function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
+export function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
   const { companyId, keyName } = request.caller
-  const { idempotency } = request
-  const reply = await sendMessage(
-    deps,
-    { companyId, keyName, idempotencyId: idempotency?.id ?? null, scheduledId: null },
-    send,
-  )
-  if (idempotency) idempotency.isCompleted = true
-  return reply
+  return sendMessage(deps, { companyId, keyName, key: request.keyToReserve ?? null, scheduledId: null }, send)
 }
+
+/** Whether a request sends at once: then its message reserves its Idempotency-Key. */
+export const isImmediate = ({ body }: FastifyRequest): boolean =>
+  typeof body !== 'object' || body === null || !('sendAt' in body) || body.sendAt === undefined
 
 const SEND_DESCRIPTION = `Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by \`type\`.
 

@@ -56,6 +56,7 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
   const { sender } = composed
   const attempt = await deps.breaker.run({ companyId, id: sender.id }, async () => {
     const message = accepted(await deps.prepareSend(toPrepare(deps, caller, request, composed)), deps.clock)
+    if (caller.key !== null) caller.key.id = message.idempotencyId
     if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
     const toSend = {
       recipient: request.recipient,
@@ -129,6 +130,7 @@ type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
 type SentMessage = {
   conversationId: number
   messageId: number
+  idempotencyId: number | null
   sender: Sender
   recipient: string
   outbound: Outbound
@@ -172,7 +174,7 @@ function toCompletedSend(
     error: isAccepted ? null : outcome.error,
     hasProviderMedia: isAccepted && typeof message.outbound.media?.providerMediaId === 'string',
     reaction: isAccepted ? reactionOf(message.outbound) : null,
-    idempotencyId: caller.idempotencyId,
+    idempotencyId: message.idempotencyId,
     scheduledId: caller.scheduledId,
     answer: keptAnswer(answer),
   }

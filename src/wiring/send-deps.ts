@@ -45,7 +45,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   /** The caller got the answer that nothing was sent, and nothing is. */
   const giveUp = async (send: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
-    await complete(givenUp(send, prepared.messageId)).catch(onIncomplete)
+    await complete(givenUp(send, prepared)).catch(onIncomplete)
   }
 
   return {

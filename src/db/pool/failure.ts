@@ -20,6 +20,10 @@ export class ContentionError extends Error {
   readonly code = '40001'
 }
 
+/** The statement would have written a second row with a key of this constraint. */
+export const isViolated = (error: unknown, constraint: string): boolean =>
+  sqlState(error) === '23505' && error instanceof Error && 'constraint' in error && error.constraint === constraint
+
 /** A lock was not granted within `lock_timeout`: nothing was written. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Db, type Json, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, type Json, jsonRows } from '../../db/connect.ts'
 
 /** The identity of a request: its key, its client and its address; and the digest of its body. */
 export type KeyedRequest = {
@@ -32,7 +32,7 @@ type Row = {
 }
 
 /** A reservation that is not renewed for this long belongs to a dead process. */
-const LEASE_SECONDS = 15
+export const LEASE_SECONDS = 15
 const KEPT_HOURS = 48
 // The row that stood in the way may vanish between two looks, each time.
 const MAX_LOOKS = 5
@@ -43,7 +43,7 @@ const MAX_LOOKS = 5
  * transaction that updates it.
  */
 export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]): Promise<(number | undefined)[]> {
-  const rows = requests.map(toReserved)
+  const rows = requests.map(toKeyColumns)
   const reserved = await db<{ requestKey: string; id: number }[]>`
     insert into idempotency_keys (company_id, client_id, method, path, key, digest, lease_until)
     select
@@ -52,13 +52,7 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
     from jsonb_to_recordset(${jsonRows(db, rows)}) as input (
       company_id bigint, client_id text, method text, path text, key text, digest text
     )
-    left join lateral (
-      select existing.id
-      from idempotency_keys existing
-      where (existing.company_id, existing.client_id, existing.method, existing.path, existing.key)
-        = (input.company_id, input.client_id, input.method, input.path, input.key)
-      limit 1
-    ) as existing on true
+    ${keyOfInput(db)} as existing on true
     where existing.id is null
     order by input.company_id, input.client_id, input.method, input.path, input.key
     on conflict (company_id, client_id, method, path, key) do nothing
@@ -73,9 +67,25 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
   })
 }
 
-const toReserved = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
+/** Equal for requests of which only one may have the key. */
+export const requestKeyOf = ({ companyId, clientId, method, path, key }: KeyedRequest): string =>
+  [companyId, clientId, method, path, key].join(' ')
+
+/** The columns that identify a request, and its digest in base64. */
+export const toKeyColumns = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
   ...{ company_id: companyId, client_id: clientId, method, path, key: hashOf(key), digest: digest.toString('base64') },
 })
+
+/** Joins the row that already has the key of the request in `input`. */
+export const keyOfInput = (db: Db): Fragment => db`
+  left join lateral (
+    select existing.id
+    from idempotency_keys existing
+    where (existing.company_id, existing.client_id, existing.method, existing.path, existing.key)
+      = (input.company_id, input.client_id, input.method, input.path, input.key)
+    limit 1
+  )
+`
 
 /**
  * Reserves a key for a request, or returns the state of the request that holds it. Of any number of equal requests at once

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
-import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
+import { AppError, hasCode, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
 import {
   type KeyedRequest,
@@ -28,6 +28,14 @@ export type IdempotencyReservation = {
   isCompleted: boolean
 }
 
+/** The Idempotency-Key of a request whose handler reserves it. */
+export type KeyToReserve = {
+  readonly companyId: number
+  readonly request: KeyedRequest
+  /** Of the reservation, once the handler has written it. */
+  id: number | null
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /**
@@ -35,8 +43,14 @@ declare module 'fastify' {
      * the transaction that takes effect, with `answerOnce`, `completeKey` or a statement of its own.
      */
     idempotency: IdempotencyReservation | undefined
+    keyToReserve: KeyToReserve | undefined
   }
   interface FastifyContextConfig {
+    /**
+     * Whether the handler itself reserves the key, in the transaction in which its work begins, and keeps the answer: a request
+     * then has one commit less. The handler throws 409 `idempotency_key_in_use` when another request has the key.
+     */
+    reservesKey?: (request: FastifyRequest) => boolean
     /**
      * Returns the outcome of a send whose process died before it answered. The answer is stored and repeated from then
      * on.
@@ -64,14 +78,48 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
  */
 export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {
   app.decorateRequest('idempotency')
+  app.decorateRequest('keyToReserve')
   const running = createRunning(app, pool)
-  const reserveShared = createReservations({ db, pool })
+  const reserve = createReservations({ db, pool })
 
-  const once = async (request: FastifyRequest, reply: FastifyReply, key: string, work: () => Promise<unknown>) => {
-    const reservation = await reserve({ db, pool, reserveShared }, request, reply, key)
-    if (reservation === undefined) return reply
+  const once = async (request: FastifyRequest, reply: FastifyReply, keyed: KeyedRequest, work: Work) => {
+    const { companyId } = keyed
+    const found = await withTimeout(
+      reserve(keyed),
+      (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
+    )
+    if (found.state !== 'reserved') return answerTaken(db, request, reply, found)
+    const reservation = { id: found.id, companyId, progress: found.progress, isCompleted: false }
     request.idempotency = reservation
     return running.during(reservation, () => endReservation(pool, request, reservation, work))
+  }
+
+  /** Runs a handler that reserves the key. When it ends before, an earlier request may have the key, and its answer counts. */
+  const onceWritten = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    keyed: KeyedRequest,
+    work: Work,
+    isFirstRun = true,
+  ): Promise<unknown> => {
+    const key: KeyToReserve = { companyId: keyed.companyId, request: keyed, id: null }
+    request.keyToReserve = key
+    const look = async () => {
+      const found = await reserve(keyed)
+      if (found.state === 'reserved') await free(pool, request, keyed.companyId, found.id)
+      return found
+    }
+    try {
+      return await running.during(key, work)
+    } catch (error) {
+      if (key.id !== null) throw error
+      const found = await withTimeout(look(), undefined, RELEASE_TIMEOUT_MS).catch(() => undefined)
+      if (found === undefined || found.state === 'running') throw error
+      if (found.state !== 'reserved') return answerTaken(db, request, reply, found)
+      // The row that stood in the way was a dead process's or too old, or its request was refused.
+      if (isFirstRun && hasCode(error, 'idempotency_key_in_use')) return onceWritten(request, reply, keyed, work, false)
+      throw error
+    }
   }
 
   app.addHook('onRoute', (route) => {
@@ -81,24 +129,32 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
     route.handler = function (request, reply) {
       const work = async () => handler.call(this, request, reply)
       const header = request.headers['idempotency-key']
-      return header === undefined ? work() : once(request, reply, parseKey(String(header)), work)
+      if (header === undefined) return work()
+      const keyed = toKeyedRequest(request, parseKey(String(header)))
+      return request.routeOptions.config.reservesKey?.(request)
+        ? onceWritten(request, reply, keyed, work)
+        : once(request, reply, keyed, work)
     }
   })
 }
 
+type Work = () => Promise<unknown>
+
 /** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
 function createRunning(app: FastifyInstance, db: Db) {
-  const running = new Set<IdempotencyReservation>()
+  const running = new Set<{ readonly companyId: number; readonly id: number | null }>()
   const renew = async () => {
-    if (running.size === 0) return
-    await renewKeys(db, [...running]).catch((error) =>
-      app.log.error({ reason: String(error) }, 'idempotency.not_renewed'),
-    )
+    const reserved = [...running].flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
+    if (reserved.length === 0) return
+    await renewKeys(db, reserved).catch((error) => app.log.error({ reason: String(error) }, 'idempotency.not_renewed'))
   }
   const timer = setInterval(renew, RENEW_EVERY_MS).unref()
   app.addHook('onClose', () => clearInterval(timer))
   return {
-    during: async <T>(reservation: IdempotencyReservation, work: () => Promise<T>): Promise<T> => {
+    during: async <T>(
+      reservation: { readonly companyId: number; readonly id: number | null },
+      work: () => Promise<T>,
+    ): Promise<T> => {
       running.add(reservation)
       try {
         return await work()
@@ -209,35 +265,28 @@ function createReservations({ db, pool }: { db: Db; pool: Db }) {
   }
 }
 
-/** The reservation of a request's key; undefined when the first answer has been sent again. */
-async function reserve(
-  { db, pool, reserveShared }: { db: Db; pool: Db; reserveShared: (request: KeyedRequest) => Promise<Reservation> },
-  request: FastifyRequest,
-  reply: FastifyReply,
-  key: string,
-): Promise<IdempotencyReservation | undefined> {
+function toKeyedRequest(request: FastifyRequest, key: string): KeyedRequest {
   const { companyId, clientId } = request.caller
   const [path = ''] = request.url.split('?', 1)
-  const asked = { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
-  const found = await withTimeout(
-    reserveShared(asked),
-    (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
-  )
-  if (found.state === 'reserved') {
-    return { id: found.id, companyId, progress: found.progress, isCompleted: false }
-  }
-  if (found.state === 'reused') throw idempotencyKeyReused()
-  if (found.state === 'answered') {
-    replay(reply, found.status, found.text)
-    return undefined
-  }
-  const { recoverAnswer } = request.routeOptions.config
-  if (found.state === 'running' || recoverAnswer === undefined) throw idempotencyKeyInUse()
+  return { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
+}
 
-  const answer = await recoverAnswer(companyId, found.messageId)
-  await storeAnswer(db, companyId, found.id, answer)
-  replay(reply, answer.status, JSON.stringify(answer.body))
-  return undefined
+/** Sends the first answer again, where there is one. */
+async function answerTaken(
+  db: Db,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  taken: Exclude<Reservation, { state: 'reserved' }>,
+): Promise<FastifyReply> {
+  if (taken.state === 'reused') throw idempotencyKeyReused()
+  if (taken.state === 'answered') return replay(reply, taken.status, taken.text)
+  const { recoverAnswer } = request.routeOptions.config
+  if (taken.state === 'running' || recoverAnswer === undefined) throw idempotencyKeyInUse()
+
+  const { companyId } = request.caller
+  const answer = await recoverAnswer(companyId, taken.messageId)
+  await storeAnswer(db, companyId, taken.id, answer)
+  return replay(reply, answer.status, JSON.stringify(answer.body))
 }
 
 /** Of method, address and body; a form, whose bytes differ from one attempt to the next, counts by its fields. */

@@ -28,13 +28,14 @@ const send = (changes: Partial<Send> = {}): Send => ({
   content: null,
   quotedWamid: null,
   senderName: 'Key',
-  idempotencyId: null,
+  key: null,
   scheduledId: null,
   ...changes,
 })
 
 const facts = (changes: Partial<SendFacts> = {}): SendFacts => ({
-  holdsKey: true,
+  isTaken: false,
+  requestKey: null,
   isLocked: true,
   isElsewhere: false,
   conversationKey: 'conversation',
@@ -157,7 +158,7 @@ test('a refused send takes neither slot nor place', () => {
 })
 
 test.each([
-  ['whose key is not its own any more', { holdsKey: false }, 'key'],
+  ['whose key another request has', { isTaken: true }, 'key'],
   ['whose customer another transaction has locked', { isLocked: false }, 'busy'],
   ['that answers a customer whose address is another one’s now', { isElsewhere: true }, 'moved'],
 ])('a send %s is left out', (_, sendFacts, refusal) => {
@@ -166,25 +167,34 @@ test.each([
 
 test('one batch decides like its sends one after the other', () => {
   const customers = fc.constantFrom('a', 'b', 'c', 'd')
-  const one = fc.record({ customer: customers, limited: fc.boolean(), open: fc.boolean(), slow: fc.boolean() })
+  const requestKeys = fc.constantFrom(null, 'k', 'l')
+  const one = fc.record({
+    customer: customers,
+    requestKey: requestKeys,
+    limited: fc.boolean(),
+    open: fc.boolean(),
+    slow: fc.boolean(),
+  })
   fc.assert(
     fc.property(fc.array(one, { maxLength: 12 }), (batch) => {
       const sends = batch.map(({ limited, slow }) =>
         send({ dailyLimit: limited ? 2 : null, slotSeconds: slow ? 2 : null }),
       )
-      const sendFacts = batch.map(({ customer, open }) =>
-        facts({ conversationKey: customer, personKey: customer, lastInboundAt: open ? hoursAgo(1) : null }),
+      const sendFacts = batch.map(({ customer, requestKey, open }) =>
+        facts({ requestKey, conversationKey: customer, personKey: customer, lastInboundAt: open ? hoursAgo(1) : null }),
       )
       const together = decideSends(sends, sendFacts, LIMITS, NOW)
+      const taken = new Set<string | null>()
       const places = new Set<string>()
       const next = new Map<string, number>()
       let slotMs: number | null = null
-      const apart = batch.map(({ customer }, index) => {
+      const apart = batch.map(({ customer, requestKey }, index) => {
         const [decision] = decideSends(
           [sends[index]!],
           [
             {
               ...sendFacts[index]!,
+              isTaken: taken.has(requestKey),
               nextMessageMs: next.get(customer) ?? null,
               nextSlotMs: slotMs,
               limit: { used: places.size, isCounted: places.has(customer), freeAt: null },
@@ -194,6 +204,7 @@ test('one batch decides like its sends one after the other', () => {
           NOW,
         )
         if (decision?.refusal === null) {
+          if (requestKey !== null) taken.add(requestKey)
           if (decision.takesPlace) places.add(customer)
           next.set(customer, decision.nextMessageMs)
           slotMs = decision.nextSlotMs ?? slotMs

@@ -1,3 +1,5 @@
+import type { KeyedRequest } from '../../http/idempotency/idempotency-store.ts'
+
 /** One send, before the provider is called. */
 export type Send = {
   companyId: number
@@ -32,16 +34,18 @@ export type Send = {
   /** Of the message that it answers; null: none. */
   quotedWamid: string | null
   senderName: string
-  /** The reservation of the request's Idempotency-Key. */
-  idempotencyId: number | null
+  /** The Idempotency-Key of its request, which it reserves with its message. */
+  key: KeyedRequest | null
   /** The scheduled message that it sends; null: a request sends. */
   scheduledId: number | null
 }
 
 /** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, person, sender or limit. */
 export type SendFacts = {
-  /** False: its Idempotency-Key was released, or claimed by a repeated request; or its scheduled message is not scheduled any more. */
-  holdsKey: boolean
+  /** Whether another request has its Idempotency-Key, or its scheduled message does not wait any more. */
+  isTaken: boolean
+  /** Equal for requests of which only one may have the key; null: the send has none. */
+  requestKey: string | null
   /** False: another transaction holds the lock of its customer. */
   isLocked: boolean
   /** Of a reply: its recipient is the customer of another conversation by now. */
@@ -98,15 +102,22 @@ export function decideSends(
   limits: ThrottleLimits,
   now: Now,
 ): SendDecision[] {
-  const taken: Taken = { nextMessageMs: new Map(), nextSlotMs: new Map(), places: new Map(), counted: new Set() }
+  const taken: Taken = {
+    requestKeys: new Set(),
+    nextMessageMs: new Map(),
+    nextSlotMs: new Map(),
+    places: new Map(),
+    counted: new Set(),
+  }
   return sends.map((send, index) => {
     const own = facts[index]
     return own === undefined ? { refusal: 'busy' } : decide(send, own, limits, now, taken)
   })
 }
 
-/** Slots and places that earlier sends of the batch took, by the keys of their facts. */
+/** What earlier sends of the batch took, by the keys of their facts. */
 type Taken = {
+  requestKeys: Set<string>
   nextMessageMs: Map<string, number>
   nextSlotMs: Map<string, number>
   places: Map<string, number>
@@ -114,7 +125,8 @@ type Taken = {
 }
 
 function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, taken: Taken): SendDecision {
-  if (!facts.holdsKey) return { refusal: 'key' }
+  const { requestKey } = facts
+  if (facts.isTaken || (requestKey !== null && taken.requestKeys.has(requestKey))) return { refusal: 'key' }
   if (!facts.isLocked) return { refusal: 'busy' }
   if (facts.isElsewhere) return { refusal: 'moved' }
   if (send.needsConsent && facts.consent === false) return { refusal: 'consent' }
@@ -137,6 +149,7 @@ function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, 
     taken.places.set(facts.limitKey, places + 1)
     taken.counted.add(place)
   }
+  if (requestKey !== null) taken.requestKeys.add(requestKey)
   const nextMessageMs = messageMs + limits.pairSeconds * 1000
   const nextSlotMs = send.slotSeconds === null ? null : slotMs + send.slotSeconds * 1000
   taken.nextMessageMs.set(facts.conversationKey, nextMessageMs)

@@ -1,12 +1,13 @@
 import type { CompletedSend } from './complete-store.ts'
 import type { Send } from './decide-sends.ts'
+import type { WrittenSend } from './prepare-sends.ts'
 
 const ERROR = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 
 /** The outcome of a send whose caller was answered 503 before the provider was called. */
 export const givenUp = (
-  { companyId, dailyLimit, idempotencyId, scheduledId }: Send,
-  messageId: number,
+  { companyId, dailyLimit, scheduledId }: Send,
+  { messageId, idempotencyId }: WrittenSend,
 ): CompletedSend => ({
   companyId,
   messageId,

@@ -4,20 +4,25 @@ import { type LockedIdentity, tryLockCustomers } from '../../customers/customer-
 import { insertCustomers, insertIdentities } from '../../customers/customer-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
+import { ContentionError, isViolated } from '../../db/pool/failure.ts'
+import { requestKeyOf } from '../../http/idempotency/idempotency-store.ts'
 import { carryUploads } from '../../media/uploads/upload-store.ts'
 import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import { takePlaces } from './daily-limit-store.ts'
 import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
 import { type AcceptedSend, personOf, planSends, type SendPlan } from './plan-sends.ts'
 import { lockScheduled, recordScheduled } from './scheduled-send-store.ts'
-import { identityKeysOf, lockKeys, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
+import { identityKeysOf, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
 import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
 import { LIMITS } from './throttle.ts'
 
 export type PreparedSend =
   | Exclude<SendDecision, { refusal: null }>
   /** It may be sent after this wait. */
-  | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }
+  | ({ refusal: null; waitSeconds: number } & WrittenSend)
+
+/** `idempotencyId`: the reservation of the request's Idempotency-Key; null: it has none. */
+export type WrittenSend = { conversationId: number; messageId: number; idempotencyId: number | null }
 
 /** One row that another session holds must not stop the sends of all companies. */
 const LOCK_TIMEOUT_MS = 1_000
@@ -41,19 +46,28 @@ export async function prepareSends(
       return decision?.refusal === null && row !== undefined ? [{ send, row, decision }] : []
     })
     const plan = planSends(accepted)
-    await writePlan(tx, plan, at, events, commit)
-    const messages = new Map(plan.messages.map((message) => [message.send, message]))
-    return sends.map((send, index) => toPrepared(decisions[index], messages.get(send)))
+    const reservations = await writePlan(tx, plan, at, events, commit)
+    const written = new Map(
+      plan.messages.map(({ send, id, conversationId }): [Send, WrittenSend] => [
+        send,
+        { conversationId, messageId: id, idempotencyId: reservations.get(id) ?? null },
+      ]),
+    )
+    return sends.map((send, index) => toPrepared(decisions[index], written.get(send)))
   }
-  return db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
+  try {
+    return await db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
+  } catch (error) {
+    // Another process has reserved one of the keys since they were read: the batch begins again, and finds it taken.
+    throw isViolated(error, 'idempotency_keys_by_request') ? new ContentionError() : error
+  }
 }
 
 /** All statements are sent at once; the server reads in a statement of its own, after it has the locks. */
 async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   const marketing = sends.filter(({ needsConsent }) => needsConsent)
-  const [, keys, waiting, locked, , consents, rows] = await Promise.all([
+  const [, waiting, locked, , consents, rows] = await Promise.all([
     pinPlans(tx, LOCK_TIMEOUT_MS),
-    lockKeys(tx, sends),
     lockScheduled(tx, sends),
     tryLockCustomers(tx, identityKeysOf(sends)),
     lockLimits(tx, sends, at),
@@ -65,32 +79,29 @@ async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   const facts = sends.map((send, index): SendFacts => {
     const row = rows[index]
     if (row === undefined) throw new Error('A send has no facts')
-    return toFacts(send, row, isHeld(send, keys, waiting), customerOf.get(keyOf(send)), consentOf.get(send) ?? null)
+    const isTaken = row.isKeyTaken || hasEnded(send, waiting)
+    return toFacts(send, row, isTaken, customerOf.get(keyOf(send)), consentOf.get(send) ?? null)
   })
   return { rows, facts }
 }
 
-/** Whether the request still holds its Idempotency-Key, and the scheduled message still waits. */
-const isHeld = (
-  { companyId, idempotencyId, scheduledId }: Send,
-  keys: ReadonlySet<string>,
-  waiting: ReadonlySet<string>,
-): boolean =>
-  (idempotencyId === null || keys.has(`${companyId} ${idempotencyId}`)) &&
-  (scheduledId === null || waiting.has(`${companyId} ${scheduledId}`))
+/** Whether the scheduled message of a send does not wait any more. */
+const hasEnded = ({ companyId, scheduledId }: Send, waiting: ReadonlySet<string>): boolean =>
+  scheduledId !== null && !waiting.has(`${companyId} ${scheduledId}`)
 
 const keyOf = ({ companyId, identity }: { companyId: number; identity: string }) => `${companyId} ${identity}`
 
 function toFacts(
   send: Send,
   row: SendRow,
-  holdsKey: boolean,
+  isTaken: boolean,
   locked: LockedIdentity | undefined,
   consent: boolean | null,
 ): SendFacts {
   const person = personOf(send, row)
   return {
-    holdsKey,
+    isTaken,
+    requestKey: send.key === null ? null : requestKeyOf(send.key),
     // An identity that leads to another customer by now was moved in between.
     isLocked: locked !== undefined && locked.customerId === row.customerId,
     isElsewhere: send.conversationId !== null && send.conversationId !== row.conversationId,
@@ -108,7 +119,7 @@ function toFacts(
 
 /**
  * Rows that others refer to come first; all statements are sent at once, and the commit with them unless something follows
- * from the rows of new contacts.
+ * from the rows of new contacts. Returns the reservations of Idempotency-Keys, by message.
  */
 async function writePlan(
   tx: Db,
@@ -116,7 +127,7 @@ async function writePlan(
   at: Date,
   events: RecordEvents,
   commit: () => Promise<unknown>,
-): Promise<void> {
+): Promise<Map<number, number>> {
   const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
   const inLedger = plan.contacts
     .filter(({ isInLedger }) => isInLedger)
@@ -127,42 +138,35 @@ async function writePlan(
   )
   const carried = plan.messages.flatMap(({ send, id }) => uploadOf(send, id) ?? [])
   const hasFollowUp = inLedger.length > 0 || isReported
-  await Promise.all([
+  const [, , , , , reservations] = await Promise.all([
     plan.contacts.length > 0 && insertCustomerContacts(tx, plan.contacts),
     plan.customers.length > 0 && insertCustomers(tx, plan.customers),
     identities.length > 0 && insertIdentities(tx, identities),
     plan.attached.length > 0 && attachContacts(tx, plan.attached),
     plan.messages.length > 0 && writeSendConversations(tx, plan.conversations, at),
-    plan.messages.length > 0 && insertPendingMessages(tx, plan.messages, at),
+    plan.messages.length > 0 ? insertPendingMessages(tx, plan.messages, at) : new Map<number, number>(),
     carried.length > 0 && carryUploads(tx, carried),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),
     recordScheduled(tx, plan.messages),
     plan.places.length > 0 && takePlaces(tx, plan.places, at),
     !hasFollowUp && commit(),
   ])
-  if (!hasFollowUp) return
+  if (!hasFollowUp) return reservations
   if (inLedger.length > 0) await showCurrent(tx, inLedger)
   await events.publish(
     tx,
     plan.contacts.map(({ companyId, id }) => ({ event: 'contact.changed', companyId, id, change: 'created' })),
   )
   await commit()
+  return reservations
 }
 
 const uploadOf = ({ companyId, senderId, media }: Send, messageId: number) =>
   media?.uploadId === undefined ? undefined : { companyId, senderId, messageId, uploadId: media.uploadId }
 
-function toPrepared(
-  decision: SendDecision | undefined,
-  message: SendPlan['messages'][number] | undefined,
-): PreparedSend {
+function toPrepared(decision: SendDecision | undefined, written: WrittenSend | undefined): PreparedSend {
   if (decision === undefined) throw new Error('A send was not decided')
   if (decision.refusal !== null) return decision
-  if (message === undefined) throw new Error('An accepted send was not written')
-  return {
-    refusal: null,
-    waitSeconds: decision.waitSeconds,
-    conversationId: message.conversationId,
-    messageId: message.id,
-  }
+  if (written === undefined) throw new Error('An accepted send was not written')
+  return { refusal: null, waitSeconds: decision.waitSeconds, ...written }
 }

@@ -1,6 +1,7 @@
 import { isInLedger } from '../../contacts/consent/consent-fact-store.ts'
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
 import type { Send } from './decide-sends.ts'
 
@@ -23,6 +24,8 @@ export type SendRow = {
   freeAt: Date | null
   /** The database's clock, behind the locks. */
   nowMs: number
+  /** Whether another request has the Idempotency-Key. */
+  isKeyTaken: boolean
   /** For the message. */
   messageId: number
   /** For rows that the send may have to create; null: the row exists. */
@@ -31,23 +34,6 @@ export type SendRow = {
   newConversationId: number | null
   /** Whether the customer of a contact that is to be created has said something about consent. */
   isInLedger: boolean
-}
-
-/** Locks the Idempotency-Keys of sends; returns those, as company and id, that their requests still hold. */
-export async function lockKeys(tx: Db, sends: readonly Send[]): Promise<Set<string>> {
-  const rows = sends.flatMap(({ companyId, idempotencyId }) =>
-    idempotencyId === null ? [] : [{ company_id: companyId, id: idempotencyId }],
-  )
-  if (rows.length === 0) return new Set()
-  const held = await tx<{ companyId: number; id: number }[]>`
-    select key.company_id, key.id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
-    join idempotency_keys key on (key.company_id, key.id) = (input.company_id, input.id)
-    where key.answer_status is null and key.message_id is null
-    order by key.company_id, key.id
-    for update of key
-  `
-  return new Set(held.map(({ companyId, id }) => `${companyId} ${id}`))
 }
 
 /** Locks the throttles and the daily limits of sends, in the same order everywhere. */
@@ -97,16 +83,19 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       coalesce(place.counted_at > ${at}::timestamptz - interval '24 hours', false) as is_counted,
       oldest.counted_at + interval '24 hours' as free_at,
       extract(epoch from clock_timestamp())::double precision * 1000 as now_ms,
+      taken.id is not null as is_key_taken,
       next_message_id() as message_id,
       case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
       case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
       case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
       needed.is_contact and ${isInLedger(tx, identitiesOfSend(tx))} as is_in_ledger
     from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
-      ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer
+      ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer,
+      client_id text, method text, path text, key text
     )
     ${personOfSend(tx)}
     ${limitsOfSend(tx)}
+    ${keyOfInput(tx)} as taken on true
     order by input.ord
   `
 }
@@ -193,6 +182,7 @@ export const identityKeysOf = (sends: readonly Send[]): IdentityKey[] =>
   sends.map(({ companyId, identity }) => ({ companyId, identity }))
 
 const toRow = (send: Send, ord: number) => ({
+  ...(send.key !== null && toKeyColumns(send.key)),
   ord,
   company_id: send.companyId,
   sender_id: send.senderId,

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { SendPlan } from './plan-sends.ts'
 
 /** Attaches customers to other contacts: those that they had were deleted. */
@@ -94,8 +95,15 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   where (activity.company_id, activity.conversation_id) = (updated.company_id, updated.id)
 `
 
-/** Inserts the pending messages of accepted sends, and notes each on the Idempotency-Key of its request. */
-export async function insertPendingMessages(tx: Db, messages: SendPlan['messages'], at: Date): Promise<void> {
+/**
+ * Inserts the pending messages of accepted sends, and reserves the Idempotency-Keys of their requests. Returns the ids of the
+ * reservations by those of the messages.
+ */
+export async function insertPendingMessages(
+  tx: Db,
+  messages: SendPlan['messages'],
+  at: Date,
+): Promise<Map<number, number>> {
   const rows = messages.map(({ send, id, conversationId, seq }) => ({
     company_id: send.companyId,
     id,
@@ -109,9 +117,9 @@ export async function insertPendingMessages(tx: Db, messages: SendPlan['messages
     content: send.content ?? undefined,
     quoted_wamid: send.quotedWamid ?? undefined,
     sender_name: send.senderName,
-    idempotency_id: send.idempotencyId,
   }))
-  await tx`
+  const keys = messages.flatMap(({ send: { key }, id }) => (key === null ? [] : [{ ...toKeyColumns(key), id }]))
+  const reserved = await tx<{ id: number; messageId: number }[]>`
     with message as (
       insert into messages (
         company_id, id, conversation_id, seq, direction, type, template, category, text, media, content,
@@ -127,11 +135,17 @@ export async function insertPendingMessages(tx: Db, messages: SendPlan['messages
         text text, media jsonb, content jsonb, quoted_wamid text, sender_name text
       )
     )
-    update idempotency_keys key
-    set message_id = input.id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, idempotency_id bigint)
-    where (key.company_id, key.id) = (input.company_id, input.idempotency_id)
+    insert into idempotency_keys (company_id, client_id, method, path, key, digest, message_id, lease_until)
+    select
+      input.company_id, input.client_id, input.method, input.path, input.key, decode(input.digest, 'base64'), input.id,
+      clock_timestamp() + ${LEASE_SECONDS} * interval '1 second'
+    from jsonb_to_recordset(${jsonRows(tx, keys)}) as input (
+      company_id bigint, client_id text, method text, path text, key text, digest text, id bigint
+    )
+    order by input.company_id, input.client_id, input.method, input.path, input.key
+    returning id, message_id
   `
+  return new Map(reserved.map(({ id, messageId }) => [messageId, id]))
 }
 
 /** Notes when each sender's next message is on time. */

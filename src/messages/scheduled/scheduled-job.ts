@@ -53,7 +53,7 @@ async function send(
   id: number,
   message: DueMessage,
 ): Promise<AppError | undefined> {
-  const caller = { companyId, keyName: message.senderName, idempotencyId: null, scheduledId: id }
+  const caller = { companyId, keyName: message.senderName, key: null, scheduledId: id }
   try {
     await sendMessage(deps, caller, await toDueSend(deps.db, companyId, message))
     return undefined
