@@ -103,6 +103,13 @@ test('a statement that fails before its own commit takes the whole transaction b
   expect(await sql`select text from notes`).toEqual([])
 })
 
+test('a pipelined transaction that cannot begin runs none of the statements that were sent with it', async () => {
+  const sql = open({ max: 1 })
+  const insert = (tx: Db) => tx`insert into notes values ('lost')`
+  await expect(sql.begin('isolation level nonsense', insert, { pipelined: true })).rejects.toThrow('syntax error')
+  expect(await sql`select text from notes`).toEqual([])
+})
+
 test('a pipelined transaction that cannot begin sends nothing after its first statements', async () => {
   const sql = open()
   const work = sql.begin(

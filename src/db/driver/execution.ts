@@ -4,7 +4,6 @@ import { RowList } from './row-list.ts'
 import { withCode } from './session/connection-error.ts'
 import type { DatabaseSession } from './session/database-session.ts'
 import type { Column, PreparedStatement } from './session/prepared-statements.ts'
-import type { SettingStatement } from './session/settings.ts'
 import { type Encoded, toCamelCase } from './sql-template.ts'
 import type { Rows, Statement } from './statement.ts'
 import { parserOf } from './values.ts'
@@ -57,6 +56,10 @@ export class Execution extends PgQuery {
     this.#retry = retry
   }
 
+  get isSimple(): boolean {
+    return this.#statement.mode === 'simple'
+  }
+
   start(session: DatabaseSession): void {
     this.#session = session
     session.execute(this)
@@ -73,16 +76,21 @@ export class Execution extends PgQuery {
     this.#isSetting = settings !== undefined
     if (this.#statement.mode === 'simple') {
       connection.query(settings === undefined ? this.#encoded.text : `${settings.literal}; ${this.#encoded.text}`)
-    } else this.#submitExtended(connection, settings)
-    return null
-  }
-
-  #submitExtended(connection: Connection, settings: SettingStatement | undefined): void {
+      return null
+    }
     if (settings !== undefined) {
       connection.parse({ name: '', text: settings.text, types: [] }, true)
       connection.bind({ statement: '', values: settings.values }, true)
       connection.execute(null, true)
     }
+    this.send(connection, this.#session)
+    connection.sync()
+    return null
+  }
+
+  /** Sends it without the Sync that lets the server answer. */
+  send(connection: Connection, session: DatabaseSession | undefined): void {
+    this.#session = session
     // Another session may run a second attempt, and behind a pooler any statement: neither uses a prepared statement.
     const isPrepared =
       this.#statement.mode === 'prepared' &&
@@ -91,7 +99,6 @@ export class Execution extends PgQuery {
     const name = isPrepared ? this.#prepare(connection) : this.#parse(connection, '')
     connection.bind({ statement: name, values: this.#encoded.values }, true)
     connection.execute(null, true)
-    connection.sync()
   }
 
   #prepare(connection: Connection): string {

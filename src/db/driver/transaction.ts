@@ -1,21 +1,20 @@
 import { CopyExecution, type CopyStream } from './copy.ts'
 import { run } from './execution.ts'
+import { ExecutionBatch, isSkipped } from './execution-batch.ts'
 import { connectionError } from './session/connection-error.ts'
 import type { DatabaseSession } from './session/database-session.ts'
 import { createSql, type Transaction } from './sql.ts'
-import { type Rows, type Runner, Statement } from './statement.ts'
+import { type Mode, type Rows, type Runner, Statement } from './statement.ts'
 
 export type BeginOptions = {
   /**
-   * Send the first statements together with `begin`. When it fails, they have run without a transaction, so they must be
-   * harmless then.
+   * Send the first statements together with `begin`. When it fails behind a pooler, they have run without a transaction, so they
+   * must be harmless then.
    */
   pipelined?: boolean
 }
 
-const ABORTED = '25P02'
-
-const command = (text: string, runner: Runner): Statement => new Statement([text], [], runner, 'simple')
+const command = (text: string, runner: Runner, mode?: Mode): Statement => new Statement([text], [], runner, mode)
 
 /** A transaction, which ends with its session. */
 class Reservation implements Runner {
@@ -23,6 +22,8 @@ class Reservation implements Runner {
   #lost: Error | undefined
   /** The outcome of `commit` or `rollback`, once it is sent. */
   #end: Promise<unknown> | undefined
+  /** Statements of this round of the event loop, which are sent at its end. */
+  #batch: ExecutionBatch | undefined
   #copy: CopyExecution | undefined
   #hasFailed = false
   #isReleased = false
@@ -51,12 +52,35 @@ class Reservation implements Runner {
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
     const refusal = this.#refusal()
     if (refusal !== undefined) return Promise.reject(refusal)
-    return run(statement, (execution) => execution.start(this.#session))
+    return this.#send(statement)
+  }
+
+  #send<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
+    return run(statement, (execution) => {
+      if (execution.isSimple) {
+        this.#sendBatch()
+        execution.start(this.#session)
+      } else this.#openBatch().add(execution)
+    })
+  }
+
+  #openBatch(): ExecutionBatch {
+    if (this.#batch === undefined) {
+      this.#batch = new ExecutionBatch(this.#session)
+      process.nextTick(() => this.#sendBatch())
+    }
+    return this.#batch
+  }
+
+  #sendBatch(): void {
+    if (this.#batch !== undefined) this.#session.execute(this.#batch)
+    this.#batch = undefined
   }
 
   copy<T extends CopyStream>(stream: T): T {
     const refusal = this.#refusal()
     if (refusal !== undefined) throw refusal
+    this.#sendBatch()
     this.#copy = new CopyExecution(stream)
     this.#session.execute(this.#copy)
     return stream
@@ -81,10 +105,18 @@ class Reservation implements Runner {
     if (this.isLost) return
     this.#hasFailed = true
     if (this.#copy?.isAbandoned) this.#session.destroy(connectionError('CONNECTION_CLOSED', 'A copy was abandoned'))
-    else await (this.#end ?? this.end(command('rollback', this))).catch(() => {})
+    else if (await this.#isOpen()) await this.#send(command('rollback', this)).catch(() => {})
+  }
+
+  /** Whether the server has not ended the transaction: its end was not sent, or was skipped behind a failed statement. */
+  async #isOpen(): Promise<boolean> {
+    const end = this.#end
+    this.#end ??= Promise.resolve()
+    return end === undefined || end.then(() => false, isSkipped)
   }
 
   release(): void {
+    this.#sendBatch()
     this.#isReleased = true
     this.#session.release()
   }
@@ -138,8 +170,7 @@ class Scope implements Runner {
 
   /** The error of the statement that aborted the transaction, instead of the one that says so. */
   causeOf(error: unknown): unknown {
-    const isFollowing = error instanceof Error && 'code' in error && error.code === ABORTED
-    return isFollowing && this.#failure !== undefined ? this.#failure.error : error
+    return isSkipped(error) && this.#failure !== undefined ? this.#failure.error : error
   }
 
   async do<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
@@ -181,8 +212,12 @@ export async function runTransaction<T>(
 ): Promise<T> {
   const transaction = new Reservation(session)
   const { localSettings } = session
-  const settings = localSettings === undefined ? '' : `; ${localSettings.literal}`
-  const begun = transaction.run(command(`begin ${options}${settings}`, transaction))
+  const begin = `begin ${options}`
+  const begun = transaction.run(
+    localSettings === undefined
+      ? command(begin, transaction)
+      : command(`${begin}; ${localSettings.literal}`, transaction, 'simple'),
+  )
   try {
     if (pipelined) begun.catch((error) => transaction.onLost(error))
     else await begun
