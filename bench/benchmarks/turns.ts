@@ -1,6 +1,6 @@
 import { benchOf, type Context } from '../bench.ts'
 import { compare } from '../compare.ts'
-import { createSender, JOURNEYS, type Journey, type Player, startReceiver } from '../journeys.ts'
+import { createSender, JOURNEYS, type Journey, type Player, startReceiver, WARM_UP } from '../journeys.ts'
 
 type Play = Context & Record<'own' | 'other', Record<Journey, Player>>
 
@@ -29,5 +29,7 @@ async function prepare({ setStage }: Context, root?: string): Promise<Record<Jou
   const receiver = await startReceiver(stage)
   await receiver.register(forwarded, '0', { secret: 'a secret of the benchmark' })
   const player = { stage, company: sender }
+  // Later sends go to customers who are known, as most do.
+  await JOURNEYS.sends(player, WARM_UP)
   return { sends: player, 'events handled': player, 'messages forwarded': { stage, company: forwarded, receiver } }
 }
