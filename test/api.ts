@@ -8,6 +8,7 @@ import { createSessions } from '../src/console/session.ts'
 import type { Pool } from '../src/db/connect.ts'
 import type { Permission } from '../src/http/admission/caller.ts'
 import { createRequestLimiter } from '../src/http/admission/rate-limit.ts'
+import type { BodyPaces } from '../src/http/body/body-pace.ts'
 import { createServer } from '../src/http/server/server.ts'
 import { newApiSecret, newClientId } from '../src/ids.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
@@ -24,6 +25,7 @@ type ApiOptions = {
   /** With the console. */
   hasConsole?: boolean
   maxConnections?: number
+  paces?: BodyPaces
   /** Each line that is logged, parsed. */
   onLog?: (line: Record<string, unknown>) => void
 }
@@ -36,6 +38,7 @@ export async function createTestApi({
   clock = systemClock,
   hasConsole,
   maxConnections,
+  paces,
   onLog,
 }: ApiOptions) {
   const deps = {
@@ -49,7 +52,7 @@ export async function createTestApi({
   const apiKeys = createApiKeys(deps)
   const sessions = hasConsole ? createSessions({ ...deps, apiKeys }) : undefined
   const limiter = await createRequestLimiter(deps)
-  const bound = maxConnections === undefined ? {} : { maxConnections }
+  const bound = { ...(maxConnections !== undefined && { maxConnections }), ...(paces && { paces }) }
   const app = await createServer({ ...deps, ...bound, apiKeys, sessions, limiter })
   await routes(app)
   compareAnswers(app)

@@ -3,13 +3,16 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
+import { createBodyPaces } from './body-pace.ts'
 
 const MIB = 1024 * 1024
 let handled = 0
 let arrived = 0
 const { db } = await createTestDatabase()
+const unbounded = { bytesPerSecond: 1024 * MIB, burstBytes: 1024 * MIB }
 const { app } = await createTestApi({
   db,
+  paces: createBodyPaces(unbounded, unbounded),
   routes: (app) => {
     app.addHook('preParsing', (_request, _reply, payload, done) => {
       payload.on('data', (chunk) => {

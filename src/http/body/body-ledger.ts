@@ -10,6 +10,8 @@ export type HeldBody = {
   readonly isKnown: boolean
   bytes: number
   isComplete: boolean
+  /** It is not read now, since others have their turn. */
+  isWaiting: boolean
   /** The window in which its speed is measured: seconds so far, and the bytes before it. */
   readonly window: { seconds: number; bytesBefore: number }
   /** Its place in the ledger; -1: it is not in it any more. */
@@ -73,7 +75,8 @@ export function createBodyLedger({ budget, groupShare }: { budget: number; group
       opened += 1
       const { length: place } = bodies
       const window = { seconds: 0, bytesBefore: 0 }
-      const body: HeldBody = { ...owner, number: opened, bytes: 0, isComplete: false, window, place, refuse }
+      const state = { bytes: 0, isComplete: false, isWaiting: false }
+      const body: HeldBody = { ...owner, ...state, number: opened, window, place, refuse }
       bodies.push(body)
       return body
     },

@@ -22,6 +22,7 @@ import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
 import { countBodies } from '../body/body-budget.ts'
+import type { BodyPaces } from '../body/body-pace.ts'
 import { readJsonBodies } from '../body/json-body.ts'
 import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
@@ -56,6 +57,8 @@ export type ServerDeps = {
   tracing?: Tracing
   /** Connections of clients at most; absent: as many as the limit of open files admits. */
   maxConnections?: number
+  /** How fast large bodies are read; absent: as body-pace.ts says. */
+  paces?: BodyPaces
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -123,7 +126,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   const isTrusted = trustedProxies(deps.config.trustProxy)
-  countBodies(app, { addressOf: ({ raw }) => clientAddress(raw, isTrusted) })
+  countBodies(app, { addressOf: ({ raw }) => clientAddress(raw, isTrusted), ...(deps.paces && { paces: deps.paces }) })
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)

@@ -112,6 +112,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
       const { verdict, body, proof } = checked
+      request.isProven = verdict === 'proven'
       if (verdict === 'unproven') await refuseSpent(address)
       if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
       await deps.accept({ body, proof, address: verdict === 'proven' ? null : address })

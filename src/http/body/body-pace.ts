@@ -1,0 +1,102 @@
+import { LRUCache } from 'lru-cache'
+import { monotonicMs } from '../../clock.ts'
+import { createFairQueue } from '../../fair-queue.ts'
+
+/** Bytes of a body that are read at once, and at each of its turns. */
+export const TURN_BYTES = 64 * 1024
+const LONGEST_WAIT_MS = 1_000
+const MIB = 1024 * 1024
+
+/** Of all clients together whose bodies nothing proves, and of each address that has proven a body within the hour. */
+const OF_UNPROVEN: Pace = { bytesPerSecond: 2 * MIB, burstBytes: MIB }
+/** Of each company. The burst is the largest body. */
+const OF_COMPANY: Pace = { bytesPerSecond: 4 * MIB, burstBytes: 8 * MIB }
+const PROVEN_FOR_MS = 3_600_000
+/** Groups whose pace is remembered at most. */
+const MOST_GROUPS = 1_000
+
+export type Pace = { readonly bytesPerSecond: number; readonly burstBytes: number }
+
+/** A body that is to be read on; `onTurn` is called when it may bring `TURN_BYTES` more. */
+export type WaitingBody = { readonly client: string; readonly onTurn: () => void }
+
+export type BodyPace = {
+  /** Whether the body has its turn now; otherwise it waits for it. */
+  take(body: WaitingBody): boolean
+  /** The body waits no longer. */
+  leave(body: WaitingBody): void
+}
+
+type Owner = { readonly group: string; readonly client: string; readonly isKnown: boolean }
+
+export type BodyPaces = {
+  of(owner: Owner): BodyPace
+  /** A body from there has proven itself. */
+  noteProven(address: string): void
+}
+
+/**
+ * The first 64 KiB of each body are read as they come. What is beyond is read at a bounded rate: of each company, of each
+ * address that has proven a body within the hour, and of all others together. Large unproven bodies therefore wait for each
+ * other, and nothing else waits for them.
+ */
+export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY): BodyPaces {
+  const paces = new LRUCache<string, BodyPace>({ max: MOST_GROUPS })
+  const proven = new LRUCache<string, true>({ max: MOST_GROUPS, ttl: PROVEN_FOR_MS })
+  const unproven = createBodyPace(ofUnproven)
+  return {
+    of: ({ group, client, isKnown }) => {
+      if (!isKnown && !proven.has(client)) return unproven
+      const pace = paces.get(group) ?? createBodyPace(isKnown ? ofCompany : ofUnproven)
+      paces.set(group, pace)
+      return pace
+    },
+    noteProven: (address) => void proven.set(address, true),
+  }
+}
+
+/**
+ * The rate at which bodies of one group are read together: turns of `TURN_BYTES`, of each client in rotation, and of a client's
+ * bodies in rotation. A body between its turns is not read: its client waits, and it costs nothing.
+ */
+export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
+  const waiting = createFairQueue<string, WaitingBody>()
+  let room = burstBytes
+  let filledAtMs = nowMs()
+  let timer: NodeJS.Timeout | undefined
+
+  const takeRoom = (): boolean => {
+    const now = nowMs()
+    room = Math.min(burstBytes, room + ((now - filledAtMs) / 1_000) * bytesPerSecond)
+    filledAtMs = now
+    if (room < TURN_BYTES) return false
+    room -= TURN_BYTES
+    return true
+  }
+  const giveTurns = (): void => {
+    timer = undefined
+    while (waiting.size > 0 && takeRoom()) {
+      const [client = ''] = waiting.companies()
+      const body = waiting.shift(client)
+      waiting.moveBehind(client)
+      body?.onTurn()
+    }
+    schedule()
+  }
+  const schedule = (): void => {
+    if (timer !== undefined || waiting.size === 0) return
+    const waitMs = ((TURN_BYTES - room) / bytesPerSecond) * 1_000
+    timer = setTimeout(giveTurns, Math.min(waitMs, LONGEST_WAIT_MS)).unref()
+  }
+  return {
+    take: (body) => {
+      if (waiting.size === 0 && takeRoom()) return true
+      waiting.add(body.client, body)
+      schedule()
+      return false
+    },
+    leave: (body) => {
+      waiting.remove((one) => one === body)
+    },
+  }
+}
