@@ -27,8 +27,11 @@ export type HandleEventsDeps = HandleDeps & {
   onUnhandled: (unhandled: readonly Unhandled[]) => void
 }
 
-/** `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. */
-export type Handled = { handled: number; failing: number[] }
+/**
+ * `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. `large`: lanes with
+ * an event of which items are left.
+ */
+export type Handled = { handled: number; failing: number[]; large: number[] }
 
 /**
  * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
@@ -39,16 +42,17 @@ export type Handled = { handled: number; failing: number[] }
  */
 export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
   try {
-    return { handled: await handleOnce(deps, lanes, EVENTS_AT_ONCE, handleTogether), failing: [] }
+    return { ...(await handleOnce(deps, lanes, EVENTS_AT_ONCE, handleTogether)), failing: [] }
   } catch (error) {
     if (isTemporary(error) && !isOwnWait(error)) throw error
   }
-  if (lanes.length === 1) return { handled: 0, failing: [...lanes] }
-  const all: Handled = { handled: 0, failing: [] }
+  if (lanes.length === 1) return { handled: 0, failing: [...lanes], large: [] }
+  const all: Handled = { handled: 0, failing: [], large: [] }
   for (const lane of lanes) {
     const one = await handleLanes(deps, [lane])
     all.handled += one.handled
     all.failing.push(...one.failing)
+    all.large.push(...one.large)
   }
   return all
 }
@@ -65,8 +69,10 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
  */
 export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
   try {
-    if (isIsolated(lane)) return await handleOnce(deps, [lane], ISOLATED_AT_ONCE, handleInHalves)
-    return await handleOnce(deps, [lane], EVENTS_AT_ONCE, numberByNumber)
+    const { handled } = isIsolated(lane)
+      ? await handleOnce(deps, [lane], ISOLATED_AT_ONCE, handleInHalves)
+      : await handleOnce(deps, [lane], EVENTS_AT_ONCE, numberByNumber)
+    return handled
   } catch (error) {
     if (isTemporary(error)) throw error
     if (!isIsolated(lane)) return isolate(deps.db, lane)
@@ -92,7 +98,7 @@ async function handleOnce(
   lanes: readonly number[],
   bounds: Bounds,
   handle: Handle,
-): Promise<number> {
+): Promise<Pick<Handled, 'handled' | 'large'>> {
   const work = async (tx: Db) => {
     // Sent together with `begin`: without a transaction it changes nothing.
     const events = await claimEvents(tx, lanes, bounds)
@@ -102,12 +108,18 @@ async function handleOnce(
     await storeUnhandled(tx, deps.events, all)
     // The items that could not be handled begin earlier in an event than those that the bounds leave.
     await finishEvents(tx, events, [...rest, ...outcome.left])
-    return { count: events.length, outcome: { ...outcome, unhandled: all } }
+    return { events, rest, outcome: { ...outcome, unhandled: all } }
   }
-  const { count, outcome } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
+  const { events, rest, outcome } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
   for (const act of outcome.afterwards) act()
   if (outcome.unhandled.length > 0) deps.onUnhandled(outcome.unhandled)
-  return count
+  return { handled: events.length, large: lanesOfLarge(events, rest) }
+}
+
+/** The lanes of events that were begun, and not ended. */
+function lanesOfLarge(events: readonly LeftEvent[], rest: readonly LeftEvent[]): number[] {
+  const doneBefore = new Map(events.map(({ id, done }) => [id, done]))
+  return [...new Set(rest.filter(({ id, done }) => done !== doneBefore.get(id)).map(({ lane }) => lane))]
 }
 
 /** Whether an item stands before those that are left of its event: a later transaction finds the others again. */

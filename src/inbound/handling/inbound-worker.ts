@@ -11,6 +11,9 @@ const BESIDE_AFTER_MS = 20
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 const PAUSE_AFTER_FAILURE_MS = 500
+/** A lane with a large event rests for so many times as long as its transaction took, and at most so long. */
+const REST = 2
+const LONGEST_REST_MS = 250
 
 export type InboundWorker = {
   /** New events were stored in this process. */
@@ -21,6 +24,8 @@ export type InboundWorker = {
 
 export type InboundWorkerDeps = HandleEventsDeps & {
   onFailure: (error: unknown) => void
+  /** How long a lane rests after a transaction of so many milliseconds that left items of an event. Absent: see REST. */
+  restMs?: (tookMs: number) => number
   /** Runs each transaction as a span of a trace. Absent: nothing is traced. */
   traced?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
@@ -32,7 +37,8 @@ export type InboundWorkerDeps = HandleEventsDeps & {
  * and isolated ones, are handled in parallel to the others, one at a time.
  *
  * Each transaction handles a bounded number of items, and its lanes are chosen when it begins, those first that were not
- * handled for the longest time: a backlog of one lane delays another by one transaction at most.
+ * handled for the longest time: a backlog of one lane delays another by one transaction at most. A lane whose transaction left
+ * items of an event rests before the next one, so that a large body leaves the processors to others for most of the time.
  */
 export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   let isStopping = false
@@ -111,18 +117,28 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
   const running = new Set<Promise<void>>()
   const inHand = new Set<number>()
   const lastStarts = new Map<number, number>()
-  /** Lanes that another worker had, and until when they are left to it. */
+  const { restMs = (tookMs: number) => Math.min(REST * tookMs, LONGEST_REST_MS) } = deps
+  /** Lanes that another worker had, or that rest, and until when they are left. */
   const leftUntil = new Map<number, number>()
   let starts = 0
   let startedAtMs = 0
 
+  const rest = (lanes: readonly number[], tookMs: number): void => {
+    if (lanes.length === 0) return
+    const untilMs = monotonicMs() + restMs(tookMs)
+    for (const lane of lanes) leftUntil.set(lane, untilMs)
+    if (Number.isFinite(untilMs)) setTimeout(onEnd, untilMs - monotonicMs()).unref()
+  }
   const run = async (lanes: readonly number[]): Promise<void> => {
+    const fromMs = monotonicMs()
     try {
-      const { handled, failing } = await (deps.traced
+      const { handled, failing, large } = await (deps.traced
         ? deps.traced(() => handleLanes(deps, lanes))
         : handleLanes(deps, lanes))
       for (const lane of failing) apart.add(lane)
-      if (handled === 0) for (const lane of lanes) leftUntil.set(lane, monotonicMs() + SHORTEST_PAUSE_MS)
+      const nowMs = monotonicMs()
+      if (handled === 0) for (const lane of lanes) leftUntil.set(lane, nowMs + SHORTEST_PAUSE_MS)
+      rest(large, nowMs - fromMs)
     } catch (error) {
       deps.onFailure(error)
       await sleepAlways(PAUSE_AFTER_FAILURE_MS)

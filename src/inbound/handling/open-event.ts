@@ -4,6 +4,12 @@ import type { BodyReader } from './bodies/body-reader.ts'
 import type { Arrived } from './route-items.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
+/**
+ * Items of one event in a transaction. More are left to the next ones, between which the worker rests: 50 messages take the thread
+ * that answers requests some milliseconds at a time.
+ */
+const ITEMS_OF_EVENT = 50
+
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
 
@@ -20,7 +26,7 @@ export async function openEvents(
   room: number,
 ): Promise<OpenedEvents> {
   const numbers = [...Map.groupBy(events, ({ lane, part }) => `${lane} ${part}`).values()].map(
-    (ofNumber): Opening => ({ waiting: [...ofNumber], taken: 0 }),
+    (ofNumber): Opening => ({ waiting: [...ofNumber], taken: 0, isFull: false }),
   )
   const opened: OpenedEvents = { owned: [], unhandled: [], rest: [] }
   const share = Math.max(1, Math.floor(room / numbers.length))
@@ -33,8 +39,8 @@ export async function openEvents(
   return opened
 }
 
-/** The events of a number that are not opened to their end, and how many of its items were taken. */
-type Opening = { waiting: StoredEvent[]; taken: number }
+/** The events of a number that are not opened to their end, and how many of its items were taken. `isFull`: no more are. */
+type Opening = { waiting: StoredEvent[]; taken: number; isFull: boolean }
 
 /** Returns how many items it took. */
 async function takeItems(
@@ -44,9 +50,11 @@ async function takeItems(
   opened: OpenedEvents,
 ): Promise<number> {
   let taken = 0
-  for (let [event] = number.waiting; event !== undefined && taken < most; [event] = number.waiting) {
-    const { count, next } = await openEvent(reader, event, most - taken, opened)
+  for (let [event] = number.waiting; event !== undefined && taken < most && !number.isFull; [event] = number.waiting) {
+    const room = Math.min(most - taken, ITEMS_OF_EVENT)
+    const { count, next } = await openEvent(reader, event, room, opened)
     taken += count
+    number.isFull = count === ITEMS_OF_EVENT && next !== null
     if (next === null) number.waiting.shift()
     else number.waiting[0] = { ...event, done: next }
   }

@@ -210,7 +210,7 @@ test('an event with more items than one transaction takes is handled in several,
   await accept(bodyOf(number, ...texts.map((text) => textMessage(text))), bodyOf(number, textMessage('many last')))
   const lane = eventLaneOf(number)
   await handleLanes(deps, [lane])
-  expect(await db`select from messages where text like 'many %'`).toHaveLength(200)
+  expect(await db`select from messages where text like 'many %'`).toHaveLength(50)
   await handleAll()
   const written = await db<{ text: string }[]>`select text from messages where text like 'many %' order by id`
   expect(written.map(({ text }) => text)).toEqual([...texts, 'many last'])
