@@ -5,6 +5,9 @@ import { createBatcher } from '../batching/batch.ts'
 import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 
 const CHECK_MS = 50
+/** After a task, the thread rests for so many times its processor time, and at most so long: the processors are others' meanwhile. */
+const REST = 2
+const LONGEST_REST_MS = 500
 
 type Name<All extends Tasks> = keyof All & string
 type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
@@ -19,6 +22,8 @@ export type TaskThreadOptions<All extends Tasks> = {
   /** Tasks that wait at most, a third of them of one lane, and for how long; after it, 503. Absent: without limit. */
   maxWaiting?: number
   maxWaitMs?: number
+  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: see REST. */
+  restMs?: (tookMs: number) => number
 }
 
 /**
@@ -36,12 +41,18 @@ export type RunTask<All extends Tasks> = <Task extends Name<All>>(
 ) => Promise<Result<All[Task]> | 'too-slow'>
 
 type Outcome = TaskAnswer | 'too-slow'
+type Performed = { outcome: Outcome; usedMs: () => Promise<number> }
+type Waiting = TaskCall & { lane: number; limitMs: number; onOutcome: (outcome: Outcome) => void }
 
-/** A thread of this process that starts with its first task: one task at a time, of each lane in rotation. */
+/**
+ * A thread of this process that starts with its first task: one task at a time, of each lane in rotation. It rests after each, so
+ * that its tasks have a third of a processor at most.
+ */
 export function createTaskThread<All extends Tasks>({
   program,
   limitsMs,
   memory,
+  restMs = (tookMs) => Math.min(REST * tookMs, LONGEST_REST_MS),
   ...limits
 }: TaskThreadOptions<All>): RunTask<All> {
   let thread: Promise<Worker> | undefined
@@ -56,7 +67,7 @@ export function createTaskThread<All extends Tasks>({
     return started
   }
 
-  const perform = async ({ limitMs, ...posted }: TaskCall & { limitMs: number }): Promise<Outcome> => {
+  const perform = async ({ limitMs, ...posted }: TaskCall & { limitMs: number }): Promise<Performed> => {
     thread ??= start().catch((error) => {
       thread = undefined
       throw error
@@ -68,7 +79,7 @@ export function createTaskThread<All extends Tasks>({
       const answer = once(running, 'message', { signal: ended.signal })
       running.postMessage(posted, posted.moved)
       const [first] = await Promise.race([answer, untilSpent(running, before, limitMs, ended.signal)])
-      if (first !== SPENT) return first
+      if (first !== SPENT) return { outcome: first, usedMs: () => usedSince(running, before) }
     } catch {
       // The thread has ended, by its limit of memory.
     } finally {
@@ -76,21 +87,22 @@ export function createTaskThread<All extends Tasks>({
     }
     thread = undefined
     await running.terminate()
-    return 'too-slow'
+    return { outcome: 'too-slow', usedMs: async () => limitMs }
   }
-
-  const enqueue = createBatcher<TaskCall & { lane: number; limitMs: number }, Outcome>({
+  const enqueue = createBatcher<Waiting, void>({
     run: async ([task]) => {
       if (task === undefined) return []
-      const { name, input, moved, limitMs } = task
-      return [await perform({ name, input, moved, limitMs })]
+      const { lane: _lane, onOutcome, ...call } = task
+      const { outcome, usedMs } = await perform(call)
+      onOutcome(outcome)
+      await sleep(restMs(await usedMs()), undefined, { ref: false })
+      return [undefined]
     },
     maxItems: 1,
     maxRunning: 1,
     companyOf: ({ lane }) => lane,
     ...limits,
   })
-
   async function run<Task extends Name<All>>(
     lane: number,
     name: Task,
@@ -103,7 +115,9 @@ export function createTaskThread<All extends Tasks>({
     input: unknown,
     moved: readonly ArrayBuffer[] = [],
   ): Promise<unknown> {
-    const outcome = await enqueue({ lane, name, input, moved, limitMs: limitsMs[name] })
+    const outcome = await new Promise<Outcome>((resolve, reject) => {
+      enqueue({ lane, name, input, moved, limitMs: limitsMs[name], onOutcome: resolve }).catch(reject)
+    })
     if (outcome === 'too-slow') return outcome
     if ('error' in outcome) throw new Error(outcome.error)
     return outcome.result
@@ -122,7 +136,12 @@ async function untilSpent(
 ): Promise<[typeof SPENT]> {
   for (;;) {
     await sleep(CHECK_MS, undefined, { signal, ref: false })
-    const { user, system } = await running.cpuUsage(before)
-    if ((user + system) / 1_000 >= limitMs) return [SPENT]
+    if ((await usedSince(running, before)) >= limitMs) return [SPENT]
   }
+}
+
+/** Milliseconds of processor time of a thread. */
+async function usedSince(running: Worker, before: NodeJS.CpuUsage): Promise<number> {
+  const { user, system } = await running.cpuUsage(before)
+  return (user + system) / 1_000
 }
