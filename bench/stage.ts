@@ -54,6 +54,7 @@ export async function setStage({ root, env: ownEnv = {}, openFiles, statements =
     folder,
     url,
     sandboxUrl: sandbox.address,
+    sandboxPid: sandbox.pid,
     /** The sandbox's mail server, through which the service sends. */
     smtpUrl,
     service: await startService(),

@@ -46,11 +46,17 @@ export const FAULTS: readonly Fault[] = [
     replacement: "'Content-Type: text/plain'",
   },
   {
-    // Together with the next one: alone, another transaction handles the other company's message meanwhile.
+    // Together with the next two: alone, another transaction handles the other company's message meanwhile.
     raises: 'others delayed by a hostile body',
     file: 'src/inbound/handling/handle-events.ts',
     text: 'items: 200 }',
     replacement: 'items: 2_000 }',
+  },
+  {
+    raises: 'others delayed by a hostile body',
+    file: 'src/inbound/handling/open-event.ts',
+    text: 'const ITEMS_OF_EVENT = 50',
+    replacement: 'const ITEMS_OF_EVENT = 2_000',
   },
   {
     raises: 'others delayed by a hostile body',
@@ -136,6 +142,13 @@ export const FAULTS: readonly Fault[] = [
   },
 ]
 
+/** Large unproven bodies are read as they come: forged ones delay the calls of others. */
+export const UNPACED: Pick<Fault, 'file' | 'text' | 'replacement'> = {
+  file: 'src/http/body/body-pace.ts',
+  text: 'if (room < TURN_BYTES) return false',
+  replacement: '',
+}
+
 /** An operation that no attack knows the ids of. Keys of browsers may call it, so that it raises no other counter. */
 export const UNCOVERED: Operation = {
   name: 'GET /public/v1/unknown-things/{thingId}',
@@ -148,7 +161,10 @@ export const UNCOVERED: Operation = {
 }
 
 /** A copy of this checkout with these faults, to show that the run notices them. */
-export function copyWith(faults: readonly Fault[]): { root: string; remove: () => void } {
+export function copyWith(faults: readonly Pick<Fault, 'file' | 'text' | 'replacement'>[]): {
+  root: string
+  remove: () => void
+} {
   const root = mkdtempSync(join(process.env[RUN_VARIABLE] || tmpdir(), 'parley-control-'))
   for (const name of NEEDED) cpSync(join(ROOT, name), join(root, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))

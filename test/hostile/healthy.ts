@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import type { Shares, Tally } from './tally.ts'
+import { QUIET, type Shares, type Tally } from './tally.ts'
 import type { World } from './world.ts'
 
 export type HealthyTask = { url: string; token: string; localAddress: string }
@@ -12,17 +12,15 @@ export type HealthyReport = { ms: number[]; refused: string[] }
 export const INTERVAL_MS = 15
 /** The address of the healthy company's server; no attack comes from it. */
 const LOCAL_ADDRESS = '127.0.0.9'
+/** Calls before those that are measured: the first compile code, fill caches and open connections; later ones end what an attack left. */
 const WARM_UP_MS = 1_500
 
 /** A company that has nothing to do with the attacks, and calls the service during each of them. */
 export type HealthyCompany = {
-  /** Measures its calls before any attack. */
+  /** Measures its calls without an attack. */
   measureQuiet(calls: number): Promise<void>
-  /**
-   * Measures its calls during an attack, which begins again until so many calls were due. A call that is refused is counted.
-   * An attack that is repeated has a first round without measurement, like the quiet calls.
-   */
-  underAttack(name: string, calls: number, attack: (round: number) => Promise<void>): Promise<void>
+  /** Measures its calls during an attack, which begins again until so many calls were due. A call that is refused is counted. */
+  underAttack(name: string, calls: number, attack: () => Promise<void>): Promise<void>
   stop(): Promise<void>
 }
 
@@ -45,17 +43,14 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
   }
   return {
     measureQuiet: async (calls) => {
-      // The first calls compile code, fill caches and open connections.
       await whileCalling(() => sleep(WARM_UP_MS))
       const { ms, shares } = await whileCalling(() => sleep(calls * INTERVAL_MS))
-      tally.addLatency('no attack', ms, shares)
+      tally.addLatency(QUIET, ms, shares)
     },
     underAttack: async (name, calls, attack) => {
-      let round = 0
-      if (calls > 0) await attack(round++)
       const report = await whileCalling(async () => {
         const startedAt = performance.now()
-        do await attack(round++)
+        do await attack()
         while (performance.now() - startedAt < calls * INTERVAL_MS)
       })
       tally.requests += report.ms.length + report.refused.length
@@ -72,11 +67,11 @@ async function startShares({ service: { pid }, cpu }: World['stage']): Promise<(
   const before = await read()
   return async () => {
     const after = await read()
-    const ms = after.ms - before.ms
     return {
-      ran: (after.ran - before.ran) / ms,
-      waited: (after.waited - before.waited) / ms,
-      database: ((after.database - before.database) * 1_000) / ms,
+      measured: after.ms - before.ms,
+      ran: after.ran - before.ran,
+      waited: after.waited - before.waited,
+      database: (after.database - before.database) * 1_000,
     }
   }
 }

@@ -36,13 +36,16 @@ const MISSING = '987654321012'
  */
 const LIMITED_PER_SECOND = 100
 
+/** Calls under an attack that can be repeated are measured by turns with calls without one. */
+const TURNS = 2
+
 export type RunOptions = {
   seed: number
   /** Requests of the fuzz. */
   requests: number
   /** Texts of which the name of an attack that runs has one. Absent: all run. */
   only?: readonly string[]
-  /** Calls of a healthy company that are measured without an attack, and at least so many under each. Absent: none. */
+  /** Calls of a healthy company that are measured before each attack, and at least so many under it. Absent: none. */
   calls?: { quiet: number; attacked: number }
   /** The service has faults: each attack does what meets them, and one operation is covered by none. */
   control?: { uncovered: Operation }
@@ -65,10 +68,22 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const tally = createTally()
   const healthy = createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
-  const cost = await createCostAttacks(world, tally, options.control !== undefined)
+  const isBrief = (calls?.attacked ?? 0) === 0
+  const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
-    await healthy.underAttack(name, isRepeatable ? (calls?.attacked ?? 0) : 0, run)
+    const attacked = calls?.attacked ?? 0
+    if (attacked === 0 || !isRepeatable) {
+      if (attacked > 0) await healthy.measureQuiet(calls?.quiet ?? 0)
+      return healthy.underAttack(name, 0, () => run(0))
+    }
+    // The first round is not measured, like the first calls without an attack.
+    let round = 0
+    await run(round++)
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      await healthy.measureQuiet(calls?.quiet ?? 0)
+      await healthy.underAttack(name, attacked, () => run(round++))
+    }
   }
   const isChosen = ({ name }: Attack) => only === undefined || only.some((text) => name.includes(text))
   const before = residentMegabytes(world.stage.service.pid).highest
@@ -79,8 +94,9 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       say('no attack')
       await healthy.measureQuiet(calls.quiet)
       if (calls.attacked > 0) await measureBusyMachine(healthy, calls.attacked)
-      // Attackers have machines of their own: what their requests cost to make is not the service's delay.
+      // Attackers, mail servers and the provider have machines of their own: what they compute is not the service's delay.
       setPriority(constants.priority.PRIORITY_LOW)
+      setPriority(world.stage.sandboxPid, constants.priority.PRIORITY_LOW)
     }
     for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) await under(one)
     if (only === undefined) await cost.measureForged()

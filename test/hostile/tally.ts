@@ -22,24 +22,30 @@ export const COUNTERS = [
 export type Counter = (typeof COUNTERS)[number]
 
 /**
- * Where the time went, in seconds of each second: what the thread that answers requests computed, how long it was ready to and
- * waited for a processor, and what the database computed.
+ * Where the time went, in milliseconds: how long the calls were measured, what the thread that answers requests computed
+ * meanwhile, how long it was ready to and waited for a processor, and what the database computed.
  */
-export type Shares = { ran: number; waited: number; database: number }
+export type Shares = { measured: number; ran: number; waited: number; database: number }
+
+/** The calls of a healthy company, without an attack or under one. */
+type Measured = Shares & { name: string; ms: number[] }
 
 export type Tally = {
   requests: number
   counts: Record<Counter, number>
   findings: string[]
-  /** Of the calls of a healthy company, for each attack; the first is without one. */
-  latencies: (Shares & { name: string; calls: number; p50Ms: number; p99Ms: number })[]
+  latencies: Measured[]
   /** Other figures of the summary, as sentences. */
   figures: string[]
+  /** Adds calls to those that were measured under the same name. */
   addLatency(name: string, ms: readonly number[], shares: Shares): void
   add(counter: Counter, evidence: string): void
 }
 
+const SHARES = ['measured', 'ran', 'waited', 'database'] as const
 const MOST_FINDINGS = 60
+/** The row of calls between the attacks. */
+export const QUIET = 'no attack'
 /** The row of a machine whose processors others use, without an attack. */
 export const BUSY_MACHINE = 'no attack, two busy programs'
 
@@ -55,9 +61,12 @@ export function createTally(): Tally {
     latencies,
     figures: [],
     addLatency: (name, ms, shares) => {
-      const sorted = ms.toSorted((one, other) => one - other)
-      const percentile = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
-      latencies.push({ name, calls: ms.length, p50Ms: percentile(0.5), p99Ms: percentile(0.99), ...shares })
+      const existing = latencies.find((one) => one.name === name)
+      if (existing === undefined) latencies.push({ name, ms: [...ms], ...shares })
+      else {
+        existing.ms.push(...ms)
+        for (const share of SHARES) existing[share] += shares[share]
+      }
     },
     add: (counter, evidence) => {
       counts[counter]++
@@ -77,10 +86,19 @@ export function tableOf(tally: Tally): string {
   return [`  ${'requests'.padEnd(42)} ${String(tally.requests).padStart(7)}`, ...rows].join('\n')
 }
 
-/** How often the 99th percentile without an attack that under each attack is. */
-export function latenciesOf({ latencies }: Tally): (Tally['latencies'][number] & { ofQuiet: number })[] {
-  const quiet = latencies[0]?.p99Ms ?? 0
-  return latencies.map((one) => ({ ...one, ofQuiet: one.p99Ms / quiet }))
+/** The percentiles of calls, and how often the 99th percentile without an attack their 99th is. */
+export function latenciesOf({ latencies }: Tally) {
+  const quiet = latencies.find(({ name }) => name === QUIET)
+  const quietP99 = percentileOf(quiet?.ms ?? [], 0.99)
+  return latencies.map(({ ms, ...one }) => {
+    const p99Ms = percentileOf(ms, 0.99)
+    return { ...one, calls: ms.length, p50Ms: percentileOf(ms, 0.5), p99Ms, ofQuiet: p99Ms / quietP99 }
+  })
+}
+
+function percentileOf(ms: readonly number[], share: number): number {
+  const sorted = ms.toSorted((one, other) => one - other)
+  return sorted[Math.floor(sorted.length * share)] ?? 0
 }
 
 /**
@@ -93,7 +111,8 @@ export function latencyTableOf(tally: Tally): string {
     `  ${name.padEnd(34)} ${cells.map((cell) => cell.padStart(8)).join(' ')}`
   const head = toRow('healthy calls during', titles)
   const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet, ...shares }) => {
-    const parts = [shares.ran, shares.waited, shares.database].map((share) => `${Math.round(share * 100)} %`)
+    const { measured, ran, waited, database } = shares
+    const parts = [ran, waited, database].map((share) => `${Math.round((share / measured) * 100)} %`)
     return toRow(name, [String(calls), p50Ms.toFixed(1), p99Ms.toFixed(1), `${ofQuiet.toFixed(1)} x`, ...parts])
   })
   return [head, ...rows].join('\n')

@@ -20,7 +20,9 @@ const FORGER_ADDRESSES = ['127.0.0.8', '127.0.0.10', '127.0.0.11']
 const MEASURED_VALUES = 600_000
 /** The highest cost of a forged body, which is not parsed, as a multiple of what parsing it costs here. */
 const MOST_PARSES = 1
-/** Messages of a bulk body that are recorded before one of another company; the body has 4,900. */
+/** Messages of a bulk body, and those that are recorded before one of another company. A brief run has more than these only. */
+const BULK_MESSAGES = 4_900
+const BRIEF_BULK_MESSAGES = 2_500
 const MOST_BEFORE = 1_500
 
 /** 0.9 MB of links, each of which is read and rewritten. */
@@ -31,13 +33,21 @@ export type Attack = { name: string; run: (round: number) => Promise<void>; isRe
 
 /**
  * Attacks that cost the service much: on bodies in flight, signatures, addresses, the order of work and the console's routes.
- * Large bodies are made before the first of them. `isBrief`: only what shows the planted faults.
+ * Large bodies are made before the first of them. `isControl`: only what shows the planted faults. `isBrief`: delays are not judged.
  */
-export async function createCostAttacks(world: World, tally: Tally, isBrief: boolean) {
+export async function createCostAttacks(
+  world: World,
+  tally: Tally,
+  { isControl, isBrief }: { isControl: boolean; isBrief: boolean },
+) {
+  const bulk = isBrief ? BRIEF_BULK_MESSAGES : BULK_MESSAGES
   const provider = createClient(world.stage.url, PROVIDER_ADDRESS)
   const signed = await connectSigned(world)
   const forged = forgedBodies(signed)
-  const garbage = Buffer.from(`garbage ${'x'.repeat(4 * MIB - 100)}`)
+  const garbage = [
+    Buffer.from(`{"entry":[{"changes":[{"value":{"statuses":[${'0,'.repeat(4_000)}0]}}]}]}`),
+    Buffer.from(`garbage ${'x'.repeat(4 * MIB - 100)}`),
+  ]
   const mail = { to: 'a@example.com', from: 'b@example.com', subject: 'Long', html: LONG_MAIL }
   const texts = {
     templates: SLOW_TEMPLATES.map((html) => JSON.stringify({ name: 'Slow', subject: 'Slow', html })),
@@ -49,8 +59,8 @@ export async function createCostAttacks(world: World, tally: Tally, isBrief: boo
       run: (round) => holdConnections(world, PROVIDER_ADDRESS, tally, round),
       isRepeatable: true,
     },
-    { name: 'held bodies', run: () => holdBodies(world, provider, PROVIDER_ADDRESS, tally, isBrief) },
-    { name: 'a bulk body', run: (round) => postBulk(world, provider, tally, round), isRepeatable: true },
+    { name: 'held bodies', run: () => holdBodies(world, provider, PROVIDER_ADDRESS, tally, isControl) },
+    { name: 'a bulk body', run: (round) => postBulk(world, provider, tally, round, bulk), isRepeatable: true },
     {
       name: 'a spent address',
       run: (round) => spendAddress(world, signed, garbage, tally, round),
@@ -94,14 +104,20 @@ async function connectSigned({ stage }: World): Promise<string> {
 }
 
 /**
- * A valid body of 4,900 messages, and behind it one message of another company: counted by the order of the records. A lock
+ * A valid body of many messages, and behind it one message of another company: counted by the order of the records. A lock
  * on the table of messages holds the first items of the body until the other message has been accepted.
  */
-async function postBulk({ stage, own, foreign }: World, provider: Client, tally: Tally, round: number): Promise<void> {
+async function postBulk(
+  { stage, own, foreign }: World,
+  provider: Client,
+  tally: Tally,
+  round: number,
+  count: number,
+): Promise<void> {
   const bulk = `bulk-${round}`
   const body = inboundText(own.phoneNumberId, '393339999999', bulk, 'wamid.bulk')
   const [message] = body.entry[0]?.changes[0]?.value.messages ?? []
-  const messages = Array.from({ length: 4_900 }, (_, n) => ({ ...message, id: `wamid.${bulk}.${n}` }))
+  const messages = Array.from({ length: count }, (_, n) => ({ ...message, id: `wamid.${bulk}.${n}` }))
   Object.assign(body.entry[0]?.changes[0]?.value ?? {}, { messages })
   const marker = `after-bulk-${randomBytes(4).toString('hex')}`
   const post = async (event: string) => {
@@ -181,11 +197,14 @@ async function measureForged({ stage }: World, signed: string, tally: Tally): Pr
   }
 }
 
-/** Posts garbage until the address is refused; a body that proves itself is accepted all the same. The first address is the provider's. */
+/**
+ * Posts garbage until the address is refused, by its items and by its bytes in rotation; a body that proves itself is accepted all
+ * the same. The first address is the provider's.
+ */
 async function spendAddress(
   { stage }: World,
   signed: string,
-  garbage: Buffer,
+  garbage: readonly Buffer[],
   tally: Tally,
   round: number,
 ): Promise<void> {
@@ -195,7 +214,7 @@ async function spendAddress(
   let status = 200
   for (let tries = 0; status !== 429 && tries < 200; tries++) {
     tally.requests++
-    status = (await post(tries < 5 ? garbage : 'garbage')).status
+    status = (await post((tries < 5 && garbage[round % garbage.length]) || 'garbage')).status
     if (tries >= 5) await sleep(100)
   }
   if (status !== 429) tally.add('log lines or rows beyond the bound', `garbage is still answered ${status}`)
