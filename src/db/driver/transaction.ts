@@ -127,11 +127,16 @@ class Reservation implements Runner {
   }
 }
 
-/** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
+/**
+ * Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. Statements that
+ * nothing awaits share the round trip of `commit`, or of the last statement of a savepoint.
+ */
 class Scope implements Runner {
   readonly #transaction: Reservation
   readonly commit: Statement
   #failure: { error: unknown } | undefined
+  /** Fulfilled when the last statement is answered. */
+  #answered: Promise<unknown> = Promise.resolve()
 
   /** @param outer of a savepoint: the scope of its transaction */
   constructor(transaction: Reservation, outer?: Scope) {
@@ -156,7 +161,7 @@ class Scope implements Runner {
     }
     try {
       const outcome = this.#transaction.run(statement)
-      outcome.catch(onFailure)
+      this.#answered = outcome.catch(onFailure)
       return outcome
     } catch (error) {
       onFailure(error)
@@ -192,7 +197,10 @@ class Scope implements Runner {
     await command(`savepoint ${name}`, this)
     const inner = new Scope(this.#transaction, this)
     try {
-      return await inner.do(work)
+      const result = await inner.do(work)
+      await inner.#answered
+      inner.throwFailure()
+      return result
     } catch (error) {
       if (!this.#transaction.isLost) await command(`rollback to ${name}`, this)
       throw inner.causeOf(error)
