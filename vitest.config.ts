@@ -24,6 +24,8 @@ export default defineConfig({
     setupFiles: ['test/run/setup-file.ts'],
     pool: 'forks',
     isolate: false,
+    // Node loads the files as the service does.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // Deadlines end a run that hangs. A busy machine takes many times as long as an idle one.
     testTimeout: 180_000,
     hookTimeout: 240_000,
