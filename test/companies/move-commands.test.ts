@@ -12,7 +12,7 @@ import { createCompany } from '../world.ts'
 const [source, target] = [await createTestDatabase(), await createTestDatabase()]
 const PASSPHRASE = 'a passphrase of the move'
 const ENCRYPTION_KEY = randomBytes(32).toString('base64')
-const CONTACTS = 60_000
+const CONTACTS = 30_000
 
 /** `parley company …` on one of the databases, with the passphrase on standard input. */
 function company(url: string, folder: string, ...args: string[]) {

@@ -130,6 +130,7 @@ test(
         const body = JSON.stringify(bodyOf(changeOf(phoneNumberId, { messages })))
         while (!(await isTaken(parley, body, refused))) await sleep(5)
         wamids.push(...messages.map(({ id }) => id))
+        await sleep(5)
       }
     }
     const customers = Array.from({ length: POSTERS }, (_, n) => `39333000000${n}`)
@@ -212,7 +213,10 @@ test(
     let isOver = false
     const statuses: (number | string)[] = []
     const call = async () => {
-      while (!isOver) statuses.push(await statusOf(parley, '/public/v1/contacts?limit=1', headers, agent))
+      while (!isOver) {
+        statuses.push(await statusOf(parley, '/public/v1/contacts?limit=1', headers, agent))
+        await sleep(5)
+      }
     }
     const calling = Promise.all([1, 2, 3, 4].map(call))
     const before = workersOf(parley)
