@@ -211,11 +211,11 @@ describe('the logs', () => {
     await writeUnmirrored(db, async (tx) => {
       await tx`
         insert into envelopes (company_id, event_id, event, body)
-        select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 50000) n
+        select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 10000) n
       `
       await tx`
         insert into deliveries (company_id, registration_id, event, event_id)
-        select ${companyId}, ${busy.id}, 'e', 'e' || n from generate_series(1, 50000) n
+        select ${companyId}, ${busy.id}, 'e', 'e' || n from generate_series(1, 10000) n
       `
       await tx`
         insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
