@@ -11,7 +11,7 @@ import { createCompany, register } from '../webhook-fixture.ts'
 
 const FIXTURE = fileURLToPath(new URL('../fixtures/delivery-worker.ts', import.meta.url))
 /** `npm run faults` kills more often. */
-const KILLS = Number(process.env.KILLS ?? 8)
+const KILLS = Number(process.env.KILLS ?? 15)
 const WORKERS = 3
 const LONGEST_LIFE_MS = 1_000
 const COMPANIES = 8

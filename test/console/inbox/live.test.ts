@@ -6,7 +6,7 @@ import { openPage, signIn } from '../console-page.ts'
 import { bubble, row, startConsoleWorld } from '../console-world.ts'
 import { startSecondNode } from '../second-node.ts'
 
-const CONVERSATIONS = 20_000
+const CONVERSATIONS = 200_000
 /** Rows of a list in the page, memory of the page, requests of its first view, and pages of the list that a jump reads. */
 const MAX_ROWS = 60
 const MAX_HEAP_BYTES = 60_000_000
@@ -150,7 +150,7 @@ test('a message that one node handles shows on a page of another node', async ()
   expect(faults).toEqual([])
 })
 
-test('twenty thousand conversations: the first rows, the middle and the end with few rows, requests and memory', async () => {
+test('two hundred thousand conversations: the first rows, the middle and the end with few rows, requests and memory', async () => {
   const large = await service.createCompany()
   await fill(large.companyId, Number(large.sender.channelId))
   const { page, context } = await openSigned('/console/', large.key.token)
@@ -161,7 +161,7 @@ test('twenty thousand conversations: the first rows, the middle and the end with
   await page.goto(`${origin}/console/inbox?status=all`)
   await row(page, 'Customer 1 of many').waitFor()
   expect(requests.length).toBeLessThanOrEqual(MAX_REQUESTS)
-  await page.getByText('20,000 conversations').waitFor()
+  await page.getByText('200,000 conversations').waitFor()
   await isLive(page)
 
   const jumpTo = async (index: number) => {
