@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { untilBlocked } from '../../test/held-locks.ts'
 import { writeUnmirrored } from '../../test/run/mirrors.ts'
 import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
+import { monthOf } from '../conversations/message-month.ts'
+import { makeMessageMonth } from '../conversations/message-month-store.ts'
+import { recordStatuses } from '../conversations/recording/status-store.ts'
+import type { StatusRecord } from '../conversations/recording/waiting-status-store.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
+import { pinPlans } from '../db/pin-plans.ts'
 import { isLockTimeout } from '../db/pool/failure.ts'
 import { type KeyedRequest, releaseKey, reserveKey } from '../http/idempotency/idempotency-store.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
@@ -70,6 +76,60 @@ async function world() {
   }
   return { companyId, senderId, send, count }
 }
+
+describe('a batch that waits for one of its messages, which another transaction changes', () => {
+  /** Three messages that are being sent; the work waits for a change of the first one. */
+  async function changeMeanwhile(work: (companyId: number, ids: readonly number[]) => Promise<unknown>) {
+    // A month that statements about recent messages leave out: see isRecent.
+    await makeMessageMonth(db, monthOf(new Date()) - 12)
+    const { companyId, send } = await world()
+    const sends = ['393331000001', '393331000002', '393331000003'].map((one) => send({ identity: one, phone: one }))
+    const ids = (await prepareSends(db, sends, NOON)).flatMap((one) => ('messageId' in one ? [one.messageId] : []))
+    const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const change = db.begin(async (tx) => {
+      await tx`update messages set sender_name = 'Ada' where company_id = ${companyId} and id = ${ids[0]!}`
+      locked.resolve()
+      await released.promise
+    })
+    await locked.promise
+    const working = work(companyId, ids)
+    await untilBlocked(db)
+    released.resolve()
+    await Promise.all([change, working])
+    const rows = await db<{ status: string }[]>`select status from messages where company_id = ${companyId} order by id`
+    return rows.map(({ status }) => status)
+  }
+
+  test('writes the outcomes of all', async () => {
+    const statuses = await changeMeanwhile((companyId, ids) =>
+      db.begin(async (tx) => {
+        await pinPlans(tx, 60_000)
+        const sends = ids.map((id) => completed(companyId, id))
+        await completeSends(tx, sends, NOON)
+      }),
+    )
+    expect(statuses).toEqual(['sent', 'sent', 'sent'])
+  })
+
+  test('writes the statuses of all', async () => {
+    const statuses = await changeMeanwhile(async (companyId, ids) => {
+      const [row] = await db<
+        [{ senderId: number }]
+      >`select id as sender_id from senders where company_id = ${companyId}`
+      const records = ids.map(
+        (messageId): StatusRecord => ({
+          ...{ companyId, senderId: row.senderId, messageId, wamid: `wamid.${messageId}`, providerMessageId: null },
+          ...{ status: 'delivered', error: null, pricing: null, occurredAt: NOON },
+        }),
+      )
+      await db.begin(async (tx) => {
+        await pinPlans(tx, 60_000)
+        await recordStatuses(tx, records, NOON)
+      })
+    })
+    expect(statuses).toEqual(['delivered', 'delivered', 'delivered'])
+  })
+})
 
 describe('a send to a new customer', () => {
   test('makes a contact, a conversation and a pending message', async () => {
