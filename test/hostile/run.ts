@@ -16,7 +16,7 @@ import { createClient, paced, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
-import { BUSY_MACHINE, createTally, type Tally } from './tally.ts'
+import { BUSY_MACHINE, createTally, latenciesOf, type Tally } from './tally.ts'
 import { createWorld, FOREIGN_MARK, type World } from './world.ts'
 
 /**
@@ -98,7 +98,12 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       setPriority(constants.priority.PRIORITY_LOW)
       setPriority(world.stage.sandboxPid, constants.priority.PRIORITY_LOW)
     }
-    for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) await under(one)
+    for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) {
+      await under(one)
+      const measured = latenciesOf(tally).find(({ name }) => name === one.name)
+      if (calls !== undefined && measured)
+        say(`  p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.ofQuiet.toFixed(1)} times the quiet one`)
+    }
     if (only === undefined) await cost.measureForged()
     if (isChosen(some.fuzz)) await under(some.fuzz)
     countMemory(world, tally, before)

@@ -24,15 +24,15 @@ const NEWCOMER_ADDRESS = '127.0.0.12'
 
 /**
  * Healthy calls while bodies are held open, from the provider's address and with a browser key of the same company. A body
- * that the service ends is sent again, until it has ended all of the first ones and each call was made 20 times. `isBrief`:
- * until each call was made five times.
+ * that the service ends is sent again, until it has ended all of the first ones and each call was made 20 times. `isBrief`: of
+ * the first ones, those of one byte. `isControl`: until each call was made five times.
  */
 export async function holdBodies(
   { stage, own, foreign }: World,
   provider: Client,
   address: string,
   tally: Tally,
-  isBrief: boolean,
+  { isControl, isBrief }: { isControl: boolean; isBrief: boolean },
 ): Promise<void> {
   const browser = [`Authorization: Bearer ${own.keys.ContactsUpsert}`]
   const held = new Set<Socket>()
@@ -49,20 +49,20 @@ export async function holdBodies(
     })
   }
   for (let n = 0; n < 40; n++) hold(1, WEBHOOK)
-  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, WEBHOOK)
+  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, WEBHOOK, [], !isBrief)
   for (let n = 0; n < 8; n++) hold(1, CONTACTS, browser)
-  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, CONTACTS, browser)
+  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, CONTACTS, browser, !isBrief)
 
   const startedAt = performance.now()
   const hangs = () => performance.now() - startedAt > HANG_MS
   const calls = Object.entries(healthyCalls(provider, own, foreign)).map(async ([name, call]) => {
-    const isEnough = (n: number) => (isBrief ? n === BRIEF_CALLS : n >= LEAST_CALLS && firstHeld === 0)
+    const isEnough = (n: number) => (isControl ? n === BRIEF_CALLS : n >= LEAST_CALLS && firstHeld === 0)
     for (let n = 0; !isEnough(n) && !hangs(); n++, await sleep(PAUSE_MS)) {
       await countRefused(tally, name, call)
     }
   })
   await Promise.all(calls)
-  if (firstHeld > 0 && !isBrief) tally.add('connections without an answer', `${firstHeld} held bodies`)
+  if (firstHeld > 0 && !isControl) tally.add('connections without an answer', `${firstHeld} held bodies`)
   isOver = true
   for (const socket of held) socket.destroy()
 }
