@@ -5,9 +5,9 @@ import { untilBlocked } from '../../test/held-locks.ts'
 import { writeUnmirrored } from '../../test/run/mirrors.ts'
 import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
-import { monthOf } from '../conversations/message-month.ts'
+import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
 import { makeMessageMonth } from '../conversations/message-month-store.ts'
-import { recordStatuses } from '../conversations/recording/status-store.ts'
+import { recordStatuses, watchStatuses } from '../conversations/recording/status-store.ts'
 import type { StatusRecord } from '../conversations/recording/waiting-status-store.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
@@ -78,13 +78,18 @@ async function world() {
 }
 
 describe('a batch that waits for one of its messages, which another transaction changes', () => {
-  /** Three messages that are being sent; the work waits for a change of the first one. */
+  /** Three messages that are being sent, one of them since last month; the work waits for a change of the first one. */
   async function changeMeanwhile(work: (companyId: number, ids: readonly number[]) => Promise<unknown>) {
-    // A month that statements about recent messages leave out: see isRecent.
-    await makeMessageMonth(db, monthOf(new Date()) - 12)
+    // The first is a month that statements about recent messages leave out: see isRecent.
+    for (const back of [12, 1]) await makeMessageMonth(db, monthOf(new Date()) - back)
     const { companyId, send } = await world()
     const sends = ['393331000001', '393331000002', '393331000003'].map((one) => send({ identity: one, phone: one }))
-    const ids = (await prepareSends(db, sends, NOON)).flatMap((one) => ('messageId' in one ? [one.messageId] : []))
+    const prepared = (await prepareSends(db, sends, NOON)).flatMap((one) => ('messageId' in one ? [one.messageId] : []))
+    const [moved] = await db<[{ id: number }]>`
+      update messages set id = id - ${IDS_A_MONTH}::bigint where (company_id, id) = (${companyId}, ${prepared.pop()!})
+      returning id
+    `
+    const ids = [...prepared, moved.id]
     const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const change = db.begin(async (tx) => {
       await tx`update messages set sender_name = 'Ada' where company_id = ${companyId} and id = ${ids[0]!}`
@@ -128,6 +133,21 @@ describe('a batch that waits for one of its messages, which another transaction 
       })
     })
     expect(statuses).toEqual(['delivered', 'delivered', 'delivered'])
+  })
+
+  test('watches the statuses of all', async () => {
+    let watched: string[] = []
+    const work = (companyId: number, ids: readonly number[]) =>
+      db.begin(async (tx) => {
+        await pinPlans(tx, 60_000)
+        const changes = await watchStatuses(
+          tx,
+          ids.map((messageId) => ({ companyId, messageId })),
+        )
+        watched = (await changes()).map((one) => ('before' in one ? one.before : one.event))
+      })
+    await changeMeanwhile(work)
+    expect(watched).toEqual(['pending', 'pending', 'pending'])
   })
 })
 

@@ -49,13 +49,15 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
   stored as (${keepEvents(tx)}),
   furthest as (${furthestStatuses(tx)}),
   locked as materialized (
-    select message.company_id, message.id, message.status, message.wamid, message.pricing,
-      coalesce(message.counted, 0) as counted
-    from messages message
-    join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
-    where ${isRecent(tx)}
-    order by message.company_id, message.id
-    for update of message
+    select one.*
+    from (select furthest.company_id, furthest.message_id from furthest order by 1, 2) as input
+    cross join lateral (
+      select message.company_id, message.id, message.status, message.wamid, message.pricing,
+        coalesce(message.counted, 0) as counted
+      from messages message
+      where (message.company_id, message.id) = (input.company_id, input.message_id) and ${isRecent(tx)}
+      for update of message
+    ) as one
   )
   update messages message
   set
@@ -169,12 +171,19 @@ export async function watchStatuses(
   if (messages.length === 0) return async () => []
   const rows = messages.map(({ companyId, messageId }) => ({ company_id: companyId, id: messageId }))
   const read = () => tx<{ companyId: number; id: number; status: string }[]>`
-    select message.company_id, message.id, message.status
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
-    join messages message on (message.company_id, message.id) = (watched.company_id, watched.id)
-    where ${isRecent(tx)}
-    order by message.company_id, message.id
-    for update of message
+    select one.*
+    from (
+      select *
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
+      order by watched.company_id, watched.id
+    ) as watched
+    cross join lateral (
+      select message.company_id, message.id, message.status
+      from messages message
+      where (message.company_id, message.id) = (watched.company_id, watched.id) and ${isRecent(tx)}
+      for update of message
+    ) as one
+    order by one.company_id, one.id
   `
   const earlier = await read()
   return async () =>

@@ -1,4 +1,5 @@
-import type { Db } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import type { PartitionRange } from '../../jobs/job-table.ts'
 import { openDays } from './delivery-day-store.ts'
 import type { DeliveryRef } from './delivery-store.ts'
 
@@ -8,55 +9,64 @@ import type { DeliveryRef } from './delivery-store.ts'
  * being moved, are left to a later call.
  */
 export async function expireDeliveries(
-  db: Db,
+  db: Pool,
   deadlineMs: number,
   message: string,
   limit: number,
 ): Promise<DeliveryRef[]> {
-  const { first } = await openDays(db)
-  return await db<DeliveryRef[]>`
-    with cutoff as materialized (
-      select deadline.at, (deadline.at at time zone 'UTC')::date - date '1970-01-01' as day
-      from (select now() - ${deadlineMs} * interval '1 ms' as at) as deadline
-    ),
-    late as materialized (
-      select delivery.company_id, delivery.id, delivery.day
-      from registrations registration
-      join companies company on company.id = registration.company_id and company.closed_at is null
-      cross join lateral (
-        select pending.company_id, pending.id, pending.day
-        from deliveries pending
-        where pending.company_id = registration.company_id and pending.registration_id = registration.id
-          and pending.status = 'pending' and pending.claim_id is null
-          and pending.day between ${first}::integer and (select day from cutoff)
-          -- ids are in the order of time but for the duration of a transaction
-          and pending.id < (select delivery_id_at(cutoff.day, cutoff.at + interval '1 minute') from cutoff)
-          and coalesce(pending.renewed_at, pending.created_at) < (select at from cutoff)
-        order by pending.id
-        limit ${limit}
-        for update of pending skip locked
-      ) as delivery
-      where ${first}::integer <= (select day from cutoff)
-      limit ${limit}
-    ),
-    ended as (
-      update deliveries delivery
-      set status = 'dead', failed_at = null
-      where delivery.id = any (array(select late.id from late)) and delivery.status = 'pending'
-        and delivery.day between (select min(late.day) from late) and (select max(late.day) from late)
-        and exists (select from late where (late.company_id, late.id) = (delivery.company_id, delivery.id))
-      returning delivery.company_id, delivery.registration_id, delivery.id, delivery.round, delivery.attempts
-    ),
-    logged as (
-      insert into delivery_attempts (
-        company_id, registration_id, delivery_id, round, attempt, error_message, duration_ms, dead_lettered, sent_at
-      )
-      select
-        ended.company_id, ended.registration_id, ended.id, ended.round, ended.attempts + 1, ${message}, 0, true,
-        date_trunc('milliseconds', clock_timestamp())
-      from ended
-      order by ended.id
-    )
-    select ended.company_id, ended.id as delivery_id, ended.registration_id from ended
-  `
+  const days = await openDays(db)
+  return await db.begin(async (tx) => {
+    const late = await lockLate(tx, deadlineMs, days, limit)
+    return late.length === 0 ? [] : await endLocked(tx, late, message)
+  })
 }
+
+type Late = { companyId: number; id: number; day: number }
+
+const lockLate = (tx: Db, deadlineMs: number, { first, last }: PartitionRange, limit: number) => tx<Late[]>`
+  with cutoff as materialized (
+    select deadline.at, (deadline.at at time zone 'UTC')::date - date '1970-01-01' as day
+    from (select now() - ${deadlineMs} * interval '1 ms' as at) as deadline
+  )
+  select delivery.company_id, delivery.id, delivery.day
+  from registrations registration
+  join companies company on company.id = registration.company_id and company.closed_at is null
+  cross join lateral (
+    select pending.company_id, pending.id, pending.day
+    from deliveries pending
+    where pending.company_id = registration.company_id and pending.registration_id = registration.id
+      and pending.status = 'pending' and pending.claim_id is null
+      and pending.day between ${first}::integer and ${last}::integer
+      -- ids are in the order of time but for the duration of a transaction
+      and pending.id < (select delivery_id_at(cutoff.day, cutoff.at + interval '1 minute') from cutoff)
+      and coalesce(pending.renewed_at, pending.created_at) < (select at from cutoff)
+    order by pending.id
+    limit ${limit}
+    for update of pending skip locked
+  ) as delivery
+  limit ${limit}
+`
+
+/** A statement of its own: it sees the locked rows as they are, with nothing to check again (docs/decisions/0016). */
+const endLocked = (tx: Db, late: readonly Late[], message: string) => tx<DeliveryRef[]>`
+  with ended as (
+    update deliveries delivery
+    set status = 'dead', failed_at = null
+    from unnest(${late.map(({ companyId }) => companyId)}::bigint[], ${late.map(({ id }) => id)}::bigint[]) as late (company_id, id)
+    where (delivery.company_id, delivery.id) = (late.company_id, late.id) and delivery.status = 'pending'
+      and delivery.day between ${Math.min(...late.map(({ day }) => day))}::integer
+        and ${Math.max(...late.map(({ day }) => day))}::integer
+    returning delivery.company_id, delivery.registration_id, delivery.id, delivery.round, delivery.attempts
+  ),
+  logged as (
+    insert into delivery_attempts (
+      company_id, registration_id, delivery_id, round, attempt, error_message, duration_ms, dead_lettered, sent_at
+    )
+    select
+      ended.company_id, ended.registration_id, ended.id, ended.round, ended.attempts + 1, ${message}, 0, true,
+      date_trunc('milliseconds', clock_timestamp())
+    from ended
+    order by ended.id
+  )
+  select ended.company_id, ended.id as delivery_id, ended.registration_id from ended
+`

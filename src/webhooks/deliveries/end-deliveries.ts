@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
 import { expiredMessage } from '../attempts/schedule.ts'
 import {
   countPaused,
@@ -22,7 +22,7 @@ const QUIET_MS = 5 * 24 * 3_600_000
 const DEAD_LETTERS = 100
 
 export type EndDeps = {
-  db: Db
+  db: Pool
   clock: Clock
   deadlineHours: number
   /** Called with deliveries that have expired. */

@@ -31,12 +31,13 @@ export async function renewDeliveries(
   after: number | undefined,
   limit: number,
 ): Promise<RedeliveryBatch> {
+  const [first, last] = [dayOf(range.since), dayOf(range.until)]
   /** Each status is a range of an index. */
   const finished = (status: FinishedStatus) => db`(
-    select id, day
+    select id
     from deliveries
     where company_id = ${companyId} and registration_id = ${registrationId} and status = ${status}
-      and day between ${dayOf(range.since)}::integer and ${dayOf(range.until)}::integer
+      and day between ${first}::integer and ${last}::integer
       and created_at >= ${range.since} and created_at < ${range.until}
       and id > ${after ?? 0} and event_id not like 'erased:%'
     order by id
@@ -59,7 +60,7 @@ export async function renewDeliveries(
         renewed_at = now()
       where delivery.company_id = ${companyId} and delivery.status <> 'pending'
         and delivery.id = any (array(select step.id from step))
-        and delivery.day between (select min(step.day) from step) and (select max(step.day) from step)
+        and delivery.day between ${first}::integer and ${last}::integer
       returning delivery.id
     )
     select
