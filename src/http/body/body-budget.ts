@@ -2,7 +2,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fast
 import { type AppError, serviceUnavailable, slowBody } from '../../errors.ts'
 import { hasBody } from '../server/request-head.ts'
 import { type BodyLedger, createBodyLedger, type HeldBody } from './body-ledger.ts'
-import { type BodyPace, type BodyPaces, createBodyPaces, TURN_BYTES, type WaitingBody } from './body-pace.ts'
+import { type BodyInTurn, type BodyPace, type BodyPaces, createBodyPaces, TURN_BYTES } from './body-pace.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -105,7 +105,7 @@ function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; r
     if (body.isWaiting) payload.pause()
     else allowed += TURN_BYTES
   }
-  const waiting: WaitingBody = {
+  const waiting: BodyInTurn = {
     client: body.client,
     onTurn: () => {
       body.isWaiting = false

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { createBodyPace, createBodyPaces, TURN_BYTES, type WaitingBody } from './body-pace.ts'
+import { type BodyInTurn, createBodyPace, createBodyPaces, TURN_BYTES } from './body-pace.ts'
 
 const MIB = 1024 * 1024
 const KIB = 1024
@@ -86,7 +86,7 @@ test('a rate is shared by clients in rotation, and by the bodies of each', async
   let nowMs = 0
   const pace = createBodyPace({ bytesPerSecond: TURN_BYTES * 1_000, burstBytes: TURN_BYTES }, () => nowMs)
   const turns: string[] = []
-  const bodyOf = (name: string): WaitingBody => {
+  const bodyOf = (name: string): BodyInTurn => {
     const body = {
       client: name.slice(0, 1),
       onTurn: () => {

@@ -18,13 +18,13 @@ const MOST_GROUPS = 1_000
 export type Pace = { readonly bytesPerSecond: number; readonly burstBytes: number }
 
 /** A body that is to be read on; `onTurn` is called when it may bring `TURN_BYTES` more. */
-export type WaitingBody = { readonly client: string; readonly onTurn: () => void }
+export type BodyInTurn = { readonly client: string; readonly onTurn: () => void }
 
 export type BodyPace = {
   /** Whether the body has its turn now; otherwise it waits for it. */
-  take(body: WaitingBody): boolean
+  take(body: BodyInTurn): boolean
   /** The body waits no longer. */
-  leave(body: WaitingBody): void
+  leave(body: BodyInTurn): void
 }
 
 type Owner = { readonly group: string; readonly client: string; readonly isKnown: boolean }
@@ -60,7 +60,7 @@ export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY
  * bodies in rotation. A body between its turns is not read: its client waits, and it costs nothing.
  */
 export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
-  const waiting = createFairQueue<string, WaitingBody>()
+  const waiting = createFairQueue<string, BodyInTurn>()
   let room = burstBytes
   let filledAtMs = nowMs()
   let timer: NodeJS.Timeout | undefined
