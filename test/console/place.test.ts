@@ -85,6 +85,7 @@ test('the operator finds a company by name or id, the newest first, and the navi
   }
   await search.fill('no such company')
   await page.getByText('No company matches').waitFor()
+  await expectAccessible(page)
   await page.getByRole('button', { name: 'Clear the search' }).last().click()
   for (const width of [1440, 900, 390]) {
     await page.setViewportSize({ width, height: 844 })

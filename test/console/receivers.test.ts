@@ -34,6 +34,7 @@ test('the list of receivers shows the state of each', async () => {
   await page.getByRole('link', { name: /Failing.*1 dead, last (just now|\d+ min ago)/ }).waitFor()
   await page.getByRole('link', { name: /Paused.*Paused/ }).waitFor()
   await page.getByRole('link', { name: /Fresh.*No delivery yet/ }).waitFor()
+  await expectAccessible(page)
 })
 
 test('a row shows the customer and the first words, and is found by number, delivery id and message id', async () => {
@@ -53,6 +54,7 @@ test('a row shows the customer and the first words, and is found by number, deli
   const graces = page.locator('[data-delivery]', { hasText: 'Grace Hopper' })
   await adas.getByText('Is my order ready?').waitFor()
   await graces.getByText('Thank you').waitFor()
+  await expectAccessible(page)
   const search = page.getByRole('searchbox', { name: 'Number, delivery or message id' })
   for (const [query, found, other] of [
     [`+${ada}`, adas, graces],
@@ -98,6 +100,7 @@ test('each attempt shows its own answer and headers, and the payload copies as a
     const lines = headers.getByText('webhook-timestamp').locator('..')
     return (await lines.innerText()) !== firstTime
   })
+  await expectAccessible(page)
 
   await page.getByRole('button', { name: 'Payload', exact: true }).click()
   await page.getByRole('button', { name: 'Copy as curl' }).click()

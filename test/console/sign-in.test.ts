@@ -79,6 +79,7 @@ test.each([
   if (refused === undefined) return
   await page.goto(`${origin}${refused}`)
   await page.getByText(/Your session needs the role \w+ or Admin\./).waitFor()
+  await expectAccessible(page)
 })
 
 test('an admin creates a link with a role', async () => {
@@ -103,4 +104,5 @@ test('a developer reads the names of the API keys', async () => {
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Shop key').waitFor()
   expect(await dialog.innerText()).not.toContain(company.key.clientId)
+  await expectAccessible(page)
 })

@@ -28,6 +28,7 @@ test('a value has its sentence as the label and the example as the placeholder, 
   expect([await order.inputValue(), await order.getAttribute('placeholder')]).toEqual(['', 'A-10423'])
   expect(await dialog.locator('label strong').allInnerTexts()).toEqual(['{{1}}', '{{2}}'])
   await dialog.getByText('Hello Grace Hopper, your order {{2}} has been updated.').waitFor()
+  await expectAccessible(page)
   await order.fill('A-7')
   await dialog.getByRole('button', { name: 'Send template' }).click()
   await bubble(page, 'Hello Grace Hopper, your order A-7 has been updated.').waitFor()
@@ -76,6 +77,7 @@ test('the file of a header is uploaded, shown in the preview, and sent', async (
   await preview
     .getByRole('img', { name: 'order.png' })
     .evaluate((picture: { decode(): Promise<void> }) => picture.decode())
+  await expectAccessible(page)
   for (const field of await dialog.locator('input:not([type=file])').all()) await field.fill('A-7')
   await dialog.getByRole('button', { name: 'Send template' }).click()
   await eventually(async () => (await sentTo(phone)).length === 1)

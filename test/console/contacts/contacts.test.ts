@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { expectAccessible } from '../console-page.ts'
 import { startConsoleWorld } from '../console-world.ts'
 
 const { service, origin, openSigned } = await startConsoleWorld()
@@ -45,6 +46,7 @@ test('without contacts, the list says how they come, and shows the first one whe
   const company = await companyWith([])
   const { page } = await open(company)
   await page.getByText('No contacts yet').waitFor()
+  await expectAccessible(page)
   await company.api('POST', '/contacts', ADA)
   await page.getByText('1 contact', { exact: true }).waitFor()
   expect(await rows(page).count()).toBe(1)
@@ -57,11 +59,13 @@ test('without contacts, the list says how they come, and shows the first one whe
     'vip, milano',
   ])
     await page.getByText(shown, { exact: true }).filter({ visible: true }).waitFor()
+  await expectAccessible(page)
 })
 
 test('the search, each filter and the order narrow and sort the list, and stand in the address', async () => {
   const { page } = await open(full)
   await page.getByText(`${MANY + 1} contacts`).waitFor()
+  await expectAccessible(page)
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill('lovelace')
   await page.getByText('1 contact', { exact: true }).waitFor()
   expect(page.url()).toBe(`${origin}/console/contacts?search=lovelace`)
@@ -74,6 +78,7 @@ test('the search, each filter and the order narrow and sort the list, and stand 
   await page.getByText('3 contacts', { exact: true }).waitFor()
   await page.getByRole('combobox', { name: 'Consent' }).selectOption('WhatsApp: yes')
   await page.getByText('No contact matches').waitFor()
+  await expectAccessible(page)
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await page.getByText(`${MANY + 1} contacts`).waitFor()
   expect(page.url()).toBe(`${origin}/console/contacts`)
@@ -134,6 +139,7 @@ test('a list that fails says so and tries again, and a slow one shows its shape'
   })
   await page.reload()
   await page.getByText('This part could not be loaded').waitFor()
+  await expectAccessible(page)
   answer = 'wait'
   await page.getByRole('button', { name: 'Try again' }).click()
   await page.reload()
@@ -148,6 +154,7 @@ test('a developer does not see the screen, and its address names the role that i
   const { page } = await openSigned('/console/contacts', codeOf(link.body.url))
   await page.getByText('Your session needs the role Agent or Admin.').waitFor()
   expect(await page.getByRole('link', { name: 'Contacts' }).count()).toBe(0)
+  await expectAccessible(page)
 })
 
 test('a session that only sends emails sees contacts too', async () => {
@@ -165,5 +172,6 @@ test('on a small window the rows keep name and address, and nothing is wider tha
     viewport: { width: 390, height: 844 },
   })
   await page.getByText('ada@example.com').filter({ visible: true }).waitFor()
+  await expectAccessible(page)
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
 })

@@ -29,6 +29,7 @@ test('a conversation is handed over to anyone who has or had a session, by a men
     'Jonas Berg',
     'Zoë Martin',
   ])
+  await expectAccessible(page)
   await search.fill('zoe')
   await search.press('Enter')
   await page.getByRole('button', { name: 'Assignee: Zoë Martin' }).waitFor()
@@ -48,6 +49,7 @@ test('a conversation is handed over to anyone who has or had a session, by a men
   await page.setViewportSize({ width: 390, height: 844 })
   await menu.click()
   await options.filter({ hasText: 'Jonas Berg' }).waitFor()
+  await expectAccessible(page)
   await page.keyboard.press('Escape')
   await search.waitFor({ state: 'detached' })
 })

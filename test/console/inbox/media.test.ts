@@ -71,6 +71,7 @@ test('pictures keep their proportions, and open in a viewer with a download', as
   await untilDrawn(page, '[role=dialog]')
   const shown = await sizeOf(viewer.getByRole('img', { name: 'Image' }))
   expect(shown.height).toBeGreaterThan(tall.height)
+  await expectAccessible(page)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     viewer.getByRole('link', { name: 'Download' }).click(),

@@ -33,6 +33,7 @@ test('a conversation shows its scheduled messages, the next one first, and an ag
   const ids = await scheduled.evaluateAll((rows) => rows.map((one) => Number(one.getAttribute('data-scheduled'))))
   expect(ids).toEqual([first, last])
   expect(await scheduled.first().textContent()).toMatch(/In one hour.*Is sent on/)
+  await expectAccessible(page)
 
   await scheduled.first().getByRole('button', { name: 'Cancel' }).click()
   await scheduled.filter({ hasText: 'In one hour' }).waitFor({ state: 'detached' })
