@@ -53,28 +53,19 @@ const FINISH_ANIMATIONS = `document.getAnimations().forEach((one) => {
 
 /** The rules whose outcome the colours decide: in dark, the others would repeat what they found in light. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
-const NO_COLOURS = Object.fromEntries(COLOUR_RULES.map((rule) => [rule, { enabled: false }]))
-const TARGETS = { 'target-size': { enabled: true } }
-
-/** `without colours`: for a layout whose colours another one shows, too; they are most of the time that axe takes. */
-export type AxeRules = 'all' | 'without colours'
-
-const RUNS = {
-  all: [
-    { colorScheme: 'light', options: { rules: TARGETS } },
-    { colorScheme: 'dark', options: { runOnly: { type: 'rule', values: COLOUR_RULES } } },
-  ],
-  'without colours': [{ colorScheme: 'light', options: { rules: { ...TARGETS, ...NO_COLOURS } } }],
-} as const
 
 /**
  * The rules that the page and its frames break: those of WCAG 2.2 AA too, such as targets of 24 px; the ones about colours in
  * light and in dark.
  */
-export async function axeFaults(page: Page, rules: AxeRules = 'all'): Promise<string[]> {
+export async function axeFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
-  for (const { colorScheme, options } of RUNS[rules]) {
+  for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    const options =
+      colorScheme === 'light'
+        ? { rules: { 'target-size': { enabled: true } } }
+        : { runOnly: { type: 'rule', values: COLOUR_RULES } }
     for (const frame of page.frames()) {
       // A text is evaluated from outside, where the page's policy does not bind it.
       await frame.evaluate(FINISH_ANIMATIONS)

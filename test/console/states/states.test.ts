@@ -1,22 +1,17 @@
 import { mkdir } from 'node:fs/promises'
-import type { Page, ViewportSize } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../api.ts'
-import { type AxeRules, axeFaults, openPage } from '../console-page.ts'
+import { axeFaults, openPage } from '../console-page.ts'
 import { hold, refuse } from './changed-answers.ts'
 import { STATES } from './screen-states.ts'
 import { startStage } from './stage.ts'
 import type { State, Who } from './state.ts'
 
 /** A window and a phone, whose controls are larger. The phone is then turned into a smaller one. */
-const DEVICES: readonly {
-  widths: readonly number[]
-  rules: AxeRules
-  options: { viewport: ViewportSize; hasTouch?: boolean }
-}[] = [
-  { widths: [1440], rules: 'all', options: { viewport: { width: 1440, height: 900 } } },
-  // The colours are those of the window.
-  { widths: [390, 320], rules: 'without colours', options: { viewport: { width: 390, height: 844 }, hasTouch: true } },
+const DEVICES: readonly { widths: readonly number[]; options: BrowserContextOptions }[] = [
+  { widths: [1440], options: { viewport: { width: 1440, height: 900 } } },
+  { widths: [390, 320], options: { viewport: { width: 390, height: 844 }, hasTouch: true } },
 ]
 /** Where the pictures go; without it none is taken (`npm run screenshots`). */
 const FOLDER = process.env.SCREENSHOTS
@@ -29,12 +24,6 @@ const OUTSIDE = `[...document.querySelectorAll('a, button, input, select, textar
     return width > 1 && (right > innerWidth + 1 || left < -1) && !scrolls(one.parentElement)
   })
   .map((one) => one.outerHTML.slice(0, 200))`
-
-/** What a state has stored ends with it. */
-const FORGET = `if (self === top && location.protocol !== 'about:') {
-  localStorage.clear()
-  sessionStorage.clear()
-}`
 
 if (FOLDER !== undefined) await mkdir(FOLDER, { recursive: true })
 const stage = await startStage()
@@ -55,56 +44,26 @@ function cookieOf(who: Exclude<Who, 'nobody'>): Promise<{ cookie: string }> {
   return signedIn
 }
 
-/** One page of each device shows all states one after the other: a page of its own for each state would start its own renderer. */
-const devices = await Promise.all(
-  DEVICES.map(async (device) => {
-    const opened = await openPage(browser, [origin], device.options)
-    opened.page.on('console', (message) => {
-      // Refusals are a part of the state.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        opened.faults.push(message.text())
-    })
-    await opened.page.addInitScript(FORGET)
-    return { ...device, ...opened }
-  }),
-)
-type Device = (typeof devices)[number]
-
 test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, state) => {
   const found: string[] = []
-  for (const device of devices) {
-    const { page, faults, widths, rules } = device
-    await start(device, state)
+  for (const { widths, options } of DEVICES) {
+    const { context, page, faults } = await openPage(browser, [origin], options)
+    page.on('console', (message) => {
+      // Refusals are a part of the state.
+      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+        faults.push(message.text())
+    })
+    if (state.who !== 'nobody') {
+      const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
+      await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    }
     await reach(page, state)
     for (const width of widths) await fitsIn(page, state, width)
-    found.push(...(await axeFaults(page, rules)), ...faults.splice(0))
+    found.push(...(await axeFaults(page)), ...faults)
+    await context.close()
   }
   expect(found).toEqual([])
 })
-
-test('axe finds a field without its label', async () => {
-  const { page } = devices[0]!
-  await start(devices[0]!, { who: 'nobody' })
-  await page.goto(`${origin}/console/`)
-  await page.getByLabel('API key or token').waitFor()
-  await page.evaluate(`document.querySelector('label').remove()`)
-  expect((await axeFaults(page)).join()).toContain('label')
-})
-
-/** The session of the state, on a page that keeps nothing of the state before. */
-async function start({ context, page, faults, options }: Device, { who }: Pick<State, 'who'>): Promise<void> {
-  await context.setOffline(false)
-  await page.unrouteAll({ behavior: 'ignoreErrors' })
-  await page.goto('about:blank')
-  await page.emulateMedia({ colorScheme: 'light' })
-  await page.setViewportSize(options.viewport)
-  await page.mouse.move(0, 0)
-  await context.clearCookies()
-  faults.length = 0
-  if (who === 'nobody') return
-  const [name = '', value = ''] = (await cookieOf(who)).cookie.split('=')
-  await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
-}
 
 const shown = (page: Page, { shows }: State) => page.getByText(shows).filter({ visible: true }).first().waitFor()
 
