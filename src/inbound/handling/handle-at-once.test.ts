@@ -293,9 +293,7 @@ test('while the database is away, events are refused: their transaction may have
     `
     return () => {}
   }
-  await expect(
-    createAtOnce({ ...deps, db: own, copyMedia })(eventsOf(bodyOf({ number, wamid: 'k1' }))),
-  ).rejects.toThrow()
+  await expect(createAtOnce({ ...deps, db: own, copyMedia })(eventsOf(bodyOf({ number, wamid: 'k1' })))).rejects.toThrow()
   expect(await storedEvents()).toBe(0)
   expect(await wamids('k')).toEqual([])
   await own.end()
