@@ -52,20 +52,6 @@ test('a statement that cannot be sent fails alone: the answers of the others sta
   expect(await sql`select 4 as n`).toEqual([{ n: 4 }])
 })
 
-test('a savepoint fails with a statement that nothing awaited, and the transaction goes on', async () => {
-  const sql = open()
-  await sql.begin(async (tx) => {
-    const work = tx.savepoint(async (inner) => {
-      inner`insert into notes values ('undone')`.execute()
-      inner`select 1 / 0`.execute()
-    })
-    await expect(work).rejects.toMatchObject({ code: '22012' })
-    await tx`insert into notes values ('kept')`
-  })
-  expect(await sql`select text from notes`).toEqual([{ text: 'kept' }])
-  await sql`truncate notes`
-})
-
 test('a pipelined transaction with its own commit is kept, and refuses later statements', async () => {
   const sql = open()
   await sql.begin(

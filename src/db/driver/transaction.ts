@@ -127,16 +127,11 @@ class Reservation implements Runner {
   }
 }
 
-/**
- * Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. Statements that
- * nothing awaits share the round trip of `commit`, or of the last statement of a savepoint.
- */
+/** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
 class Scope implements Runner {
   readonly #transaction: Reservation
   readonly commit: Statement
   #failure: { error: unknown } | undefined
-  /** Fulfilled when the last statement is answered. */
-  #answered: Promise<unknown> = Promise.resolve()
 
   /** @param outer of a savepoint: the scope of its transaction */
   constructor(transaction: Reservation, outer?: Scope) {
@@ -161,7 +156,7 @@ class Scope implements Runner {
     }
     try {
       const outcome = this.#transaction.run(statement)
-      this.#answered = outcome.catch(onFailure)
+      outcome.catch(onFailure)
       return outcome
     } catch (error) {
       onFailure(error)
@@ -197,10 +192,7 @@ class Scope implements Runner {
     await command(`savepoint ${name}`, this)
     const inner = new Scope(this.#transaction, this)
     try {
-      const result = await inner.do(work)
-      await inner.#answered
-      inner.throwFailure()
-      return result
+      return await inner.do(work)
     } catch (error) {
       if (!this.#transaction.isLost) await command(`rollback to ${name}`, this)
       throw inner.causeOf(error)

@@ -1,15 +1,12 @@
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { startCutProxy } from '../../../test/cut-proxy.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
-import { register } from '../../../test/webhook-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { keepErasedKeys } from '../../contacts/erasure/erased-key-store.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect } from '../../db/connect.ts'
 import { NO_EVENTS } from '../../record-change.ts'
-import { forwardMessages } from '../../webhooks/events/forward-messages.ts'
 import { bodyReader } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { NewEvent } from '../event-store.ts'
@@ -116,27 +113,6 @@ test('events of empty lanes are handled in the transaction that takes them, and 
   expect((await wamids('a')).toSorted()).toEqual(['a0', 'a1', 'a2'])
   expect(await db`select distinct xmin::text from messages where company_id > 0 and wamid like 'a%'`).toHaveLength(1)
   expect(await storedEvents()).toBe(0)
-})
-
-test('a message of a known customer is recorded and forwarded in three round trips to the database', async () => {
-  const [number = ''] = await connectNumbers(1)
-  const [route] = await db`select company_id from sender_routes where phone_number_id = ${number}`
-  await register(db, route!.companyId)
-  const proxy = await startCutProxy(url)
-  const own = connect(proxy.url, { max: 1 })
-  const forward: HandleEventsDeps['forward'] = async (tx, messages) => {
-    const { waiting } = await forwardMessages(tx, messages)
-    return () => expect(waiting).toHaveLength(1)
-  }
-  const takeOwn = createAtOnce({ ...deps, db: own, forward })
-  const post = async (wamid: string) => {
-    const before = proxy.roundTrips()
-    expect(await takeOwn(eventsOf(bodyOf({ number, wamid })))).toBe(0)
-    return proxy.roundTrips() - before
-  }
-  for (const wamid of ['m1', 'm2']) await post(wamid)
-  expect(await post('m3')).toBe(3)
-  await own.end()
 })
 
 test('an event that comes again, since its answer was lost, changes nothing', async () => {
@@ -284,7 +260,7 @@ test('a message that was erased is not recorded again, and one of an erased pers
 test('while the database is away, events are refused: their transaction may have committed', async () => {
   const [number = ''] = await connectNumbers(1)
   const own = connect(url)
-  const copyMedia = async () => {
+  const forward = async () => {
     await db`
       select pg_terminate_backend(held.pid)
       from pg_locks held
@@ -293,7 +269,7 @@ test('while the database is away, events are refused: their transaction may have
     `
     return () => {}
   }
-  await expect(createAtOnce({ ...deps, db: own, copyMedia })(eventsOf(bodyOf({ number, wamid: 'k1' })))).rejects.toThrow()
+  await expect(createAtOnce({ ...deps, db: own, forward })(eventsOf(bodyOf({ number, wamid: 'k1' })))).rejects.toThrow()
   expect(await storedEvents()).toBe(0)
   expect(await wamids('k')).toEqual([])
   await own.end()

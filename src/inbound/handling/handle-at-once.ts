@@ -4,7 +4,7 @@ import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import { claimEmptyLanes, type NewEvent, type StoredEvent, storeEvents } from '../event-store.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
 import type { HandleEventsDeps } from './handle-events.ts'
-import { type AfterCommits, act, handleRouted } from './handle-items.ts'
+import { type AfterCommit, handleRouted } from './handle-items.ts'
 import type { Owned } from './open-event.ts'
 import { type RoutedItems, routeItems } from './route-items.ts'
 import { isEarly } from './verify-early.ts'
@@ -131,7 +131,7 @@ async function takeOnce(
     const { lanes, routing } = chooseRouted(found, items, empty)
     const rest = events.filter(({ lane }) => !lanes.has(lane))
     const storing = rest.length > 0 ? storeEvents(tx, rest) : undefined
-    const afterwards: AfterCommits = []
+    const afterwards: AfterCommit[] = []
     if (lanes.size > 0) {
       const notHandled = await handleRouted({ ...deps, afterwards }, tx, routing, deps.clock.now())
       if (notHandled.length > 0) throw new NotHandledAtOnce('Items are to be kept as not handled')
@@ -140,7 +140,7 @@ async function takeOnce(
     return { lanes, afterwards }
   }
   const { lanes, afterwards } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
-  await act(afterwards)
+  for (const act of afterwards) act()
   return lanes
 }
 

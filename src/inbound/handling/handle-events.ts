@@ -5,7 +5,7 @@ import { claimEvents, finishEvents, type LeftEvent, requeueOldest } from '../eve
 import { isIsolated, isolatedLane } from '../lane.ts'
 import type { BodyReader } from './bodies/body-reader.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
-import { act, type HandleDeps } from './handle-items.ts'
+import type { HandleDeps } from './handle-items.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
@@ -111,7 +111,7 @@ async function handleOnce(
     return { events, rest, outcome: { ...outcome, unhandled: all } }
   }
   const { events, rest, outcome } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
-  await act(outcome.afterwards)
+  for (const act of outcome.afterwards) act()
   if (outcome.unhandled.length > 0) deps.onUnhandled(outcome.unhandled)
   return { handled: events.length, large: lanesOfLarge(events, rest) }
 }

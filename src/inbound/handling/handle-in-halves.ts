@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 import { isTemporary } from '../../db/pool/failure.ts'
 import type { LeftEvent } from '../event-store.ts'
-import { type AfterCommits, type HandleDeps, handleItems } from './handle-items.ts'
+import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
 import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
@@ -12,7 +12,7 @@ const MAX_FAILURES = 40
 export type HandlingOutcome = {
   unhandled: Unhandled[]
   /** Work of other modules after the commit. */
-  afterwards: AfterCommits
+  afterwards: AfterCommit[]
   /** Events of which items are left. */
   left: LeftEvent[]
 }
@@ -25,7 +25,7 @@ export async function handleTogether(
   at: Date,
 ): Promise<HandlingOutcome> {
   if (owned.length === 0) return { unhandled: [], afterwards: [], left: [] }
-  const afterwards: AfterCommits = []
+  const afterwards: AfterCommit[] = []
   const notHandled = await handleItems({ ...deps, afterwards }, tx, owned, at)
   const owners = new Map(owned.map((one) => [one.item, one]))
   const unhandled = notHandled.flatMap(({ item, state, reason }) => {
@@ -43,7 +43,7 @@ export async function handleInHalves(
   at: Date,
 ): Promise<HandlingOutcome> {
   const unhandled: Unhandled[] = []
-  const afterwards: AfterCommits = []
+  const afterwards: AfterCommit[] = []
   const left: Owned[] = []
   let failures = 0
 

@@ -50,17 +50,10 @@ import { verifyEarly } from './verify-early.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
-/** Some of it depends on the answers to the last statements, which nothing in the transaction waits for. */
-export type AfterCommits = (AfterCommit | Promise<AfterCommit>)[]
-
-/** Called after the commit. */
-export async function act(afterwards: AfterCommits): Promise<void> {
-  for (const one of await Promise.all(afterwards)) one()
-}
 
 /** Consequences of items for other modules, which write them in the same transaction. */
 export type Follow = {
-  /** New messages for the receivers, in order. Sends its statements at once: the commit may follow them. */
+  /** New messages for the receivers, in order. */
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
   /** New messages whose media is to be copied from the provider. */
   copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
@@ -86,7 +79,7 @@ export type HandleDeps = Follow & {
   onAccountEvents: (events: readonly AccountEvent[]) => void
 }
 /** With what is to be done after the commit, which grows as items are handled. */
-export type Handling = HandleDeps & { afterwards: AfterCommits }
+export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
 /** An item that could not be handled, and why. */
 export type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
@@ -193,10 +186,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     return place === undefined ? [] : [{ ...one, messageId: place.messageId, conversationId: place.conversationId }]
   })
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
-  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)))
-  const forwarding = deps.forward(tx, toReceivers)
-  forwarding.catch(() => {})
-  deps.afterwards.push(forwarding)
+  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
   await deps.recordEvents.publish(tx, [...fresh.flatMap(toEchoChange), ...toContactChanges(contacts)])
   await publishContacts(deps, tx, fresh)
 }

@@ -50,10 +50,7 @@ type Written = { sourceType: string; at: Date }
 /** The id of a row: that of a new one once it is known. */
 type RealId = (id: number) => number
 
-/**
- * Writes what was decided about a batch: statements behind each other in one round trip, after one for the ids of new rows. Those
- * of customers that stay as they are have no answer to wait for: the transaction fails with each of them.
- */
+/** Writes what was decided about a batch: statements behind each other in one round trip, after one for the ids of new rows. */
 export async function writeInbound(
   tx: Db,
   decided: Decided,
@@ -64,10 +61,10 @@ export async function writeInbound(
   const realId = await takeRealIds(tx, plan, decided.changes)
   const messages = toMessages(decided, facts.messageIds, realId)
   const released: { companyId: number; contactId: number }[] = []
-  const people = writePeople(tx, plan, realId, written.sourceType, released)
-  const writing = Promise.all([...people, ...writeWritten(tx, decided, plan, messages, facts, realId, written.at)])
-  if (people.length > 0) await writing
-  else writing.catch(() => {})
+  await Promise.all([
+    ...writePeople(tx, plan, realId, written.sourceType, released),
+    ...writeWritten(tx, decided, plan, messages, facts, realId, written.at),
+  ])
   const keys = changedPersons(plan, realId)
   const refreshed = keys.length === 0 ? [] : await refreshConsents(tx, keys)
   const messageIds = new Map(messages.map(({ planned, id }) => [planned, id]))
