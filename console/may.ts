@@ -3,7 +3,7 @@ import type { Role, Session } from './session.ts'
 
 /**
  * What the parts of the console need: one of the permissions, and a role. The service refuses the same
- * (`test/console/console-access.ts`), and `test/console/controls.test.ts` compares what each role sees.
+ * (`test/console/world/console-access.ts`), and `test/console/controls.test.ts` compares what each role sees.
  */
 const NEEDS = {
   conversations: { anyOf: ['WhatsApp'], role: 'agent' },

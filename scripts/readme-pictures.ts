@@ -1,7 +1,7 @@
 // The pictures of README.md, from the demo company of a fresh `npm start`:
 // node scripts/readme-pictures.ts http://127.0.0.1:3000 http://127.0.0.1:3001 KEY
 import type { Page } from 'playwright-core'
-import { launchBrowser } from '../test/console/browser.ts'
+import { launchBrowser } from '../test/console/world/browser.ts'
 
 const FOLDER = 'docs/images'
 const NUMBER_ID = '100000000000001'

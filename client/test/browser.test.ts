@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, normalize } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { sharedBrowser } from '../../test/console/browser.ts'
+import { sharedBrowser } from '../../test/console/world/browser.ts'
 import { startTestService } from '../../test/service.ts'
 import { createProject, type Project } from './project.ts'
 

@@ -5,8 +5,8 @@ import type { IdMaker } from '../world/id-maker.ts'
 import type { Media } from '../world/media-shelf.ts'
 import { sha256Of } from '../world/sample-media.ts'
 import type { World } from '../world/world.ts'
+import { uploadRefusal } from './checks/media-check.ts'
 import { objectMissing, type Refusal, refuse } from './graph-error.ts'
-import { uploadRefusal } from './media-check.ts'
 
 export type MediaDeps = { world: World; clock: Clock; ids: IdMaker }
 

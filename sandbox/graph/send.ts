@@ -5,13 +5,13 @@ import { digitsOf, waIdOf } from '../phone.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import type { IdMaker } from '../world/id-maker.ts'
 import type { Accepted, World } from '../world/world.ts'
-import { directSendRefusal, marketingRefusal } from './account-check.ts'
-import { contentRefusal } from './content-check.ts'
+import { directSendRefusal, marketingRefusal } from './checks/account-check.ts'
+import { contentRefusal } from './checks/content-check.ts'
+import { checkTemplate } from './checks/template-check.ts'
 import { htmlError, objectMissing, type Refusal, refuse } from './graph-error.ts'
 import { magicOf } from './magic-recipient.ts'
 import { readBody } from './read-body.ts'
 import { parseSend, type ReadReceipt, type SendRequest } from './send-shape.ts'
-import { checkTemplate } from './template-check.ts'
 
 type Sent = Pick<Received, 'body' | 'contentType'>
 

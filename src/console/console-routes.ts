@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
+import type { Config } from '../settings/config.ts'
 import { type PageDeps, pageRoutes } from './page-routes.ts'
 import type { ConsoleSessions } from './session.ts'
 import { sessionRoutes } from './session-routes.ts'

@@ -1,7 +1,6 @@
 import { extname, join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
 import { isHostOf } from '../http/rules/host-rule.ts'
 import {
@@ -11,6 +10,7 @@ import {
   readStaticFile,
   type StaticFile,
 } from '../http/server/answers/static-file.ts'
+import type { Config } from '../settings/config.ts'
 import { pageHeaders } from './page-headers.ts'
 
 export type PageDeps = {

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../test/api.ts'
-import { startConsole } from '../../test/console/console-client.ts'
+import { startConsole } from '../../test/console/world/console-client.ts'
 import { eventually } from '../../test/service.ts'
 import { expireData } from '../personal-data/expire-data.ts'
 import { createSessions } from './session.ts'

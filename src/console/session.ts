@@ -2,7 +2,6 @@ import { hash } from 'node:crypto'
 import { createBatcher } from '../batching/batch.ts'
 import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import { rememberSignIn } from '../conversations/assignees/assignee.ts'
 import type { Db } from '../db/connect.ts'
 import { sessionExists, sessionNotFound, signInRefused } from '../errors.ts'
@@ -10,6 +9,7 @@ import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.t
 import type { Permission } from '../http/admission/caller.ts'
 import type { Session, Sessions } from '../http/admission/console-session.ts'
 import { newApiSecret, newClientId, parseId } from '../ids.ts'
+import type { Config } from '../settings/config.ts'
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
 import {
   deleteOldestSessions,

@@ -1,7 +1,7 @@
-import { MAIL_SCHEMES } from '../config.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../errors.ts'
 import type { Cipher } from '../secrets/secrets.ts'
+import { MAIL_SCHEMES } from '../settings/config.ts'
 import {
   type EmailSettingsRow,
   findEmailSettings,

@@ -1,5 +1,6 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import type { Claim, NewJob, Retry } from './job.ts'
+import { JOBS, type JobTable, partitionsOf } from './job-table.ts'
 import {
   completeStatement,
   failedCompaniesStatement,
@@ -9,8 +10,7 @@ import {
   rescheduleStatement,
   returnStatement,
   reviveStatement,
-} from './job-statements.ts'
-import { JOBS, type JobTable, partitionsOf } from './job-table.ts'
+} from './statements/job-statements.ts'
 
 /** A later time for a job: like a retry, with the marks that the worker sets. */
 export type Rescheduling = Claim &

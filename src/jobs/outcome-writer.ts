@@ -5,7 +5,7 @@ import { type JobKind, tableOf } from './job-kind.ts'
 import { completeJobs, type Rescheduling, releaseJobs, rescheduleJobs } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
 import type { BatchResult } from './run.ts'
-import { withStatementTimeout } from './statement-timeout.ts'
+import { withStatementTimeout } from './statements/statement-timeout.ts'
 
 /** Outcomes in one statement at most. */
 const MOST_WRITES = 1_000

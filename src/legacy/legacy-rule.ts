@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import { gone, notFound } from '../errors.ts'
 import type { AddressRule } from '../http/rules/address-rule.ts'
+import type { Config } from '../settings/config.ts'
 
 type RuleDeps = { clock: Clock; config: Pick<Config, 'legacyRemovalDate' | 'legacyHost'> }
 

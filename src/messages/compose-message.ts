@@ -8,7 +8,7 @@ import type { TemplateCache } from '../templates/template-cache.ts'
 import { customerIdentity, USER_ID } from '../text/phone.ts'
 import type { Send } from './batch/decide-sends.ts'
 import { composePlain, composeTemplate, type Outbound } from './outbound.ts'
-import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './quoted-message.ts'
+import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './replies/quoted-message.ts'
 import type { SendRequest } from './send-request.ts'
 import { provideFile } from './sent-file.ts'
 

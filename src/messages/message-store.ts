@@ -1,7 +1,7 @@
 import { isRecent } from '../conversations/message-month.ts'
 import { readUpTo } from '../conversations/unread-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { OWN_WAMID } from './quoted-message.ts'
+import { OWN_WAMID } from './replies/quoted-message.ts'
 
 /**
  * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their messages.

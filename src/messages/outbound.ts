@@ -3,7 +3,7 @@ import type { ProvidedFile } from '../media/uploads/provide-upload.ts'
 import type { OutboundContent } from '../providers/provider.ts'
 import { type ComponentInput, fillComponents, renderBody } from '../templates/fill-components.ts'
 import type { Template } from '../templates/template.ts'
-import type { QuotedMessage } from './quoted-message.ts'
+import type { QuotedMessage } from './replies/quoted-message.ts'
 import type { SendContent } from './send-request.ts'
 import { toProviderComponents, toProviderInteractive } from './sent-file.ts'
 

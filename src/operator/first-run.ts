@@ -2,13 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApiKey, listApiKeys } from '../companies/api-key.ts'
 import { createCompany, listCompanies } from '../companies/company.ts'
-import type { Config } from '../config.ts'
 import { hasWrittenSince } from '../conversations/conversation-store.ts'
 import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
 import { isLoopback } from '../http/admission/client-address.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
+import type { Config } from '../settings/config.ts'
 import {
   createRegistration,
   listCompanyRegistrations,

@@ -20,7 +20,7 @@ import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
 import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
-import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/delivery-erasure-store.ts'
+import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
 export type PassDeps = {

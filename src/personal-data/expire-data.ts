@@ -1,5 +1,4 @@
 import type { Clock } from '../clock.ts'
-import type { Config } from '../config.ts'
 import { expireImports } from '../contacts/import/contact-import-store.ts'
 import { expireReactions } from '../conversations/message-expiry-store.ts'
 import type { Pool } from '../db/connect.ts'
@@ -13,6 +12,7 @@ import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
 import { expireDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { removeLeftFiles } from '../moves/moving-file-store.ts'
+import type { Config } from '../settings/config.ts'
 import { expireEarlierMessages, expireMonths } from './expire-messages.ts'
 
 /** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */

@@ -1,9 +1,9 @@
 import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
 import { copyDatabase } from '../db/copy-database.ts'
 import { openDatabase, openPool } from '../db/database.ts'
 import { migrate } from '../db/migration/migrate.ts'
+import type { Config } from '../settings/config.ts'
 import { StartError } from '../start-error.ts'
 
 /** `parley database export`: moves from the embedded default to a PostgreSQL server of the operator's own. */

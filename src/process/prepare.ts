@@ -1,12 +1,12 @@
 import { joinCell } from '../companies/cell-store.ts'
-import type { Config } from '../config.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migration/migrate.ts'
 import { WITHOUT_SESSIONS } from '../db/pooler.ts'
 import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
-import { makeDeliveryDays } from '../webhooks/deliveries/delivery-day-store.ts'
+import type { Config } from '../settings/config.ts'
+import { makeDeliveryDays } from '../webhooks/deliveries/days/delivery-day-store.ts'
 import type { Components, Log } from './components.ts'
 import { loadSandbox, type SandboxProcess } from './sandbox-process.ts'
 
@@ -46,7 +46,7 @@ export async function prepare(
 ): Promise<Prepared> {
   const loading = config.sandbox ? await components.add('sandbox', () => loadSandbox(config)) : undefined
   onStep(config.databaseUrl === undefined ? 'Preparing the data folder' : 'Connecting to the database')
-  const database = await components.add('database', () => openDatabase(config, { onStep, ...diskEvents(log) }))
+  const database = await components.add('database', () => openDatabase(config, { onStep, ...serverEvents(log) }))
   onStep('Preparing the tables')
   await prepareSchema(database.url, config, log)
   const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
@@ -60,8 +60,9 @@ export async function prepare(
   return { shared, adminTokenFile, sandbox, ended: database.ended }
 }
 
-const diskEvents = (log: Log) => ({
+const serverEvents = (log: Log) => ({
   onDiskFull: (error: string) => log.error({ error }, 'database.disk.full'),
+  onCrash: (error: string) => log.error({ error }, 'database.crashed'),
   onRestart: () => log.info({}, 'database.restarted'),
 })
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { Config } from '../config.ts'
 import { isDatabaseDown } from '../db/pool/failure.ts'
+import type { Config } from '../settings/config.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { createComponents } from './components.ts'
 import { prepare } from './prepare.ts'

@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts'
 import type { ReadMailReport } from '../mailers/mail-reports.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import { createPostmarkMailer } from '../mailers/postmark/postmark-mailer.ts'
@@ -10,6 +9,7 @@ import { createProviderAgent } from '../providers/exchange.ts'
 import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
+import type { Config } from '../settings/config.ts'
 
 /** Every adapter to the outside, one line each; only the start of the service imports them. */
 export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Required<Providers> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../service.ts'
-import { startConsole } from './console-client.ts'
+import { startConsole } from './world/console-client.ts'
 
 const service = await startConsole({ mirrors: true })
 const { control, createCompany, operator, signIn, codeOf, db } = service

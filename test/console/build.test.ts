@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { buildConsole } from './console-page.ts'
+import { buildConsole } from './world/console-page.ts'
 
 const SCRIPTS = fileURLToPath(new URL('../../scripts', import.meta.url))
 /** A program in the place of Vite that writes which command ran it. */

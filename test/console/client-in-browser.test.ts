@@ -1,17 +1,11 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { chromium as playwright } from 'playwright-core'
-import { afterAll, expect, test } from 'vitest'
-import { browserPath } from './browser.ts'
-import { startConsole } from './console-client.ts'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { newProfile, sharedBrowser } from './world/browser.ts'
+import { startConsole } from './world/console-client.ts'
 
-/** Not the default flags of the package: these turn off the rules about origins that the tests are about. */
-const browser = await playwright.launch({
-  executablePath: await browserPath(),
-  args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
-  headless: true,
-})
+const browser = await sharedBrowser()
 const service = await startConsole()
 const { origin, createCompany, operator, db, codeOf, page: asPage } = service
 const company = await createCompany({ isConnected: false })
@@ -21,10 +15,7 @@ await once(foreign, 'listening')
 const address = foreign.address()
 /** Another port of the same host: the same site, and another origin. */
 const foreignOrigin = `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`
-afterAll(async () => {
-  await browser.close()
-  foreign.close()
-})
+afterAll(() => void foreign.close())
 
 const createLink = async () =>
   (await operator('POST', `/companies/${company.companyId}/sign-in-links`, { name: 'Mara' })).body.url as string
@@ -37,9 +28,15 @@ const postScript = (path: string, body: object): string =>
     body: ${JSON.stringify(JSON.stringify(body))},
   }).then(({ status }) => status)`
 
+async function openProfile() {
+  const profile = await newProfile(browser)
+  onTestFinished(() => profile.close())
+  return profile
+}
+
 /** A browser that is signed in, on a page of the service that runs no script of its own. */
 async function signedIn() {
-  const context = await browser.newContext()
+  const context = await openProfile()
   const page = await context.newPage()
   await page.goto(`${origin}/console/icon.svg`)
   const token = codeOf(await createLink())
@@ -91,7 +88,7 @@ test('a page of another origin changes nothing with the session of its visitor, 
 test.skipIf(!existsSync(new URL('../../console/dist/index.html', import.meta.url)))(
   'a link signs in once, its code stays in no address and no request, and the page breaks no rule of its policy',
   async () => {
-    const context = await browser.newContext()
+    const context = await openProfile()
     const page = await context.newPage()
     const asked: string[] = []
     page.on('request', (request) => asked.push(`${request.url()} ${request.headers().referer ?? ''}`))

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../api.ts'
 import { uniquePhone } from '../service.ts'
-import { bubble, row, startConsoleWorld } from './console-world.ts'
+import { bubble, row, startConsoleWorld } from './world/console-world.ts'
 
 const { service, origin, company, write, conversationOf, createReceiver, openSigned } = await startConsoleWorld()
 const { operator, codeOf } = service

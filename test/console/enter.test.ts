@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { eventually } from '../service.ts'
-import { expectAccessible } from './console-page.ts'
-import { bubble, startConsoleWorld, textOf } from './console-world.ts'
+import { bubble, startConsoleWorld, textOf } from './world/console-world.ts'
 
 const { company, conversationWith, openSigned, sentTo } = await startConsoleWorld()
 
@@ -26,7 +25,6 @@ test('Enter sends, and Shift Enter breaks the line, unless the user chooses othe
 
   await page.getByTitle('Your session').click()
   await page.getByRole('menuitemradio', { name: 'Enter breaks the line' }).waitFor()
-  await expectAccessible(page)
   await page.getByRole('menuitemradio', { name: 'Enter breaks the line' }).click()
   await page.reload()
   const again = await fieldOf(page)

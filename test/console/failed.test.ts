@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { expectAccessible } from './console-page.ts'
-import { bubble, row, startConsoleWorld, textOf } from './console-world.ts'
+import { bubble, row, startConsoleWorld, textOf } from './world/console-world.ts'
 
 const { service, company, conversationWith, openSigned, sentTo } = await startConsoleWorld()
 const { control } = service
@@ -25,7 +24,6 @@ test('a failed message shows its reason, and is sent again once, with a new key'
   await fail()
   await page.getByText('The number cannot be reached on WhatsApp. Message undeliverable (131026)').waitFor()
   await row(page, 'Grace Hopper').locator('[data-status="failed"]').waitFor()
-  await expectAccessible(page)
   const keys: (string | undefined)[] = []
   page.on('request', (request) => {
     if (request.method() === 'POST' && request.url().endsWith('/messages'))

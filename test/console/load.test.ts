@@ -1,7 +1,7 @@
 import type { Page, Request } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { uniquePhone } from '../service.ts'
-import { bubble, row, startConsoleWorld } from './console-world.ts'
+import { bubble, row, startConsoleWorld } from './world/console-world.ts'
 
 /** Files of a page until the first row of its inbox shows: the page itself, scripts, styles and pictures. */
 const MAX_FILES = 12

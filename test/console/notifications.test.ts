@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../service.ts'
-import { expectAccessible } from './console-page.ts'
-import { row, startConsoleWorld } from './console-world.ts'
+import { expectAccessible } from './world/console-page.ts'
+import { row, startConsoleWorld } from './world/console-world.ts'
 
 const { service, write, conversationOf, openSigned } = await startConsoleWorld()
 

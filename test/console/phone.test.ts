@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { readyFolder, runParley } from '../parley-process.ts'
 import { eventually } from '../service.ts'
-import { sharedBrowser } from './browser.ts'
-import { buildConsole, expectAccessible, openPage } from './console-page.ts'
+import { sharedBrowser } from './world/browser.ts'
+import { buildConsole, expectAccessible, openPage } from './world/console-page.ts'
 
 /** A fresh start with the sandbox, and a page that the printed link signs in. */
 async function startPhone() {

@@ -2,8 +2,8 @@ import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../api.ts'
 import { eventually, uniquePhone } from '../service.ts'
-import { expectAccessible, openPage, signIn } from './console-page.ts'
-import { bubble, row, startConsoleWorld } from './console-world.ts'
+import { expectAccessible, openPage, signIn } from './world/console-page.ts'
+import { bubble, row, startConsoleWorld } from './world/console-world.ts'
 
 const { service, browser, origin, write, conversationOf, openSigned } = await startConsoleWorld()
 const { operator } = service
@@ -85,7 +85,6 @@ test('the operator finds a company by name or id, the newest first, and the navi
   }
   await search.fill('no such company')
   await page.getByText('No company matches').waitFor()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Clear the search' }).last().click()
   for (const width of [1440, 900, 390]) {
     await page.setViewportSize({ width, height: 844 })

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../service.ts'
-import { expectAccessible } from './console-page.ts'
-import { startConsoleWorld } from './console-world.ts'
+import { expectAccessible } from './world/console-page.ts'
+import { startConsoleWorld } from './world/console-world.ts'
 
 const { service, origin, write, createReceiver, openSigned } = await startConsoleWorld()
 const { control, db } = service
@@ -34,7 +34,6 @@ test('the list of receivers shows the state of each', async () => {
   await page.getByRole('link', { name: /Failing.*1 dead, last (just now|\d+ min ago)/ }).waitFor()
   await page.getByRole('link', { name: /Paused.*Paused/ }).waitFor()
   await page.getByRole('link', { name: /Fresh.*No delivery yet/ }).waitFor()
-  await expectAccessible(page)
 })
 
 test('a row shows the customer and the first words, and is found by number, delivery id and message id', async () => {
@@ -54,7 +53,6 @@ test('a row shows the customer and the first words, and is found by number, deli
   const graces = page.locator('[data-delivery]', { hasText: 'Grace Hopper' })
   await adas.getByText('Is my order ready?').waitFor()
   await graces.getByText('Thank you').waitFor()
-  await expectAccessible(page)
   const search = page.getByRole('searchbox', { name: 'Number, delivery or message id' })
   for (const [query, found, other] of [
     [`+${ada}`, adas, graces],
@@ -100,7 +98,6 @@ test('each attempt shows its own answer and headers, and the payload copies as a
     const lines = headers.getByText('webhook-timestamp').locator('..')
     return (await lines.innerText()) !== firstTime
   })
-  await expectAccessible(page)
 
   await page.getByRole('button', { name: 'Payload', exact: true }).click()
   await page.getByRole('button', { name: 'Copy as curl' }).click()

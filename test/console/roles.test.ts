@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { routesOf } from '../contract/app-routes.ts'
-import { ALLOWED, EVERYONE, NOT_BELOW_PREFIX, WITHOUT_SESSION } from './console-access.ts'
-import { startConsole } from './console-client.ts'
+import { ALLOWED, EVERYONE, NOT_BELOW_PREFIX, WITHOUT_SESSION } from './world/console-access.ts'
+import { startConsole } from './world/console-client.ts'
 
 const service = await startConsole({ mirrors: true })
 const { createCompany, operator, signIn, codeOf, page: pageOf } = service

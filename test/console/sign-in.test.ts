@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
-import { expectAccessible, openPage } from './console-page.ts'
-import { startConsoleWorld } from './console-world.ts'
+import { expectAccessible, openPage } from './world/console-page.ts'
+import { startConsoleWorld } from './world/console-world.ts'
 
 const { service, browser, origin, company, openSigned } = await startConsoleWorld()
 const { operator, codeOf } = service
@@ -79,7 +79,6 @@ test.each([
   if (refused === undefined) return
   await page.goto(`${origin}${refused}`)
   await page.getByText(/Your session needs the role \w+ or Admin\./).waitFor()
-  await expectAccessible(page)
 })
 
 test('an admin creates a link with a role', async () => {
@@ -104,5 +103,4 @@ test('a developer reads the names of the API keys', async () => {
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Shop key').waitFor()
   expect(await dialog.innerText()).not.toContain(company.key.clientId)
-  await expectAccessible(page)
 })

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
-import { sharedBrowser } from '../console/browser.ts'
+import { newProfile, sharedBrowser } from '../console/world/browser.ts'
 import { freePort } from '../free-port.ts'
 import { eventually, startTestService } from '../service.ts'
 
@@ -123,9 +123,9 @@ test('the contact form creates a contact with consent, and shows what the servic
   const key = { name: 'Form', permissions: ['ContactsUpsert'], allowedOrigins: [origin] }
   token = (await service.operator('POST', `/companies/${companyId}/api-keys`, key)).body.token
 
-  const browser = await sharedBrowser()
-  const page = await browser.newPage()
-  onTestFinished(() => page.close())
+  const profile = await newProfile(await sharedBrowser())
+  onTestFinished(() => profile.close())
+  const page = await profile.newPage()
   await page.goto(origin)
   await page.getByLabel('Email', { exact: true }).fill('ada@example.com')
   await page.getByLabel('First name').fill('Ada')

@@ -61,7 +61,7 @@ export const GUARDS: Mutant[] = [
     file: 'src/webhooks/registrations/static-header.ts',
     find: "  'webhook-signature',\n",
     replace: '',
-    tests: ['src/webhooks/attempts/delivery-headers.test.ts'],
+    tests: ['src/webhooks/attempts/signing/delivery-headers.test.ts'],
   },
   {
     title: 'an attempt of an earlier round completes the delivery of a later one',
@@ -107,7 +107,7 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'a claim that was lost renews the lease of another',
-    file: 'src/jobs/job-statements.ts',
+    file: 'src/jobs/statements/job-statements.ts',
     find: '        and job.claim_id = any (array(select mine.claim_id from mine))\n',
     replace: '',
     tests: ['test/companies/same-ids.test.ts'],
@@ -192,17 +192,17 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'the secret of a removed sender is still demanded',
-    file: 'src/inbound/handling/routing-store.ts',
+    file: 'src/inbound/handling/routing/routing-store.ts',
     find: '      and deleted_at is null\n      and (\n        phone_number_id',
     replace: '      and (\n        phone_number_id',
-    tests: ['src/inbound/handling/routing-store.test.ts'],
+    tests: ['src/inbound/handling/routing/routing-store.test.ts'],
   },
   {
     title: 'a removed sender with a webhook secret makes events of others need one',
-    file: 'src/inbound/handling/routing-store.ts',
+    file: 'src/inbound/handling/routing/routing-store.ts',
     find: 'webhook_secret is not null and deleted_at is null limit 1',
     replace: 'webhook_secret is not null limit 1',
-    tests: ['src/inbound/handling/routing-store.test.ts'],
+    tests: ['src/inbound/handling/routing/routing-store.test.ts'],
   },
   {
     title: 'the progress of an import is counted twice',

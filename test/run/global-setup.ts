@@ -44,6 +44,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** The driver of browsers takes 0.3 s of processor time to load. */
 async function unpackBrowser(): Promise<void> {
-  const { browserPath } = await import('../console/browser.ts')
+  const { browserPath } = await import('../console/world/browser.ts')
   await browserPath()
 }

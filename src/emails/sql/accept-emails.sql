@@ -35,8 +35,7 @@ begin
   ),
   inserted as (
     insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
-    select
-      item.company_id, item.id, item.uid, item.template_id, item.recipient, item.subject, item.message_id,
+    select item.company_id, item.id, item.uid, item.template_id, item.recipient, item.subject, item.message_id,
       decode(item.secret, 'hex'), item.is_marketing
     from item
   ),

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { startConsole } from '../../../test/console/console-client.ts'
+import { startConsole } from '../../../test/console/world/console-client.ts'
 import { eventually, uniquePhone } from '../../../test/service.ts'
 
 const lines: Record<string, unknown>[] = []

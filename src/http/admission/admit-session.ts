@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../config.ts'
 import { companyNotFound, forbidden, notFound, rateLimitExceeded, signInRequired } from '../../errors.ts'
 import { parseId } from '../../ids.ts'
+import type { Config } from '../../settings/config.ts'
 import { requestedHost } from '../rules/address-rule.ts'
 import { createForgeryRule } from '../rules/forgery-rule.ts'
 import type { Caller, Permission } from './caller.ts'

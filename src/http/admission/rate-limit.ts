@@ -8,8 +8,8 @@ import {
 } from 'rate-limiter-flexible'
 import { createBatcher } from '../../batching/batch.ts'
 import { type Clock, systemClock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
+import type { Config } from '../../settings/config.ts'
 
 export const WINDOW_SECONDS = 60
 /** Requests per window of the standard plan, and of an address that has no valid key. */

@@ -1,8 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
-import type { Config } from '../../config.ts'
 import { programFile } from '../../program-file.ts'
+import type { Config } from '../../settings/config.ts'
 import type { Permission } from '../admission/caller.ts'
 import {
   createFileSender,

@@ -3,7 +3,7 @@ import type { AccountEvent } from '../../accounts/account-event-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { isHandledBy } from './item-handlers.ts'
 import { toDate } from './recording/item-records.ts'
-import type { Routed } from './route-items.ts'
+import type { Routed } from './routing/route-items.ts'
 
 /** Details that are longer are cut: the journal is for reading. */
 const DETAILS_MAX_BYTES = 4 * 1024

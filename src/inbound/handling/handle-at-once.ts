@@ -6,7 +6,7 @@ import { UNPROVEN } from '../ingest/signature.ts'
 import type { HandleEventsDeps } from './handle-events.ts'
 import { type AfterCommit, handleRouted } from './handle-items.ts'
 import type { Owned } from './open-event.ts'
-import { type RoutedItems, routeItems } from './route-items.ts'
+import { type RoutedItems, routeItems } from './routing/route-items.ts'
 import { isEarly } from './verify-early.ts'
 
 /** Larger bodies are stored: reading them takes longer than the others should wait. */

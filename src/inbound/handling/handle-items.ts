@@ -45,7 +45,7 @@ import {
   type RoutedItems,
   routeItems,
   type WrittenItem,
-} from './route-items.ts'
+} from './routing/route-items.ts'
 import { verifyEarly } from './verify-early.ts'
 
 /** Work to do after the transaction has committed. */

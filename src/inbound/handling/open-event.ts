@@ -1,7 +1,7 @@
 import type { LeftEvent, StoredEvent } from '../event-store.ts'
 import { belongsToPart } from '../lane.ts'
 import type { BodyReader } from './bodies/body-reader.ts'
-import type { Arrived } from './route-items.ts'
+import type { Arrived } from './routing/route-items.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
 /**

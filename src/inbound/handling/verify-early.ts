@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { openSecrets } from '../ingest/secret-cache.ts'
 import { isProven } from '../ingest/signature.ts'
-import { findSecretsOf, type RoutedSender } from './routing-store.ts'
+import { findSecretsOf, type RoutedSender } from './routing/routing-store.ts'
 
 export type Early = { receivedAt: Date; event: StoredEvent; sender: RoutedSender }
 

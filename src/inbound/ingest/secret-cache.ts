@@ -1,7 +1,7 @@
 import { createPromiseCache } from '../../batching/promise-cache.ts'
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
-import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing-store.ts'
+import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
 import type { RequiredSecrets } from './signature.ts'
 
 /** Counted from the start of the query, so that a change made by another process counts within 5 s. */

@@ -2,7 +2,7 @@ import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import type { Job } from '../job.ts'
 import { type JobKind, limitsOf, tableOf } from '../job-kind.ts'
-import { withStatementTimeout } from '../statement-timeout.ts'
+import { withStatementTimeout } from '../statements/statement-timeout.ts'
 import { type Claimed, claimJobs } from './claim-store.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */

@@ -4,7 +4,7 @@ import type { Db } from '../../db/connect.ts'
 import type { Claim, Job } from '../job.ts'
 import { type JobKind, tableOf } from '../job-kind.ts'
 import { renewJobs } from '../job-store.ts'
-import { withStatementTimeout } from '../statement-timeout.ts'
+import { withStatementTimeout } from '../statements/statement-timeout.ts'
 
 /** A lease ends this long after its last renewal. */
 export const LEASE_MS = 15_000

@@ -2,7 +2,7 @@ import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { type JobKind, limitsOf, tableOf } from '../job-kind.ts'
 import { recoverJobs } from '../job-store.ts'
-import { withStatementTimeout } from '../statement-timeout.ts'
+import { withStatementTimeout } from '../statements/statement-timeout.ts'
 
 const RECOVER_EVERY_MS = 1_000
 /** After an outage of the database: for workers to write outcomes that they know, before their jobs go to others. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { systemClock } from '../../clock.ts'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../settings/config.ts'
 import type { BlobStore } from './blob-store.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
 

@@ -7,7 +7,7 @@ import { enqueueJobs } from '../../jobs/job-store.ts'
 import type { Publish } from '../../live-change.ts'
 import { customerIdentity } from '../../text/phone.ts'
 import { type ComposeDeps, composeMessage } from '../compose-message.ts'
-import { toSend } from '../reply.ts'
+import { toSend } from '../replies/reply.ts'
 import { parseSend, type SendRequest } from '../send-request.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 import {

@@ -1,5 +1,5 @@
-import { type Config, isLoopbackHost } from '../../config.ts'
 import { adviceOnHttps } from '../../http/rules/https-rule.ts'
+import { type Config, isLoopbackHost } from '../../settings/config.ts'
 import { messageOf } from '../../start-error.ts'
 import { checkDatabase } from './database.ts'
 import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './environment.ts'
@@ -9,13 +9,15 @@ import { type Finding, finding, skipped } from './finding.ts'
 export type Check = () => Promise<Finding[]>
 
 const TIMEOUT_MS = 15_000
+/** The embedded server is created and started first, which takes long on a slow machine. */
+const EMBEDDED_TIMEOUT_MS = 120_000
 
 /** Everything around the service that can be seen from this machine, in the order in which it should be repaired. */
 export async function examine(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [finding('settings', 'valid')]
   const advice = adviceOnHttps(config)
   if (advice !== undefined) findings.push(finding('https', advice, 'warn'))
-  for (const [name, check] of checksOf(config)) findings.push(...(await run(name, check)))
+  for (const one of checksOf(config)) findings.push(...(await run(one)))
   return withSkipped(findings)
 }
 
@@ -29,7 +31,7 @@ function withSkipped(findings: Finding[]): Finding[] {
   return findings.toSpliced(at, 0, ...missing.map((name) => skipped(name, 'a check before it failed')))
 }
 
-type NamedCheck = [name: string, check: Check]
+type NamedCheck = [name: string, check: Check, timeoutMs?: number]
 
 const skip = (name: string, reason: string): NamedCheck => [name, async () => [skipped(name, reason)]]
 
@@ -45,7 +47,7 @@ function checksOf(config: Config): NamedCheck[] {
     databaseUrl !== undefined && mediaBucketUrl !== undefined
       ? skip('disk', 'with DATABASE_URL and MEDIA_BUCKET_URL nothing is stored in DATA_DIR')
       : ['disk', () => checkDisk(config.dataDir)],
-    ['database', () => checkDatabase(config)],
+    ['database', () => checkDatabase(config), databaseUrl === undefined ? EMBEDDED_TIMEOUT_MS : TIMEOUT_MS],
     redisUrl === undefined
       ? skip('redis', 'REDIS_URL is not set, so requests are counted in the database')
       : ['redis', () => checkRedis(redisUrl)],
@@ -58,11 +60,11 @@ function checksOf(config: Config): NamedCheck[] {
   ]
 }
 
-async function run(name: string, check: Check): Promise<Finding[]> {
+async function run([name, check, timeoutMs = TIMEOUT_MS]: NamedCheck): Promise<Finding[]> {
   const late = Promise.withResolvers<Finding[]>()
   const timer = setTimeout(
-    () => late.resolve([finding(name, `no answer within ${TIMEOUT_MS / 1000} s`, 'fail')]),
-    TIMEOUT_MS,
+    () => late.resolve([finding(name, `no answer within ${timeoutMs / 1000} s`, 'fail')]),
+    timeoutMs,
   )
   try {
     return await Promise.race([check(), late.promise])

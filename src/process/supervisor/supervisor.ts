@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../settings/config.ts'
 import { StartError } from '../../start-error.ts'
 import { createComponents, type Log } from '../components.ts'
 import { prepare, type Shared } from '../prepare.ts'

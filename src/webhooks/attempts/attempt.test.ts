@@ -17,7 +17,7 @@ import { listLogs } from '../deliveries/log/delivery-log-store.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { makeAttempt } from './attempt.ts'
 import { createReceiverClient } from './post.ts'
-import { createSigners } from './signers.ts'
+import { createSigners } from './signing/signers.ts'
 
 const { db } = await createTestDatabase()
 const receiver = createReceiverClient({ allowPrivate: true })

@@ -1,10 +1,10 @@
 import type { Clock } from '../../clock.ts'
 import type { AttemptRecord, StartedAttempt } from '../deliveries/delivery-store.ts'
 import type { HeaderOpener } from '../registrations/sealed-headers.ts'
-import { deliveryHeaders } from './delivery-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
-import type { Signers } from './signers.ts'
+import { deliveryHeaders } from './signing/delivery-headers.ts'
+import type { Signers } from './signing/signers.ts'
 
 export type AttemptDeps = {
   clock: Clock

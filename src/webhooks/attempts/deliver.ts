@@ -13,7 +13,7 @@ import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
-import { createSigners } from './signers.ts'
+import { createSigners } from './signing/signers.ts'
 
 /** Deliveries of a quick registration that are claimed together, and such batches in flight over all processes. */
 const BATCH = 150

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
 import { isPublicHost } from '../registrations/receiver-url.ts'
-import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
+import { AddressNotPublic, guardedConnector, type Resolve } from './address/address-guard.ts'
 import {
   answerText,
   appendChunk,

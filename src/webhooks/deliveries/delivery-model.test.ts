@@ -5,7 +5,7 @@ import { signatureOf } from '../../../test/webhook-fixture.ts'
 import { fixedClock } from '../../clock.ts'
 import { makeAttempt } from '../attempts/attempt.ts'
 import type { AttemptOutcome, ReceiverTarget } from '../attempts/post.ts'
-import { createSigners } from '../attempts/signers.ts'
+import { createSigners } from '../attempts/signing/signers.ts'
 import type { AttemptRecord, StartedAttempt } from './delivery-store.ts'
 
 /**

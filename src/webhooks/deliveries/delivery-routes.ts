@@ -6,8 +6,8 @@ import { deliveryNotFound, validationError } from '../../errors.ts'
 import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
 import { nullableInteger, pathId } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
-import { deliveryHeaders } from '../attempts/delivery-headers.ts'
-import { createSigner } from '../attempts/sign.ts'
+import { deliveryHeaders } from '../attempts/signing/delivery-headers.ts'
+import { createSigner } from '../attempts/signing/sign.ts'
 import {
   getRegistration,
   getRegistrationRow,

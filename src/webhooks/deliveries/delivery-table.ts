@@ -1,5 +1,5 @@
 import type { JobTable } from '../../jobs/job-table.ts'
-import { openDays } from './delivery-day-store.ts'
+import { openDays } from './days/delivery-day-store.ts'
 
 /** The kind of job that makes a delivery's attempts: one row of `deliveries`. */
 export const DELIVER = 'webhook.deliver'

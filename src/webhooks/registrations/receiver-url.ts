@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isPublicAddress, isPublicName } from '../attempts/public-address.ts'
+import { isPublicAddress, isPublicName } from '../attempts/address/public-address.ts'
 
 export const MAX_URL_LENGTH = 2048
 

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { uniquePhone } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { origin, company, openSigned } = await startConsoleWorld()
 const { api } = company
@@ -131,7 +131,6 @@ test('archiving says what stays, and the list no longer has the contact', async 
   await page.getByRole('button', { name: 'More' }).click()
   await page.getByRole('menuitem', { name: 'Archive the contact …' }).click()
   await page.getByText('Its conversations with their messages, emails and delivery logs').waitFor()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Cancel' }).click()
   expect((await api('GET', `/contacts/${id}`)).status).toBe(200)
   await page.getByRole('button', { name: 'More' }).click()
@@ -148,7 +147,6 @@ test('erasing says what it removes before it does, and a failure says so and lea
   await page.getByRole('menuitem', { name: 'Erase the person …' }).click()
   for (const words of ['Texts and files of its messages', 'Opt-outs, under a keyed hash', 'This cannot be undone'])
     await page.getByText(words).waitFor()
-  await expectAccessible(page)
   await context.route('**/public/v1/contacts/*', (route) =>
     route.request().method() === 'DELETE' ? route.abort() : route.continue(),
   )

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { service, origin, company, write, conversationOf, openSigned } = await startConsoleWorld()
 const { operator, createCompany, codeOf } = service
@@ -46,7 +46,6 @@ test('a contact shows its fields by their kinds, its tags, and those without a d
     await details.getByText(shown, { exact: true }).waitFor()
   await details.getByText('"a": 1').waitFor()
   expect(await details.getByText('Hidden').count()).toBe(0)
-  await expectAccessible(page)
 })
 
 test('the history of consent names sources and keys, and the activity has conversations and emails in one line of time', async () => {
@@ -68,7 +67,6 @@ test('the history of consent names sources and keys, and the activity has conver
   const words = (await items.allInnerTexts()).join('\n')
   expect(words.indexOf('Second')).toBeLessThan(words.indexOf('First'))
   expect(words).toContain('Is it ready?')
-  await expectAccessible(page)
   // Changes while the page is open.
   await write(phone, 'Still waiting', 'Ada Lovelace')
   await eventually(async () => {
@@ -129,7 +127,6 @@ test('a contact without anything says so, one that is missing or of another comp
   await page.getByText('Nothing was said about marketing yet.').waitFor()
   await page.getByText('No conversation and no email yet.').waitFor()
   await page.getByLabel('New tag').waitFor()
-  await expectAccessible(page)
   await context.route('**/activity?*', (route) =>
     route.fulfill({ status: 400, json: { error: { code: 'bad', message: 'Broken' } } }),
   )
@@ -140,7 +137,6 @@ test('a contact without anything says so, one that is missing or of another comp
   await page.waitForURL(`${origin}/console/contacts`)
   const mine = await open(id)
   await mine.page.getByText('Contact not found').waitFor()
-  await expectAccessible(mine.page)
 })
 
 test('a developer does not see a contact', async () => {

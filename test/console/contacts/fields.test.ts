@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { uniquePhone } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { service, origin, openSigned, conversationOf } = await startConsoleWorld()
 
@@ -33,12 +32,10 @@ test('the first field is defined from the empty screen, which is reached from th
   await page.getByRole('link', { name: 'Custom fields' }).click()
   await page.waitForURL(`${origin}/console/custom-fields`)
   await page.getByText('No custom fields yet').waitFor()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Add field' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Add a field' })
   await dialog.getByRole('button', { name: 'Add field' }).click()
   await dialog.getByText('Enter a name', { exact: true }).waitFor()
-  await expectAccessible(page)
   await dialog.getByLabel('Name').fill('Loyalty tier')
   expect(await dialog.getByLabel('Key').inputValue()).toBe('LOYALTY_TIER')
   await dialog.getByLabel('Key').fill('1st')
@@ -52,7 +49,6 @@ test('the first field is defined from the empty screen, which is reached from th
   await dialog.getByRole('button', { name: 'Add field' }).click()
   await list(page).getByText('Loyalty tier').waitFor()
   for (const shown of ['TIER', 'Choice', 'Loyalty']) await list(page).getByText(shown, { exact: true }).waitFor()
-  await expectAccessible(page)
   const [stored] = (await company.api('GET', '/custom-fields')).body.data
   expect(stored).toMatchObject({ key: 'TIER', type: 'select', allowedValues: ['silver', 'gold'], category: 'Loyalty' })
 })
@@ -104,7 +100,6 @@ test('fields are put in an order with the keyboard, which the contacts follow', 
   await page.getByRole('button', { name: 'Move Gamma down' }).click()
   await expect.poll(() => storedNames(company)).toEqual(['Alpha', 'Gamma', 'Beta'])
   expect(await page.getByRole('button', { name: 'Move Alpha up' }).isDisabled()).toBe(true)
-  await expectAccessible(page)
   await page.goto(`${origin}/console/contacts/${contact.body.data[0].id}`)
   const terms = page.getByRole('region', { name: 'Details' }).getByRole('term')
   await expect.poll(async () => (await terms.allInnerTexts()).slice(-3)).toEqual(['Alpha', 'Gamma', 'Beta'])
@@ -141,7 +136,6 @@ test('a retired field is not offered in forms and filters, its values stay reada
   const retired = page.getByRole('list', { name: 'Retired' })
   await retired.getByText('Tier', { exact: true }).waitFor()
   expect(await names(page)).toEqual(['Beta'])
-  await expectAccessible(page)
 
   await page.getByRole('button', { name: 'Contacts' }).click()
   const filter = page.getByRole('combobox', { name: 'Custom field' })

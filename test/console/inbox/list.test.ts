@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { row, startConsoleWorld } from '../console-world.ts'
+import { row, startConsoleWorld } from '../world/console-world.ts'
 
 const { service, write, conversationOf, openSigned } = await startConsoleWorld()
 const { control } = service
@@ -27,7 +26,6 @@ test('new customers are counted above a list that is in use, and appear on reque
   const news = page.getByRole('button', { name: '2 new' })
   await news.waitFor()
   expect(await names(page)).toEqual(['First Customer'])
-  await expectAccessible(page)
   // By the keyboard: the pointer stays where it is.
   await news.press('Enter')
   await row(page, 'Third Customer').waitFor()

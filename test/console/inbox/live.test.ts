@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, uniquePhone } from '../../service.ts'
-import { openPage, signIn } from '../console-page.ts'
-import { bubble, row, startConsoleWorld } from '../console-world.ts'
-import { startSecondNode } from '../second-node.ts'
+import { openPage, signIn } from '../world/console-page.ts'
+import { bubble, row, startConsoleWorld } from '../world/console-world.ts'
+import { startSecondNode } from '../world/second-node.ts'
 
 const CONVERSATIONS = 200_000
 /** Rows of a list in the page, memory of the page, requests of its first view, and pages of the list that a jump reads. */
@@ -81,9 +81,8 @@ test('a page without a stream says so and asks for news; one without a network h
   service.app.server.closeAllConnections()
   const texts = Array.from({ length: 5 }, (_, n) => `Missed message ${n}`)
   for (const text of texts) await write(phone, text, 'Cut Off')
-  for (const { page } of [replaced, refused])
-    await page.getByText('The live connection is down').waitFor({ timeout: 20_000 })
-  for (const text of texts) await bubble(refused.page, text).waitFor({ timeout: 15_000 })
+  for (const { page } of [replaced, refused]) await page.getByText('The live connection is down').waitFor()
+  for (const text of texts) await bubble(refused.page, text).waitFor()
   expect(await replaced.page.locator('[data-message]').count()).toBe(1)
   for (const { context } of [replaced, refused]) await context.unrouteAll()
   for (const { page } of [replaced, refused]) await isLive(page)

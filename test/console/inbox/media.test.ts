@@ -1,8 +1,8 @@
 import { crc32, deflateSync } from 'node:zlib'
 import type { Locator, Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../console-page.ts'
-import { startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { startConsoleWorld } from '../world/console-world.ts'
 
 const { service, company, conversationWith, openSigned } = await startConsoleWorld()
 const { phoneNumberId } = company
@@ -71,7 +71,6 @@ test('pictures keep their proportions, and open in a viewer with a download', as
   await untilDrawn(page, '[role=dialog]')
   const shown = await sizeOf(viewer.getByRole('img', { name: 'Image' }))
   expect(shown.height).toBeGreaterThan(tall.height)
-  await expectAccessible(page)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     viewer.getByRole('link', { name: 'Download' }).click(),

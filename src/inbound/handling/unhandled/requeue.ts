@@ -4,7 +4,7 @@ import { acceptBodies } from '../../ingest/accept.ts'
 import { openSecrets } from '../../ingest/secret-cache.ts'
 import { isProven, type RequiredSecrets } from '../../ingest/signature.ts'
 import { listWaitingBodies } from '../bodies/body-store.ts'
-import { findSecretsOf } from '../routing-store.ts'
+import { findSecretsOf } from '../routing/routing-store.ts'
 import {
   listAwaitedSenders,
   markUnverified,

@@ -1,0 +1,95 @@
+import { type Db, jsonRows } from '../../../db/connect.ts'
+import type { ProviderName } from '../../../providers/provider-name.ts'
+
+/** The sender that an event is about, as far as handling events needs it. */
+export type RoutedSender = {
+  companyId: number
+  id: number
+  provider: ProviderName
+  phone: string
+  phoneName: string
+  phoneNumberId: string
+  wabaAccountId: string
+  /** Whether its company has any active receiver: for others nothing need be written out. */
+  hasReceivers: boolean
+  /** Events that were received before have to prove its secrets; null: it has none. */
+  proofUntil: Date | null
+}
+
+const columns = (db: Db) => db`
+  sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
+  sender.waba_account_id, sender.has_receivers, sender.proof_until
+`
+
+/** The senders behind the provider's number ids. */
+export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
+  return db<RoutedSender[]>`select ${columns(db)} from find_senders(${phoneNumberIds as string[]}::text[]) as sender`
+}
+
+/** The senders on the providers' business accounts: of several companies where an account is shared. */
+export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]): Promise<RoutedSender[]> {
+  return db<RoutedSender[]>`
+    select ${columns(db)}
+    from routed_senders sender
+    where sender.waba_account_id = any(${wabaAccountIds as string[]}) and sender.deleted_at is null
+  `
+}
+
+/** The senders whose app an event names, by id or by name. */
+export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
+  return db<(RoutedSender & { app: string })[]>`
+    select ${columns(db)}, named.app
+    from unnest(${apps as string[]}::text[]) as named (app)
+    join routed_senders sender on sender.app_id = named.app or sender.app_name = named.app
+    where sender.deleted_at is null
+  `
+}
+
+/** The secrets that bodies about a sender must prove, both still encrypted. */
+export type SenderSecrets = {
+  phoneNumberId: string
+  wabaAccountId: string
+  appId: string | null
+  appName: string | null
+  appSecret: string | null
+  webhookSecret: string | null
+}
+
+/** The secrets of those senders, named in any of the ways that events name them, that carry one. */
+export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecrets[]> {
+  return db<SenderSecrets[]>`
+    select phone_number_id, waba_account_id, app_id, app_name, app_secret, webhook_secret
+    from senders
+    where (app_secret is not null or webhook_secret is not null)
+      and deleted_at is null
+      and (
+        phone_number_id = any(${ids as string[]})
+        or waba_account_id = any(${ids as string[]})
+        or app_id = any(${ids as string[]})
+        or app_name = any(${ids as string[]})
+      )
+  `
+}
+
+/** The secrets of these senders, encrypted; null where a sender has none. A sender that does not exist is left out. */
+export function findSecretsOf(
+  db: Db,
+  senders: readonly { companyId: number; id: number }[],
+): Promise<{ companyId: number; id: number; appSecret: string | null; webhookSecret: string | null }[]> {
+  const rows = senders.map(({ companyId, id }) => ({ company_id: companyId, id }))
+  return db`
+    select sender.company_id, sender.id, sender.app_secret, sender.webhook_secret
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, id bigint)
+    join senders sender on (sender.company_id, sender.id) = (requested.company_id, requested.id)
+  `
+}
+
+/** Whether any connected sender carries a secret. */
+export async function hasSecret(db: Db): Promise<boolean> {
+  const rows = await db`
+    (select from senders where app_secret is not null and deleted_at is null limit 1)
+    union all
+    (select from senders where webhook_secret is not null and deleted_at is null limit 1)
+  `
+  return rows.length > 0
+}

@@ -1,0 +1,117 @@
+import type { Db } from '../../db/connect.ts'
+import { isWaiting, JOBS, type JobTable, NO_WORKER, perTable } from '../job-table.ts'
+
+export type JobStat = {
+  kind: string
+  /** Jobs that could run now: exact up to 10,000, beyond it the planner's estimate. */
+  due: number
+  inFlight: number
+  /** How long the job that has waited longest has been due; 0 when none is. */
+  oldestDueAgeSeconds: number
+  /** Jobs that have failed for good. */
+  failed: number
+}
+
+/** Lanes looked at per kind; due jobs counted per kind. */
+const MOST_LANES = 10_000
+const MOST_COUNTED = 10_000
+
+/**
+ * The state of kinds of job, in the order of `kinds`, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and
+ * no more than 10,000 jobs are counted.
+ */
+export async function jobStats(db: Db, kinds: readonly string[], table: JobTable = JOBS): Promise<JobStat[]> {
+  const { first, last } = await table.openPartitions(db)
+  const parameters = [[...kinds], MOST_LANES, MOST_COUNTED + 1, first, last]
+  const stats = await db.unsafe<JobStat[]>(statStatement(table), parameters, { prepare: true })
+  return await Promise.all(
+    stats.map(async (stat) =>
+      stat.due > MOST_COUNTED ? { ...stat, due: await estimateDue(db, stat.kind, table) } : stat,
+    ),
+  )
+}
+
+/** $1: the kinds; $2: lanes looked at; $3: jobs counted; $4, $5: the first and last partition. */
+const statStatement = perTable(
+  (table) => `
+    with recursive head as (
+      select requested.kind, ''::text collate "C" as lane, null::timestamptz as due_at, 0 as step
+      from unnest($1::text[]) as requested (kind)
+      union all
+      select head.kind, next.lane, next.due_at, head.step + 1
+      from head
+      cross join lateral (
+        select job.lane
+        from ${table.name} job
+        where ${table.isOfKind('head.kind')} and job.lane > head.lane and ${isWaiting(table)} and ${isWithin(table)}
+        order by ${table.order}
+        limit 1
+      ) as following
+      cross join lateral (
+        select following.lane, ranked.due_at
+        from (${table.ranks.map((rank) => `(${headOfRank(table, rank)})`).join(' union all ')}) as ranked
+        order by ranked.due_at
+        limit 1
+      ) as next
+      where head.step < $2::integer
+    ),
+    due_lane as materialized (
+      select head.kind, head.lane, head.due_at from head where head.due_at <= now()
+    )
+    select
+      requested.kind,
+      (
+        select count(*)
+        from (
+          select
+          from due_lane
+          cross join lateral (${table.ranks.map((rank) => `(${dueOfRank(table, rank)})`).join(' union all ')}) as one
+          where due_lane.kind = requested.kind
+          limit $3::integer
+        ) as counted
+      ) as due,
+      (
+        select count(*)
+        from ${table.name} job
+        where ${table.isOfKind('requested.kind')} and job.lease_until is not null and job.claim_id <> '${NO_WORKER}' and ${isWithin(table)}
+      ) as in_flight,
+      coalesce(
+        (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = requested.kind), 0
+      )::double precision as oldest_due_age_seconds,
+      (
+        select count(*) from ${table.name} job where ${table.isOfKind('requested.kind')} and job.failed_at is not null
+      ) as failed
+    from unnest($1::text[]) with ordinality as requested (kind, place)
+    order by requested.place
+  `,
+)
+
+const headOfRank = (table: JobTable, rank: string): string => `
+          select job.due_at
+          from ${table.name} job
+          where ${table.isOfKind('head.kind')} and job.lane = following.lane and ${rank} and ${isWaiting(table)}
+            and ${isWithin(table)}
+          order by job.due_at
+          limit 1`
+
+const dueOfRank = (table: JobTable, rank: string): string => `
+            select
+            from ${table.name} job
+            where ${table.isOfKind('due_lane.kind')} and job.lane = due_lane.lane and ${rank} and job.due_at <= now()
+              and ${isWaiting(table)} and ${isWithin(table)}
+            limit $3::integer`
+
+const isWithin = (table: JobTable): string => table.isWithin('$4::integer', '$5::integer')
+
+type Plan = [{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }]
+
+/** Many: how many by the statistics that the database keeps, at least as many as were counted. */
+async function estimateDue(db: Db, kind: string, table: JobTable): Promise<number> {
+  const [row] = await db.unsafe<Plan>(
+    `explain (format json)
+     select from ${table.name} job
+     where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and job.due_at <= now()`,
+    [kind],
+  )
+  return Math.max(row?.['QUERY PLAN']?.[0]?.Plan['Plan Rows'] ?? 0, MOST_COUNTED)
+}

@@ -1,0 +1,89 @@
+import { Resolver } from 'node:dns/promises'
+import { isIP, type LookupFunction } from 'node:net'
+import { buildConnector } from 'undici'
+import { isPublicHost } from '../../registrations/receiver-url.ts'
+import { isPublicAddress } from './public-address.ts'
+
+/** All addresses of a name; rejects with the resolver's code when there are none. */
+export type Resolve = (hostname: string) => Promise<string[]>
+
+export type GuardOptions = {
+  allowPrivate: boolean
+  connectTimeoutMs: number
+  /** How names are resolved; by default by DNS alone, so that neither a hosts file nor a search domain has a say. */
+  resolve?: Resolve
+  /** Certificates to trust instead of the system's. */
+  ca?: string
+}
+
+/** The guard's refusal. Its text never names the address: that would reveal the internal network to the caller. */
+export class AddressNotPublic extends Error {
+  readonly code = 'ADDRESS_NOT_PUBLIC'
+  constructor() {
+    super("the receiver's address is not public")
+    this.name = 'AddressNotPublic'
+  }
+}
+
+/**
+ * Opens sockets to receivers. Every address that DNS gives must be public, or none is called; the socket then goes to
+ * exactly the addresses that were checked, because they are resolved once, here, so that a name cannot change its
+ * answer in between. Literal addresses need no lookup and are checked before. The peer's address is checked once more when the
+ * socket is connected, as a second line of defence.
+ */
+export function guardedConnector(options: GuardOptions): buildConnector.connector {
+  const base = {
+    timeout: options.connectTimeoutMs,
+    allowH2: false,
+    ...(options.ca !== undefined && { ca: options.ca }),
+  }
+  if (options.allowPrivate) return buildConnector(base)
+
+  const lookup = guardedLookup(options.resolve ?? resolveByDns)
+  const connect = buildConnector({ ...base, lookup, autoSelectFamily: true })
+  return (target, callback) => {
+    if (!isPublicHost(target.hostname)) return queueMicrotask(() => callback(new AddressNotPublic(), null))
+    connect(target, (...result) => {
+      const [error, socket] = result
+      // A peer that has gone already has no address: the client finds out by itself.
+      if (error !== null || socket.remoteAddress === undefined || isPublicAddress(socket.remoteAddress))
+        return callback(...result)
+      socket.destroy()
+      callback(new AddressNotPublic(), null)
+    })
+  }
+}
+
+/** A lookup for `net.connect` that gives either nothing but public addresses or an error. */
+export function guardedLookup(resolve: Resolve): LookupFunction {
+  return (hostname, options, callback) => {
+    resolvePublic(resolve, hostname).then(
+      (addresses) => {
+        const [first] = addresses
+        if (options.all) callback(null, addresses)
+        else if (first !== undefined) callback(null, first.address, first.family)
+      },
+      (error: NodeJS.ErrnoException) => callback(error, '', 0),
+    )
+  }
+}
+
+async function resolvePublic(resolve: Resolve, hostname: string): Promise<{ address: string; family: number }[]> {
+  const addresses = await resolve(hostname)
+  if (addresses.length === 0) throw Object.assign(new Error('no addresses'), { code: 'ENOTFOUND' })
+  if (!addresses.every(isPublicAddress)) throw new AddressNotPublic()
+  return addresses.map((address) => ({ address, family: isIP(address) }))
+}
+
+/**
+ * By c-ares and not by the system's getaddrinfo: that one runs on the process's four threads, which a receiver whose
+ * name server never answers would hold for every receiver.
+ */
+async function resolveByDns(hostname: string): Promise<string[]> {
+  const resolver = new Resolver({ timeout: 2_000, tries: 2, maxTimeout: 4_000 })
+  const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+  const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))
+  const failure = answers.find((answer) => answer.status === 'rejected')
+  if (addresses.length === 0 && failure !== undefined) throw failure.reason
+  return addresses
+}

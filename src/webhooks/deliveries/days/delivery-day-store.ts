@@ -1,0 +1,84 @@
+import { monotonicMs } from '../../../clock.ts'
+import type { Db } from '../../../db/connect.ts'
+import type { PartitionRange } from '../../../jobs/job-table.ts'
+
+/** Days ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
+const DAYS_AHEAD = 7
+const FRESH_MS = 1_000
+
+type Known = { atMs: number; days: Promise<PartitionRange> }
+const cached = new WeakMap<Db, Known>()
+
+/**
+ * The days since 1970 from the oldest with deliveries that wait, are leased, or whose runs failed, until tomorrow: claims and
+ * the expiry look at no others. Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is
+ * seen a second later. The orders choose the indexes of these rows: with others, a plan reads every row that is done.
+ */
+export async function openDays(db: Db): Promise<PartitionRange> {
+  const last = cached.get(db)
+  if (last !== undefined && monotonicMs() - last.atMs < FRESH_MS) return await last.days
+  const days = readOpenDays(db)
+  cached.set(db, { atMs: monotonicMs(), days })
+  // A failure is not remembered.
+  days.catch(() => cached.delete(db))
+  return await days
+}
+
+async function readOpenDays(db: Db): Promise<PartitionRange> {
+  const [row] = await db<[PartitionRange]>`
+    select coalesce(min(open.day), today.day) as first, today.day + 1 as last
+    from (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
+    left join lateral (
+      select partition.day
+      from (
+        select to_date(right(child.relname, 8), 'YYYYMMDD') - date '1970-01-01' as day
+        from pg_inherits
+        join pg_class child on child.oid = pg_inherits.inhrelid
+        where pg_inherits.inhparent = 'deliveries'::regclass
+      ) as partition
+      where partition.day <= today.day
+        and (
+          (
+            select true from deliveries job
+            where job.day = partition.day and job.status = 'pending' and job.failed_at is null and job.claim_id is null
+              and job.waits_for is null
+            order by job.lane, least(job.attempts, 1) desc, job.due_at, job.id
+            limit 1
+          )
+          or (
+            select true from deliveries job
+            where job.day = partition.day and job.lease_until is not null
+            order by job.lease_until
+            limit 1
+          )
+          or (
+            select true from deliveries job
+            where job.day = partition.day and job.failed_at is not null
+            order by job.failed_at
+            limit 1
+          )
+        )
+      order by partition.day
+      limit 1
+    ) as open on true
+    group by today.day
+  `
+  return row
+}
+
+/** Creates the partitions of the coming days; returns how many. */
+export async function makeDeliveryDays(db: Db): Promise<number> {
+  const [row] = await db<[{ created: number }]>`select make_delivery_days(${DAYS_AHEAD}::integer) as created`
+  return row.created
+}
+
+/**
+ * Drops the oldest day of envelopes, deliveries or attempts that lies more than `keepDays` days back; returns whether there
+ * was one. Waits at most 30 ms for locks.
+ *
+ * @throws the database's error 55P03 when a lock was not to be had: try again later
+ */
+export async function dropDeliveryDay(db: Db, keepDays: number): Promise<boolean> {
+  const [row] = await db<[{ dropped: boolean }]>`select drop_delivery_day(${keepDays}::integer) as dropped`
+  return row.dropped
+}

@@ -1,0 +1,81 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../../../clock.ts'
+import type { Db, Pool } from '../../../db/connect.ts'
+import { expiredMessage } from '../../attempts/schedule.ts'
+import {
+  countPaused,
+  listQuiet,
+  type PauseFacts,
+  pauseRegistration,
+  storeLastAttempts,
+} from '../../registrations/registration-health-store.ts'
+import { releaseHeldBack } from '../delivery-order-store.ts'
+import type { DeliveryRef } from '../delivery-store.ts'
+import { expireDeliveries } from './delivery-end-store.ts'
+
+/** Deliveries that one statement ends or releases, and such statements of one run: 100,000 every 30 s. */
+const BATCH = 1_000
+const MOST_BATCHES = 100
+
+/** Without a success for this time, and with so many dead letters meanwhile, a registration is paused. */
+const QUIET_MS = 5 * 24 * 3_600_000
+const DEAD_LETTERS = 100
+
+export type EndDeps = {
+  db: Pool
+  clock: Clock
+  deadlineHours: number
+  /** Called with deliveries that have expired. */
+  onExpired(deliveries: readonly DeliveryRef[]): void
+  /** Called after a registration was paused. */
+  onPaused(paused: Pick<PauseFacts, 'companyId' | 'id'>): void
+}
+
+/** Dead-letters deliveries whose deadline has passed, and pauses registrations whose receiver is dead (decisions: Deliveries). */
+export async function endDeliveries(deps: EndDeps, signal: AbortSignal): Promise<void> {
+  await storeLastAttempts(deps.db)
+  await expire(deps, signal)
+  await release(deps, signal)
+  await pauseDead(deps)
+}
+
+async function expire({ db, deadlineHours, onExpired }: EndDeps, signal: AbortSignal): Promise<void> {
+  const message = expiredMessage(deadlineHours)
+  for (let batches = 0; batches < MOST_BATCHES && !signal.aborted; batches += 1) {
+    const expired = await expireDeliveries(db, deadlineHours * 3_600_000, message, BATCH)
+    if (expired.length > 0) onExpired(expired)
+    if (expired.length < BATCH) return
+  }
+}
+
+async function release({ db }: EndDeps, signal: AbortSignal): Promise<void> {
+  for (let batches = 0; batches < MOST_BATCHES && !signal.aborted; batches += 1) {
+    if ((await releaseHeldBack(db, BATCH)) < BATCH) return
+  }
+}
+
+async function pauseDead({ db, clock, onPaused }: EndDeps): Promise<void> {
+  const now = clock.now()
+  for (const facts of await listQuiet(db, new Date(now.getTime() - QUIET_MS), DEAD_LETTERS)) {
+    const { companyId, id, quietSince } = facts
+    if (!shouldPause(facts, now)) continue
+    if (await pauseRegistration(db, companyId, id, 'no_success', quietSince)) onPaused({ companyId, id })
+  }
+}
+
+/** A receiver that is gone: five days without a 2xx since the registration is active, and a hundred dead letters in them. */
+export const shouldPause = ({ quietSince, deadLetters }: Omit<PauseFacts, 'companyId' | 'id'>, now: Date): boolean =>
+  now.getTime() - quietSince.getTime() >= QUIET_MS && deadLetters >= DEAD_LETTERS
+
+/** Registers the number of paused registrations, read from the database once per scrape. */
+export function registerPausedGauge(registry: Registry, db: Db): void {
+  new Gauge({
+    name: 'parley_registrations_paused',
+    help: 'Webhook registrations that were set inactive because their receiver had no success for days',
+    registers: [registry],
+    aggregator: 'max',
+    async collect() {
+      this.set(await countPaused(db))
+    },
+  })
+}
