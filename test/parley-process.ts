@@ -4,6 +4,8 @@ import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync 
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inject, onTestFinished } from 'vitest'
+import { connect } from '../src/db/connect.ts'
+import { joinEmbedded } from '../src/db/embedded/start.ts'
 import { isDatabaseDown } from '../src/db/pool/failure.ts'
 import { freePort } from './free-port.ts'
 import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './run/clean-run.ts'
@@ -143,3 +145,16 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
 /** Waits until the process is ready: its database answers within a second, which it need not on a busy machine. */
 export const untilReady = (address: string): Promise<void> =>
   until('the process is ready', async () => (await fetch(`${address}/readyz`)).status === 200)
+
+/** Waits until no process is left on the folder. */
+export const untilGone = (folder: string): Promise<void> =>
+  until(`no process on ${folder}`, () => processesOn(folder).length === 0)
+
+/** Runs a statement on the data of a running Parley with an embedded database. */
+export async function queryEmbedded(folder: string, statement: string) {
+  const { url } = await joinEmbedded(folder)
+  const db = connect(url, { max: 1 })
+  const rows = await db.unsafe(statement)
+  await db.end()
+  return rows
+}

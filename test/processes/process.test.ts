@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
-import { joinEmbedded } from '../../src/db/embedded/start.ts'
 import { createCipher } from '../../src/secrets/secrets.ts'
 import { createTestDatabase } from '../database.ts'
 import { freePort } from '../free-port.ts'
@@ -15,31 +14,17 @@ import {
   dataFolder,
   type ParleyProcess,
   processesOn,
+  queryEmbedded,
   readyFolder,
   runParley,
   startParley,
   until,
+  untilGone,
   untilReady,
 } from '../parley-process.ts'
 
 const SLOW = fileURLToPath(new URL('./slow-app.ts', import.meta.url))
 const TIMEOUT = 300_000
-
-/** Runs a statement on the data of a running Parley. */
-async function query(folder: string, statement: string) {
-  const { url } = await joinEmbedded(folder)
-  const db = connect(url, { max: 1 })
-  const rows = await db.unsafe(statement)
-  await db.end()
-  return rows
-}
-
-/** Ends the processes on the folder that the pattern names, as kill -9 does. */
-function killOn(folder: string, pattern: RegExp): void {
-  for (const { pid, command } of processesOn(folder)) if (pattern.test(command)) process.kill(pid, 'SIGKILL')
-}
-
-const none = (folder: string) => until(`no process on ${folder}`, () => processesOn(folder).length === 0)
 
 async function expectRefusal(parley: ParleyProcess, ...texts: string[]): Promise<void> {
   expect(await parley.exited).toBe(1)
@@ -53,47 +38,15 @@ test(
     const folder = dataFolder()
     const first = await startParley({ DATA_DIR: folder })
     expect((await fetch(`${first.address}/healthz`)).status).toBe(200)
-    await query(folder, 'create table kept as select 42 as answer')
+    await queryEmbedded(folder, 'create table kept as select 42 as answer')
     const token = readFileSync(join(folder, 'admin-token'), 'utf8')
     expect(await first.signal('SIGTERM')).toBe(0)
     expect(processesOn(folder)).toEqual([])
 
     const second = await startParley({ DATA_DIR: folder })
-    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await queryEmbedded(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
     expect(readFileSync(join(folder, 'admin-token'), 'utf8')).toBe(token)
     expect(await second.signal('SIGINT')).toBe(0)
-    expect(processesOn(folder)).toEqual([])
-  },
-  TIMEOUT,
-)
-
-test(
-  'after kill -9 the server goes by itself, and a start at once has the data',
-  async () => {
-    const folder = await readyFolder()
-    const first = await startParley({ DATA_DIR: folder })
-    await query(folder, 'create table kept as select 42 as answer')
-    await first.signal('SIGKILL')
-    const second = await startParley({ DATA_DIR: folder })
-    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
-    await second.signal('SIGKILL')
-    await none(folder)
-  },
-  TIMEOUT,
-)
-
-test(
-  'a server whose process and keeper were killed is replaced by the next start',
-  async () => {
-    const folder = await readyFolder()
-    const first = await startParley({ DATA_DIR: folder })
-    await query(folder, 'create table kept as select 42 as answer')
-    killOn(folder, /parley-keeper/)
-    killOn(folder, /main\.ts/)
-    await first.signal('SIGKILL')
-    const second = await startParley({ DATA_DIR: folder })
-    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
-    expect(await second.signal('SIGTERM')).toBe(0)
     expect(processesOn(folder)).toEqual([])
   },
   TIMEOUT,
@@ -107,7 +60,7 @@ test(
     const unfinished = () => readdirSync(folder).find((name) => name.startsWith('postgres.new-'))
     await until('initdb is at work', () => existsSync(join(folder, unfinished() ?? 'none', 'base')))
     await first.signal('SIGKILL')
-    await none(folder)
+    await untilGone(folder)
     expect(existsSync(join(folder, 'postgres'))).toBe(false)
 
     const second = await startParley({ DATA_DIR: folder })
@@ -139,7 +92,7 @@ test(
     expect(all.filter((one) => one.output().includes('Parley listens on'))).toHaveLength(1)
     expect(all.filter((one) => one.output().includes('Another Parley'))).toHaveLength(4)
     for (const one of all) one.child.kill('SIGTERM')
-    await none(folder)
+    await untilGone(folder)
   },
   TIMEOUT,
 )
@@ -270,7 +223,7 @@ test(
     await sleep(1_000)
     expect(await parley.signal('SIGTERM')).toBe(1)
     expect(await answer).toBe('cut off')
-    await none(folder)
+    await untilGone(folder)
   },
   TIMEOUT,
 )
@@ -284,22 +237,6 @@ test(
     expect(await parley.exited).toBe(1)
     expect(parley.output()).toContain('parley.crashed')
     expect(processesOn(folder)).toEqual([])
-  },
-  TIMEOUT,
-)
-
-test(
-  'a server that is killed under us ends the process with code 1, and the next start recovers',
-  async () => {
-    const folder = await readyFolder()
-    const first = await startParley({ DATA_DIR: folder })
-    await query(folder, 'create table kept as select 42 as answer')
-    killOn(folder, /^\S*bin\/postgres -D/)
-    expect(await first.exited).toBe(1)
-    expect(first.output()).toContain('PostgreSQL ended')
-    const second = await startParley({ DATA_DIR: folder })
-    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
-    expect(await second.signal('SIGTERM')).toBe(0)
   },
   TIMEOUT,
 )

@@ -19,6 +19,9 @@ export type Server = {
   ended: Promise<StartError>
 }
 
+/** One of the server's processes crashed, and the server has ended for it: a new start recovers its data. */
+export class ServerCrashed extends StartError {}
+
 /** Recovery after a crash reads up to max_wal_size again, on a slow disk for minutes. */
 const READY_DEADLINE_MS = 5 * 60_000
 const STOP_DEADLINE_MS = 30_000
@@ -140,13 +143,23 @@ async function openDatabase(url: string): Promise<void> {
 }
 
 function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
-  const output = readFileSync(folder.log, 'utf8').slice(logStart).trim()
+  const output = readLog(folder.log, logStart)
   // The log may have had no room for the line that would say so.
   const full = /No space left on device|Disk quota exceeded/.test(output) || freeBytes(folder) < START_BYTES
   if (full) return diskFull(folder.path, output)
   if (code === 126 || code === 127) return unusableBinary(output)
   const lines = output.split('\n').slice(-6).join('\n')
-  return new StartError(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)
+  const Failure = output.includes('"restart_after_crash" is off') ? ServerCrashed : StartError
+  return new Failure(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)
+}
+
+/** What a server has written since its start: from the beginning when the log was emptied meanwhile. */
+function readLog(path: string, start: number): string {
+  const bytes = readFileSync(path)
+  return bytes
+    .subarray(bytes.length < start ? 0 : start)
+    .toString('utf8')
+    .trim()
 }
 
 /** Keeps the log, and one older part of it, within bounds; the server goes on writing at the end of the emptied file. */

@@ -14,7 +14,7 @@ import {
   socketFolder,
   socketLock,
 } from './folder.ts'
-import { type DiskEvents, outlastFullDisk } from './outlast-full-disk.ts'
+import { keepRunning, type ServerEvents } from './keep-running.ts'
 import { findBinaries } from './package.ts'
 import { stopOrphan } from './postmaster.ts'
 import { type Server, startServer } from './server.ts'
@@ -28,7 +28,7 @@ export type EmbeddedServer = {
   ended: Promise<StartError>
 }
 
-export type StartEvents = DiskEvents & {
+export type StartEvents = ServerEvents & {
   /** Gets the title of each step that may take seconds. */
   onStep?(title: string): void
 }
@@ -37,7 +37,7 @@ export type StartEvents = DiskEvents & {
  * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
  * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
  * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. A server that
- * ends on a full disk is started again when there is room.
+ * ends on a full disk is started again when there is room, and one of which a process crashes after a second.
  *
  * @throws StartError when the environment does not allow it: the message says what to do.
  */
@@ -54,7 +54,7 @@ export async function startEmbedded(
   }
   try {
     const hasRoom = () => freeBytes(folder) >= START_BYTES
-    const server = outlastFullDisk(await start(events.onStep), { hasRoom, start }, events)
+    const server = keepRunning(await start(events.onStep), { hasRoom, start }, events)
     const stop = async () => {
       await server.stop()
       await closeSocketFolder(folder)
@@ -114,6 +114,8 @@ function serverSettings(socket: string): Record<string, string> {
     unix_socket_permissions: '0700',
     max_connections: '100',
     shared_buffers: '128MB',
+    // A crash ends the server, and it is started again (keep-running.ts).
+    restart_after_crash: 'off',
     wal_compression: 'on',
     checkpoint_timeout: '15min',
     // Plans made while a table was empty read all of it: until statistics come, by default after up to a minute.

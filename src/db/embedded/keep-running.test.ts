@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { diskFull } from '../../files/writable-folder.ts'
 import { StartError } from '../../start-error.ts'
-import { outlastFullDisk } from './outlast-full-disk.ts'
-import type { Server } from './server.ts'
+import { keepRunning } from './keep-running.ts'
+import { type Server, ServerCrashed } from './server.ts'
 
 // test/processes/full-disk.test.ts fills a real disk where it may mount one. Here servers end as the test says.
 const FULL = diskFull('/data', undefined)
@@ -22,6 +22,7 @@ function events() {
   return {
     seen,
     onDiskFull: (message: string) => void seen.push(message),
+    onCrash: (message: string) => void seen.push(message),
     onRestart: () => void seen.push('restarted'),
   }
 }
@@ -30,7 +31,7 @@ test('a server that a full disk ended is started when there is room, and again w
   const [first, second, log] = [serverThatEnds(), serverThatEnds(), events()]
   const attempts: string[] = []
   const rooms = [false, true, true]
-  const server = outlastFullDisk(
+  const server = keepRunning(
     first.server,
     {
       hasRoom: () => {
@@ -57,12 +58,19 @@ test('a server that a full disk ended is started when there is room, and again w
   expect([first.isStopped(), second.isStopped()]).toEqual([false, true])
 })
 
+test('a server that crashed is started again', async () => {
+  const [first, second, log] = [serverThatEnds(), serverThatEnds(), events()]
+  keepRunning(first.server, { hasRoom: () => true, start: async () => second.server }, log)
+  first.end(new ServerCrashed('PostgreSQL ended (code 1)'))
+  await expect.poll(() => log.seen).toEqual(['PostgreSQL ended (code 1)', 'restarted'])
+})
+
 test('a start that fails for another reason ends the server', async () => {
   const first = serverThatEnds()
   const start = async () => {
     throw new Error('initdb is gone')
   }
-  const server = outlastFullDisk(first.server, { hasRoom: () => true, start }, {})
+  const server = keepRunning(first.server, { hasRoom: () => true, start }, {})
   first.end(FULL)
   const failure = await server.ended
   expect([failure instanceof StartError, failure.message]).toEqual([true, 'initdb is gone'])
@@ -70,11 +78,7 @@ test('a start that fails for another reason ends the server', async () => {
 
 test('a stop while the disk is full ends the wait for room', async () => {
   const [first, log] = [serverThatEnds(), events()]
-  const server = outlastFullDisk(
-    first.server,
-    { hasRoom: () => false, start: () => expect.fail('it was started') },
-    log,
-  )
+  const server = keepRunning(first.server, { hasRoom: () => false, start: () => expect.fail('it was started') }, log)
   first.end(FULL)
   await expect.poll(() => log.seen).toEqual([FULL.message])
   await server.stop()
@@ -88,7 +92,7 @@ test('a server that starts while it is stopped is stopped, too', async () => {
     starting.resolve()
     return started.promise
   }
-  const server = outlastFullDisk(first.server, { hasRoom: () => true, start }, {})
+  const server = keepRunning(first.server, { hasRoom: () => true, start }, {})
   first.end(FULL)
   await starting.promise
   const stopped = server.stop()

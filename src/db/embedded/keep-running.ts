@@ -1,15 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDiskFull } from '../../files/writable-folder.ts'
 import { messageOf, StartError } from '../../start-error.ts'
-import type { Server } from './server.ts'
+import { type Server, ServerCrashed } from './server.ts'
 
-/** How often a server that ended on a full disk looks for room. */
-const LOOK_MS = 1_000
+/** The pause before each attempt to start a server again: for room on its disk, and so that one that crashes at once does so rarely. */
+const PAUSE_MS = 1_000
 
-export type DiskEvents = {
+export type ServerEvents = {
   /** The server has ended because its disk is full. */
   onDiskFull?(message: string): void
-  /** There was room again, and the server has started. */
+  /** The server has ended because one of its processes crashed. */
+  onCrash?(message: string): void
+  /** The server has started again. */
   onRestart?(): void
 }
 
@@ -19,8 +21,12 @@ type Restart = {
   start(): Promise<Server>
 }
 
-/** The server, which is started again when it has ended on a full disk and there is room. */
-export function outlastFullDisk(first: Server, restart: Restart, events: DiskEvents): Server {
+/**
+ * The server, which is started again when one of its processes has crashed, and when it has ended on a full disk and there is room.
+ * PostgreSQL could do the first itself (`restart_after_crash`), but 18.4 stays without its startup process for ever when that fails
+ * within milliseconds, as on a full disk.
+ */
+export function keepRunning(first: Server, restart: Restart, events: ServerEvents): Server {
   const stopping = new AbortController()
   const ended = Promise.withResolvers<StartError>()
   let current = first
@@ -29,8 +35,9 @@ export function outlastFullDisk(first: Server, restart: Restart, events: DiskEve
   const follow = (server: Server): void => {
     current = server
     void server.ended.then((failure) => {
-      if (!isDiskFull(failure)) return ended.resolve(failure)
-      events.onDiskFull?.(failure.message)
+      if (isDiskFull(failure)) events.onDiskFull?.(failure.message)
+      else if (failure instanceof ServerCrashed) events.onCrash?.(failure.message)
+      else return ended.resolve(failure)
       restarting = startAgain()
     })
   }
@@ -58,7 +65,7 @@ export function outlastFullDisk(first: Server, restart: Restart, events: DiskEve
 /** Undefined: `stopping` came first. */
 async function untilStarted({ hasRoom, start }: Restart, stopping: AbortSignal): Promise<Server | undefined> {
   while (!stopping.aborted) {
-    await sleep(LOOK_MS, undefined, { signal: stopping }).catch(() => {})
+    await sleep(PAUSE_MS, undefined, { signal: stopping }).catch(() => {})
     if (stopping.aborted || !hasRoom()) continue
     try {
       return await start()
