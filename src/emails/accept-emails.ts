@@ -45,4 +45,6 @@ export function createEmailAcceptance(pool: Pool, worker: () => EmailWorker | un
 }
 
 const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): number =>
-  Buffer.byteLength(html) + Buffer.byteLength(`${text ?? ''}${subject}${JSON.stringify([headers, tracking])}`)
+  Buffer.byteLength(html) +
+  tracking.replacements.length +
+  Buffer.byteLength(`${text ?? ''}${subject}${JSON.stringify([headers, tracking.targets])}`)

@@ -139,7 +139,7 @@ test('a mail is accepted with the Idempotency-Key of its company', async () => {
   const mail = {
     ...{ uid: 'eml_1', templateId: null, recipient: ADDRESS, subject: 'Hi', messageId: '<1@a>', secret: SECRET },
     ...{ isMarketing: false, fromAddress: 'a@b.c', fromName: null, replyTo: null, html: 'Hi', text: null, headers: {} },
-    ...{ trackOpens: false, trackClicks: false, tracking: { places: [], targets: [] } },
+    ...{ trackOpens: false, trackClicks: false, tracking: { replacements: '', targets: [] } },
     answer: { idempotencyId: 1, status: 201, body: '{}' },
   }
   const mails = [companyId, twinId].map((id) => ({ ...mail, companyId: id }))

@@ -27,7 +27,7 @@ const mailOf = (companyId: number) => ({
   headers: {},
   trackOpens: true,
   trackClicks: true,
-  tracking: { places: [], targets: [] },
+  tracking: { replacements: '', targets: [] },
   answer: null,
 })
 

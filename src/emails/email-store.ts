@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
-import type { Tracking } from './tracking/rewrite-links.ts'
+import type { Tracking } from './tracking/tracking.ts'
 
 /** A mail as it is taken in. */
 export type AcceptedEmail = {
@@ -21,7 +21,7 @@ export type AcceptedEmail = {
   headers: Readonly<Record<string, string>>
   trackOpens: boolean
   trackClicks: boolean
-  /** The tracked positions in the HTML, found once for all attempts. */
+  /** What is tracked in the HTML, found once for all attempts. */
   tracking: Tracking
   /** The answer that the request's Idempotency-Key keeps. */
   answer: { idempotencyId: number; status: number; body: string } | null

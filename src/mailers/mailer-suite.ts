@@ -43,6 +43,7 @@ export const yes = async () => true
 let number = 0
 /** A mail that no server has a reason to refuse. */
 export const mail = (others: Partial<Mail> = {}): Mail => ({
+  companyId: 1,
   messageId: `<${++number}@example.org>`,
   from: { name: 'Shop', address: 'shop@example.org' },
   to: 'ada@example.com',

@@ -5,6 +5,8 @@ export type Address = { readonly name: string | null; readonly address: string }
 
 /** One mail to one recipient. */
 export type Mail = {
+  /** Companies take turns where mails wait for this process. */
+  readonly companyId: number
   /** With angle brackets; the same in every attempt. */
   readonly messageId: string
   readonly from: Address

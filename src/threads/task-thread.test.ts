@@ -1,13 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { programFile } from '../program-file.ts'
 import { createTaskThread } from './task-thread.ts'
 
-type Echo = { plainText: (input: { html: string }) => string | null }
+type Filled = { subject: string; html: string; text: null }
+type Echo = { render: (input: { parts: Filled; values: object }) => { rendered: Filled } }
 const options = {
   program: programFile('src/emails/rendering/mail-program.ts'),
-  limitsMs: { plainText: 3_000 },
+  limitsMs: { render: 3_000 },
   memory: {},
 }
+
+const filled = (word: string) => ({ parts: { subject: 's', html: '{{ word }}', text: null }, values: { word } })
 
 test('a thread rests after a task; its result does not wait for the rest, the next task does', async () => {
   const rests: number[] = []
@@ -15,9 +19,9 @@ test('a thread rests after a task; its result does not wait for the rest, the ne
     rests.push(tookMs)
     return rests.length === 1 ? 0 : 1e8
   }
-  const run = createTaskThread<Echo>({ ...options, restMs, maxWaiting: 10, maxWaitMs: 100 })
-  expect(await run(1, 'plainText', { html: '<p>one</p>' })).toBe('one')
-  expect(await run(1, 'plainText', { html: '<p>two</p>' })).toBe('two')
-  await expect(run(2, 'plainText', { html: '<p>three</p>' })).rejects.toMatchObject({ status: 503 })
-  expect(rests).toHaveLength(2)
+  const run = createTaskThread<Echo>({ ...options, restMs })
+  expect(await run(1, 'render', filled('one'))).toEqual({ rendered: { subject: 's', html: 'one', text: null } })
+  expect(await run(1, 'render', filled('two'))).toEqual({ rendered: { subject: 's', html: 'two', text: null } })
+  const waits = Symbol('waits')
+  expect(await Promise.race([run(2, 'render', filled('three')), sleep(200, waits)])).toBe(waits)
 })

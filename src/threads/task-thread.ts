@@ -7,7 +7,9 @@ import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 const CHECK_MS = 50
 /** After a task, the thread rests for so many times its processor time, and at most so long: the processors are others' meanwhile. */
 const REST = 2
-const LONGEST_REST_MS = 500
+const LONGEST_REST_MS = 1_000
+/** Processor time of the start of a thread, which counts for the task that ended the one before. */
+const START_MS = 150
 
 type Name<All extends Tasks> = keyof All & string
 type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
@@ -87,7 +89,7 @@ export function createTaskThread<All extends Tasks>({
     }
     thread = undefined
     await running.terminate()
-    return { outcome: 'too-slow', usedMs: async () => limitMs }
+    return { outcome: 'too-slow', usedMs: async () => limitMs + START_MS }
   }
   const enqueue = createBatcher<Waiting, void>({
     run: async ([task]) => {

@@ -25,7 +25,7 @@ async function waiting(...lengths: number[]) {
     headers: {},
     trackOpens: true,
     trackClicks: true,
-    tracking: { places: [], targets: [] },
+    tracking: { replacements: '', targets: [] },
     answer: null,
   }
   const mails = lengths.map((length) => ({ ...mail, uid: newEmailId(), secret: newSecret(), html: 'x'.repeat(length) }))

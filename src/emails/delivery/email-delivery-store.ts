@@ -1,7 +1,7 @@
 import { type Db, jsonRows, type Statement } from '../../db/connect.ts'
 import type { Claim } from '../../jobs/job.ts'
 import type { EmailStatus } from '../email-store.ts'
-import type { Tracking } from '../tracking/rewrite-links.ts'
+import type { Tracking } from '../tracking/tracking.ts'
 
 export type EmailKey = { companyId: number; id: number }
 
@@ -23,6 +23,7 @@ export type EmailToSend = EmailKey & {
   headers: Record<string, string>
   trackOpens: boolean
   trackClicks: boolean
+  /** Null: an older Parley took the mail in, and kept it in another form or not at all. */
   tracking: Tracking | null
   /** The company's own mail server, encrypted. */
   smtpUrl: string | null
@@ -57,7 +58,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
     )
     select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, submitted_at,
       created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
-      tracking, settings.smtp_url, taken.is_full
+      case when tracking ? 'replacements' then tracking end as tracking, settings.smtp_url, taken.is_full
     from taken
     join emails on (emails.company_id, emails.id) = (taken.company_id, taken.id)
     join email_contents contents on (contents.company_id, contents.email_id) = (taken.company_id, taken.id)

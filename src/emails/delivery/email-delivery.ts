@@ -8,11 +8,11 @@ import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
 import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { EMAIL_SEND } from '../email-store.ts'
-import { findTrackingOf, makePlainText } from '../rendering/mail-text.ts'
+import { findTrackingOf, prepareTexts } from '../rendering/mail-text.ts'
 import { returnPath } from '../reports/return-path.ts'
 import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/marketing-refusal.ts'
 import { watchEmails } from '../tracking/email-event-store.ts'
-import { trackedHtml, unsubscribeHeaders } from '../tracking/track-email.ts'
+import { unsubscribeHeaders } from '../tracking/track-email.ts'
 import { createReportToken } from '../tracking/tracking-token.ts'
 import {
   completeEmails,
@@ -224,16 +224,15 @@ async function refused(
 }
 
 async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: Mail; targets: readonly string[] }> {
-  // An older Parley took mails in without it.
   const tracking = email.tracking ?? (await findTrackingOf(email.companyId, deps.baseUrl, email))
   const mail: Mail = {
+    companyId: email.companyId,
     messageId: email.messageId,
     from: { name: email.fromName, address: email.fromAddress },
     to: email.recipient,
     replyTo: email.replyTo,
     subject: email.subject,
-    html: trackedHtml(deps.baseUrl, email, tracking),
-    text: email.text ?? (await makePlainText(email.companyId, email.html)),
+    ...(await prepareTexts(deps.baseUrl, email, tracking)),
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
     date: email.createdAt,
     reportToken: deps.readsPostedReports ? createReportToken(email) : null,

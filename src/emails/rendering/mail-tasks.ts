@@ -1,8 +1,9 @@
 import { AppError } from '../../errors.ts'
 import { readDeliveryReport } from '../reports/delivery-report.ts'
 import { trackingOf } from '../tracking/track-email.ts'
+import type { Tracking } from '../tracking/tracking.ts'
+import { composeTexts, type EmailTexts } from './compose-texts.ts'
 import { examinePart, renderTemplate, type TemplateParts, type Values } from './liquid.ts'
-import { plainTextOf } from './plain-text.ts'
 
 /** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it in a thread. */
 export const MAIL_TASKS = {
@@ -18,7 +19,8 @@ export const MAIL_TASKS = {
   },
   track: ({ baseUrl, ...email }: { baseUrl: string; html: string; trackOpens: boolean; trackClicks: boolean }) =>
     trackingOf(baseUrl, email),
-  plainText: ({ html }: { html: string }) => plainTextOf(html),
+  compose: ({ baseUrl, email, tracking }: { baseUrl: string; email: EmailTexts; tracking: Tracking }) =>
+    composeTexts(baseUrl, email, tracking),
   report: ({ raw }: { raw: Uint8Array }) => readDeliveryReport(raw),
 }
 

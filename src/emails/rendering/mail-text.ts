@@ -1,5 +1,6 @@
-import type { Tracking } from '../tracking/rewrite-links.ts'
 import { trackingOf } from '../tracking/track-email.ts'
+import { type Tracking, UNTRACKED } from '../tracking/tracking.ts'
+import { type ComposedTexts, composeTexts, type EmailTexts } from './compose-texts.ts'
 import { runMailTask } from './mail-worker.ts'
 
 /** Shorter mails take some milliseconds at most: handing them to the worker would take as long. */
@@ -7,21 +8,19 @@ const MOST_CHARACTERS_HERE = 16_000
 
 type Tracked = { html: string; trackOpens: boolean; trackClicks: boolean }
 
-/** The tracked positions of a mail's HTML, see `trackingOf`; none when they take too long to find. */
+/** What is tracked in a mail's HTML, see `trackingOf`; nothing when it takes too long to find. */
 export async function findTrackingOf(companyId: number, baseUrl: string, email: Tracked): Promise<Tracking> {
   const { html, trackOpens, trackClicks } = email
   if (html.length <= MOST_CHARACTERS_HERE) return trackingOf(baseUrl, email)
   const tracking = await runMailTask(companyId, 'track', { baseUrl, html, trackOpens, trackClicks })
-  return tracking === 'too-slow' ? { places: [], targets: [] } : tracking
+  return tracking === 'too-slow' ? UNTRACKED : tracking
 }
 
-/** The text alternative of HTML, see `plainTextOf`; none when it takes too long to make. */
-export async function makePlainText(companyId: number, html: string): Promise<string | null> {
-  if (html.length <= MOST_CHARACTERS_HERE) {
-    // Its library is loaded for the first mail without a text.
-    const { plainTextOf } = await import('./plain-text.ts')
-    return plainTextOf(html)
-  }
-  const text = await runMailTask(companyId, 'plainText', { html })
-  return text === 'too-slow' ? null : text
+/** See `composeTexts`; a mail that takes too long goes out as it is. */
+export async function prepareTexts(baseUrl: string, email: EmailTexts, tracking: Tracking): Promise<ComposedTexts> {
+  const { companyId, id, secret, html, text } = email
+  if (html.length <= MOST_CHARACTERS_HERE) return composeTexts(baseUrl, email, tracking)
+  const task = { baseUrl, email: { companyId, id, secret, html, text }, tracking }
+  const composed = await runMailTask(companyId, 'compose', task)
+  return composed === 'too-slow' ? { html, text } : composed
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { trackingOf } from '../tracking/track-email.ts'
-import { findTrackingOf, makePlainText } from './mail-text.ts'
+import { trackedHtml, trackingOf } from '../tracking/track-email.ts'
+import { findTrackingOf, prepareTexts } from './mail-text.ts'
 import { plainTextOf } from './plain-text.ts'
 import { examineTemplate, fillTemplate } from './template-text.ts'
 
@@ -55,5 +55,9 @@ test('a mail of 0.9 MB is read while other work goes on, with the same outcome',
   const tracked = await turnsDuring(findTrackingOf(1, 'https://parley.example', email))
   expect(tracked.turns).toBeGreaterThan(10)
   expect(tracked.result).toEqual(await trackingOf('https://parley.example', email))
-  expect(await makePlainText(1, html)).toBe(plainTextOf(html))
+  const mail = { companyId: 1, id: 2, secret: Buffer.alloc(32), html, text: null }
+  expect(await prepareTexts('https://parley.example', mail, tracked.result)).toEqual({
+    html: trackedHtml('https://parley.example', mail, tracked.result),
+    text: plainTextOf(html),
+  })
 })

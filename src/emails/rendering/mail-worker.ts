@@ -5,7 +5,7 @@ import type { MailTasks } from './mail-tasks.ts'
 /** Runs a task on mails in a thread, see `RunTask`. */
 export const runMailTask = createTaskThread<MailTasks>({
   program: programFile('src/emails/rendering/mail-program.ts'),
-  limitsMs: { examine: 300, render: 300, track: 3_000, plainText: 3_000, report: 300 },
+  limitsMs: { examine: 300, render: 300, track: 3_000, compose: 3_000, report: 300 },
   memory: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
   maxWaiting: 2_000,
   maxWaitMs: 10_000,

@@ -1,6 +1,6 @@
 -- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
 -- Idempotency-Key of its request, all or nothing. Returns the accepted ones with their jobs: an email whose key was released,
--- or claimed by a repeated request, is left out.
+-- or claimed by a repeated request, is left out. Contents are read where they are written: each step copies the rows that it reads.
 -- With `lease_ms`, the caller is a worker, and the jobs are leased to it at once, one claim for each company, except those in
 -- `full_lanes`, and those of companies with mails that wait. `claim_id` is null for the rest.
 create function accept_emails(items jsonb, full_lanes text[] default '{}'::text[], lease_ms integer default null)
@@ -15,11 +15,10 @@ begin
   return query
   with input as materialized (
     select *
-    from jsonb_to_recordset(items) as input (
+    from rows from (jsonb_to_recordset(items) as (
       company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
-      is_marketing boolean, from_address text, from_name text, reply_to text, html text, text text, headers jsonb,
-      track_opens boolean, track_clicks boolean, tracking jsonb, idempotency_id bigint, answer_status smallint, answer_body text
-    )
+      is_marketing boolean, idempotency_id bigint, answer_status smallint, answer_body text
+    )) with ordinality as input
   ),
   answered as (
     update idempotency_keys key
@@ -43,10 +42,13 @@ begin
     insert into email_contents (
       company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks, tracking
     )
-    select
-      item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
-      item.track_opens, item.track_clicks, item.tracking
+    select item.company_id, item.id, content.from_address, content.from_name, content.reply_to, content.html, content.text,
+      content.headers, content.track_opens, content.track_clicks, content.tracking
     from item
+    join rows from (jsonb_to_recordset(items) as (
+      from_address text, from_name text, reply_to text, html text, text text, headers jsonb, track_opens boolean,
+      track_clicks boolean, tracking jsonb
+    )) with ordinality as content using (ordinality)
   ),
   queue as materialized (
     select

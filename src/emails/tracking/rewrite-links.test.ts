@@ -9,8 +9,11 @@ const PIXEL = `<img src="${OURS}o/T" width="1" height="1" alt="" style="border:0
 const isOwn = (url: string) => url.startsWith(OURS)
 
 function rewrite(html: string, asked = { links: true, pixel: true }) {
-  const { places, targets } = findTracking(html, { ...asked, isOwn })
-  return { html: putAddresses(html, places, (link) => (link === 0 ? `${OURS}o/T` : `${OURS}c/T${link}`)), targets }
+  const { replacements, targets } = findTracking(html, { ...asked, isOwn })
+  return {
+    html: putAddresses(html, replacements, (link) => (link === 0 ? `${OURS}o/T` : `${OURS}c/T${link}`)),
+    targets,
+  }
 }
 
 /** Every link that a browser's own parser finds, comments apart. */
@@ -120,9 +123,9 @@ describe('links', () => {
 
   test('the address of a link that stands at many places is made once', () => {
     const html = '<a href="https://a.example/">x</a>'.repeat(50)
-    const { places } = findTracking(html, { links: true, pixel: true, isOwn })
+    const { replacements } = findTracking(html, { links: true, pixel: true, isOwn })
     const asked: number[] = []
-    putAddresses(html, places, (link) => `${OURS}c/T${asked.push(link)}`)
+    putAddresses(html, replacements, (link) => `${OURS}c/T${asked.push(link)}`)
     expect(asked).toEqual([1, 0])
   })
 

@@ -1,4 +1,5 @@
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
+import type { Tracking } from './tracking.ts'
 
 /** Links of one mail that are tracked at most; those beyond stay as they are. */
 export const MAX_TRACKED_LINKS = 1_000
@@ -7,11 +8,8 @@ const MAX_TARGET_LENGTH = 8_000
 /** The options of tracking, and the prefix of our own addresses, which stay. */
 export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
-/** A range of the HTML, and the number of the target with the address that replaces it; 0 is the open pixel. In order. */
-export type LinkPosition = readonly [start: number, end: number, link: number]
-
-/** Where the tracked addresses of a mail go, and where its links lead, by number from 1. */
-export type Tracking = { readonly places: readonly LinkPosition[]; readonly targets: readonly string[] }
+/** A range of the HTML, and the number of the target with the address that replaces it; 0 is the open pixel. */
+type LinkPosition = readonly [start: number, end: number, link: number]
 
 /**
  * Finds where in a mail's HTML tracked addresses go: in the place of its http(s) links, and as the open pixel before
@@ -23,7 +21,7 @@ export type Tracking = { readonly places: readonly LinkPosition[]; readonly targ
  */
 export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {
   const { links, sources, bodyEnd } = readHtml(html)
-  const places: LinkPosition[] = []
+  const positions: LinkPosition[] = []
   const numbers = new Map<string, number>()
 
   for (const link of hasLinks ? links : []) {
@@ -34,10 +32,21 @@ export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, i
     const number = numbers.get(target) ?? numbers.size + 1
     if (number > MAX_TRACKED_LINKS) continue
     numbers.set(target, number)
-    places.push([place.start, place.end, number])
+    positions.push([place.start, place.end, number])
   }
-  if (hasPixel && !sources.some((source) => isOwn(source.trim()))) places.push([bodyEnd, bodyEnd, 0])
-  return { places: places.toSorted(([one], [other]) => one - other), targets: [...numbers.keys()] }
+  if (hasPixel && !sources.some((source) => isOwn(source.trim()))) positions.push([bodyEnd, bodyEnd, 0])
+  positions.sort(([one], [other]) => one - other)
+  return { replacements: toReplacements(positions), targets: [...numbers.keys()] }
+}
+
+function toReplacements(positions: readonly LinkPosition[]): string {
+  let at = 0
+  const numbers = positions.flatMap(([start, end, link]) => {
+    const replaced = [start - at, end - start, link]
+    at = end
+    return replaced
+  })
+  return numbers.join(' ')
 }
 
 /** The http(s) address that a link leads to; undefined for every other kind. */

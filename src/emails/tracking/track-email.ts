@@ -1,4 +1,4 @@
-import type { LinkPosition, Tracking } from './rewrite-links.ts'
+import { type Tracking, UNTRACKED } from './tracking.ts'
 import { createToken, type TokenUse } from './tracking-token.ts'
 
 /** Where the addresses in mails are, by what they do. */
@@ -8,19 +8,20 @@ export const TRACKING_PATHS: Record<TokenUse, string> = {
   unsubscribe: '/public/v1/u/',
 }
 
-type Email = { companyId: number; id: number; secret: Buffer }
+type Email = { companyId: number; id: number; secret: Uint8Array }
+export type TrackedEmail = Email & { html: string }
 
 const addressOf = (baseUrl: string, email: Email, use: TokenUse, link: number): string =>
   `${baseUrl}${TRACKING_PATHS[use]}${createToken(email, use, link)}`
 
 /**
- * The tracked positions of a mail's HTML, as its options ask: links that count clicks, and the pixel that counts opens.
+ * What is tracked in a mail's HTML, as its options ask: links that count clicks, and the pixel that counts opens.
  */
 export async function trackingOf(
   baseUrl: string,
   { html, trackOpens, trackClicks }: { html: string; trackOpens: boolean; trackClicks: boolean },
 ): Promise<Tracking> {
-  if (!trackOpens && !trackClicks) return { places: [], targets: [] }
+  if (!trackOpens && !trackClicks) return UNTRACKED
   const own = Object.values(TRACKING_PATHS).map((path) => `${baseUrl}${path}`)
   const isOwn = (url: string) => own.some((start) => url.startsWith(start))
   // With its reader of HTML, it is loaded for the first tracked mail.
@@ -29,23 +30,21 @@ export async function trackingOf(
 }
 
 /** The mail's HTML as it goes out. */
-export const trackedHtml = (baseUrl: string, email: Email & { html: string }, { places }: Tracking): string =>
-  putAddresses(email.html, places, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
+export const trackedHtml = (baseUrl: string, email: TrackedEmail, { replacements }: Tracking): string =>
+  putAddresses(email.html, replacements, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
 
 /** Puts the addresses in their places; every other byte stays. Asks once for the address of a link, which may stand at many. */
-export function putAddresses(
-  html: string,
-  places: readonly LinkPosition[],
-  addressOf: (link: number) => string,
-): string {
+export function putAddresses(html: string, replacements: string, addressOf: (link: number) => string): string {
   const texts = new Map<number, string>()
+  const numbers = replacements === '' ? [] : replacements.split(' ').map(Number)
   let written = ''
   let at = 0
-  for (const [start, end, link] of places) {
+  for (let first = 0; first < numbers.length; first += 3) {
+    const [kept = 0, replaced = 0, link = 0] = numbers.slice(first, first + 3)
     const text = texts.get(link) ?? (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
     texts.set(link, text)
-    written += html.slice(at, start) + text
-    at = end
+    written += html.slice(at, at + kept) + text
+    at += kept + replaced
   }
   return written + html.slice(at)
 }

@@ -31,7 +31,7 @@ export const newSecret = (): Buffer => randomBytes(32)
  * over a secret of this mail, which cannot be guessed or reused for another mail, use or link.
  */
 export function createToken(
-  email: { companyId: number; id: number; secret: Buffer },
+  email: { companyId: number; id: number; secret: Uint8Array },
   use: TokenUse,
   link: number,
 ): string {
@@ -86,7 +86,7 @@ export function parseReportToken(text: string): ReportToken | undefined {
   }
 }
 
-const digestOf = (secret: Buffer, tail: string): Buffer =>
+const digestOf = (secret: Uint8Array, tail: string): Buffer =>
   hash('sha256', Buffer.concat([secret, Buffer.from(tail, 'hex')]), 'buffer')
 
 const tailOf = (use: TokenUse | 'report', link: number): string =>

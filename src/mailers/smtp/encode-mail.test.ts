@@ -1,7 +1,11 @@
 import { buffer } from 'node:stream/consumers'
 import MailComposer from 'nodemailer/lib/mail-composer'
+import PostalMime from 'postal-mime'
 import { expect, test } from 'vitest'
+import { mail } from '../mailer-suite.ts'
 import { encodeMail } from './encode-mail.ts'
+import { encodeInThread } from './encode-thread.ts'
+import { toMessage } from './mail-message.ts'
 
 const [accented, cyrillic] = ['<p>Perché  \n\tè così — x </p>\r\n', 'Привет мир ']
 
@@ -27,4 +31,22 @@ test.each<[string, { html: string; text?: string }]>([
     }).compile()
     expect(encodeMail(mail).toString()).toBe((await buffer(mail.createReadStream())).toString())
   }
+})
+
+test('a mail of 2 MB is encoded in a thread while other work goes on, and is as it was', async () => {
+  const [html, text] = ['<p>Perché è così</p>\n'.repeat(60_000), `${cyrillic}\n`.repeat(20_000)]
+  let turns = 0
+  let isRunning = true
+  const count = () => {
+    turns += 1
+    if (isRunning) setImmediate(count)
+  }
+  count()
+  const message = toMessage(mail({ subject: 'Ünï', html, text }))
+  const encoded = await encodeInThread(1, message)
+  isRunning = false
+  expect(turns).toBeGreaterThan(50)
+  const received = await PostalMime.parse(encoded)
+  const isSame = [received.html?.trim() === html.trim(), received.text?.trim() === text.trim()]
+  expect([received.subject, ...isSame]).toEqual(['Ünï', true, true])
 })

@@ -1,6 +1,11 @@
 import * as base64 from 'nodemailer/lib/base64'
+import MailComposer from 'nodemailer/lib/mail-composer'
 import type MimeNode from 'nodemailer/lib/mime-node'
 import * as quotedPrintable from 'nodemailer/lib/qp'
+import type { MailMessage } from './mail-message.ts'
+
+/** The bytes of a whole mail. */
+export const encodeWhole = (message: MailMessage): Buffer => encodeMail(new MailComposer(message).compile())
 
 /**
  * The bytes of a mail that the library has compiled, the same that its own stream yields, in one go: that stream is a chain of

@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
@@ -15,10 +14,12 @@ import {
 } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
 import type { encodeMail } from './encode-mail.ts'
+import { encodeInThread } from './encode-thread.ts'
+import { toMessage } from './mail-message.ts'
 
 const MAX_SERVERS = 200
 /** Encoding texts of this length takes a millisecond. */
-const MOST_CHARACTERS_AT_ONCE = 64 * 1024
+const MOST_CHARACTERS_HERE = 64 * 1024
 /** The library looks at each byte of a piece in one go: half a millisecond. A mail of 2 MB in one go takes 40. */
 const PIECE_BYTES = 32 * 1024
 /** Pools unused for this long are closed: longer than one mail may take. */
@@ -100,6 +101,8 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
     done()
   })
   const send = async (mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
+    // Before the deadlines, which are the server's; a fault of it says nothing about the server.
+    const encoded = await toEncoded(mail)
     const late = new AbortController()
     const abortAfter = (ms: number) => setTimeout(() => late.abort(timedOut(ms)), ms)
     let timer = abortAfter(beforeEndMs)
@@ -110,7 +113,7 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
     const ending: Ending = { confirmSubmission, onSubmitted, state: 'open', asking: Promise.resolve() }
     endings.set(mail.messageId, ending)
     try {
-      const { response } = await transport.sendMail({ ...(await toEncoded(mail)), signal: late.signal })
+      const { response } = await transport.sendMail({ ...encoded, signal: late.signal })
       return { kind: 'accepted', message: toServerMessage(response) }
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
@@ -168,35 +171,13 @@ async function end(ending: Ending): Promise<void> {
   else throw new Withheld('The mail must not be sent now')
 }
 
-/** A mail is encoded in one go when it has its connection: one with long texts is encoded before, piece by piece. */
+/** A mail is encoded when it has its connection: one with long texts before, in a thread. */
 async function toEncoded(mail: Mail) {
   const message = toMessage(mail)
-  if (mail.html.length + (mail.text?.length ?? 0) <= MOST_CHARACTERS_AT_ONCE) return message
+  if (mail.html.length + (mail.text?.length ?? 0) <= MOST_CHARACTERS_HERE) return message
   const { messageId, envelope } = message
-  // It loads the library's encoder.
-  const { encodeLongMail } = await import('./long-mail.ts')
-  return { messageId, envelope, raw: await encodeLongMail(message) }
+  return { messageId, envelope, raw: await encodeInThread(mail.companyId, message) }
 }
-
-const toMessage = (mail: Mail) => ({
-  messageId: mail.messageId,
-  from: { name: mail.from.name ?? '', address: mail.from.address },
-  to: { name: '', address: mail.to },
-  ...(mail.replyTo !== null && { replyTo: { name: '', address: mail.replyTo } }),
-  subject: mail.subject,
-  html: mail.html,
-  ...(mail.text !== null && { text: mail.text }),
-  headers: { ...mail.headers },
-  // The library need not examine text that is known to be ASCII.
-  ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
-  date: mail.date,
-  // The envelope alone names the recipient: no header decides about it.
-  envelope: { from: mail.returnPath ?? mail.from.address, to: [mail.to] },
-  xMailer: false as const,
-})
-
-const isPlain = ({ subject, html, text, from }: Mail): boolean =>
-  isAscii(Buffer.from(`${subject}${from.name ?? ''}${html}${text ?? ''}`))
 
 const timedOut = (ms: number): Error =>
   Object.assign(new Error(`The mail server took longer than ${ms / 1_000} s`), { code: 'ETIMEDOUT' })

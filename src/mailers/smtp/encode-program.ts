@@ -1,0 +1,8 @@
+import { performTasks } from '../../threads/task-program.ts'
+import { encodeWhole } from './encode-mail.ts'
+
+/** The program of the thread of `encode-thread.ts`. */
+const TASKS = { encode: encodeWhole }
+export type EncodeTasks = typeof TASKS
+
+performTasks(TASKS)
