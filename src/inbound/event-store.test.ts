@@ -45,6 +45,19 @@ test('no more are taken once their bodies have so many bytes, but one at least',
   expect(await take([1, 2], { ...MANY, bytes: 1 })).toEqual(['cccc'])
 })
 
+test('a body that is remembered is not read, unless it is of another event', async () => {
+  const [remembered, other] = await store([1, 'a'], [1, 'b'])
+  const known = new Map([
+    [remembered!, Buffer.from('A')],
+    [other!, Buffer.from('of an earlier event with this id')],
+  ])
+  const events = await db.begin((tx) => claimEvents(tx, [1], MANY, known))
+  expect(events.map((event) => [event.id, String(event.body)])).toEqual([
+    [remembered, 'A'],
+    [other, 'b'],
+  ])
+})
+
 test('claimed events come back when the transaction fails, and no other worker claims the lane meanwhile', async () => {
   await store([1, 'a'], [2, 'b'])
   const failing = db.begin(async (tx) => {

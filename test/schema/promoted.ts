@@ -2,7 +2,8 @@ import { GCProfiler, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
+/** Collects all garbage. */
+export const collectGarbage = runInNewContext('gc') as () => void
 
 type Collection = ReturnType<GCProfiler['stop']>['statistics'][number]
 

@@ -56,8 +56,20 @@ export function createAtOnce(deps: HandleEventsDeps): TakeEvents {
         pause(candidates.keys(), PAUSE_MS)
       }
     }
-    await storeEvents(deps.db, events)
+    remember(deps, events, await storeEvents(deps.db, events))
     return events.length
+  }
+}
+
+/** The worker of this process need not read large bodies that it has stored. To be called once they are on disk. */
+function remember(
+  { events: reader }: Pick<HandleEventsDeps, 'events'>,
+  events: readonly NewEvent[],
+  ids: readonly number[],
+): void {
+  for (const [place, { body }] of events.entries()) {
+    const id = ids[place]
+    if (id !== undefined) reader.remember(id, body)
   }
 }
 
@@ -130,14 +142,14 @@ async function takeOnce(
     ])
     const { lanes, routing } = chooseRouted(found, items, empty)
     const rest = events.filter(({ lane }) => !lanes.has(lane))
-    const storing = rest.length > 0 ? storeEvents(tx, rest) : undefined
+    const storing = rest.length > 0 ? storeEvents(tx, rest) : []
     const afterwards: AfterCommit[] = []
     if (lanes.size > 0) {
       const notHandled = await handleRouted({ ...deps, afterwards }, tx, routing, deps.clock.now())
       if (notHandled.length > 0) throw new NotHandledAtOnce('Items are to be kept as not handled')
     }
-    await storing
-    return { lanes, afterwards }
+    const ids = await storing
+    return { lanes, afterwards: [...afterwards, () => remember(deps, rest, ids)] }
   }
   const { lanes, afterwards } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
   for (const act of afterwards) act()

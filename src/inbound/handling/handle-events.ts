@@ -101,7 +101,7 @@ async function handleOnce(
 ): Promise<Pick<Handled, 'handled' | 'large'>> {
   const work = async (tx: Db) => {
     // Sent together with `begin`: without a transaction it changes nothing.
-    const events = await claimEvents(tx, lanes, bounds)
+    const events = await claimEvents(tx, lanes, bounds, deps.events.remembered())
     const { owned, unhandled, rest } = await openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]

@@ -120,11 +120,11 @@ test('a lane with a large body rests after each of its transactions, and no othe
   const [busy, other] = await connectNumbers(2, false)
   await accept(bodyOf(busy, 120), bodyOf(other!, 1))
   worker = startInboundWorker({ ...deps, onFailure: () => {}, restMs: () => Number.POSITIVE_INFINITY })
-  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(1)
-  await expect.poll(() => countOf(busy), { timeout: 20_000 }).toBe(50)
+  await expect.poll(() => countOf(other!)).toBe(1)
+  await expect.poll(() => countOf(busy)).toBe(50)
   await accept(bodyOf(other!, 1))
   worker.wake()
-  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => countOf(other!)).toBe(2)
   expect(await countOf(busy)).toBe(50)
 })
 
@@ -167,7 +167,7 @@ test('a message is handled while the transaction of a busy number is still open'
   await isOpen.promise
   await accept(bodyOf(other!, 1))
   worker.wake()
-  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => countOf(other!)).toBe(1)
   expect(await countOf(busy)).toBe(0)
 })
 
@@ -189,9 +189,9 @@ test('a message waits for one transaction when others have all workers busy', as
   worker.wake()
   gates[0]!.resolve()
   // The next transaction is that of the message: it needs no other gate than its own.
-  await expect.poll(() => gates.length, { timeout: 20_000 }).toBe(4)
+  await expect.poll(() => gates.length).toBe(4)
   gates[3]!.resolve()
-  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(1)
+  await expect.poll(() => countOf(other!)).toBe(1)
   // It shares the transaction with the next items of the number that had its turn.
   expect((await Promise.all(busy.map(countOf))).sort()).toEqual([0, 0, 399])
 }, 60_000)

@@ -65,7 +65,7 @@ export type Arrival = {
 const arrivedNow = (posted: Posted): Arrival => ({ ...posted, receivedAt: null })
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
-export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arrival[]): Promise<void> =>
+export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arrival[]): Promise<unknown> =>
   storeEvents(db, eventsOf(events, arrivals))
 
 const eventsOf = (events: RouteKeys, arrivals: readonly Arrival[]): NewEvent[] =>

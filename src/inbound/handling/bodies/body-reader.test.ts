@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { constants, getPriority } from 'node:os'
 import { expect, test } from 'vitest'
 import type { InboundItem } from '../../../providers/events/event-item.ts'
-import { bodyReader } from '../../../wiring/events/body-reader.ts'
+import { bodyReader, runBodyTask } from '../../../wiring/events/body-reader.ts'
 import { eventReader } from '../../../wiring/events/event-reader.ts'
 import { type ProofInput, prove } from '../../ingest/signature.ts'
 import { createBodyReader } from './body-reader.ts'
@@ -152,4 +152,18 @@ test('a body that takes too long to read is unreadable', async () => {
   const reader = createBodyReader(eventReader, async () => 'too-slow')
   const event = eventOf(bodyOf({ messages: messages(1) }))
   expect(await reader.open(event, 100)).toEqual({ kind: 'unreadable', reason: 'reading it takes too long' })
+})
+
+test('a large body is remembered while items of it are left, and in memory that is not copied again', async () => {
+  const event = eventOf(bodyOf({ messages: messages(3) }))
+  const [reader, small] = [createBodyReader(eventReader, runBodyTask), eventOf('{}')]
+  reader.remember(event.id, event.body)
+  reader.remember(small.id, small.body)
+  expect([...reader.remembered().keys()]).toEqual([event.id])
+  const body = reader.remembered().get(event.id)!
+  expect(body.equals(event.body)).toBe(true)
+  await reader.open({ ...event, body }, 2)
+  expect(reader.remembered().get(event.id)?.buffer).toBe(body.buffer)
+  await reader.open({ ...event, body, done: 2 }, 2)
+  expect([...reader.remembered().keys()]).toEqual([])
 })

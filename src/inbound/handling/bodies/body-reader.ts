@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { InboundItem } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 import type { RunTask } from '../../../threads/task-thread.ts'
@@ -5,7 +6,7 @@ import type { StoredEvent } from '../../event-store.ts'
 import { needsMac, type Proof, type ProofInput, prove } from '../../ingest/signature.ts'
 import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'
 import { type OpenedBody, openBody } from './open-body.ts'
-import { rememberLarge } from './remember-large.ts'
+import { MAX_REMEMBERED_BYTES, REMEMBERED_MS, rememberLarge } from './remember-large.ts'
 
 /** Larger bodies are read in the thread. Reading a body of this size takes some milliseconds at most, whatever it holds. */
 const MOST_BYTES_HERE = 64 * 1024
@@ -28,6 +29,10 @@ export type BodyReader = {
   prove(body: Buffer, input: ProofInput): Proven | Promise<Proven>
   /** See `openBody`. A body that takes too long to read is unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
+  /** Keeps the body of a stored event for some seconds, if it is large. */
+  remember(eventId: number, body: Buffer): void
+  /** Large bodies that were stored lately, or of which items were left, by the ids of their events. */
+  remembered(): ReadonlyMap<number, Buffer>
   /** The JSON of each group of items of an event, in one nesting; the whole body where it cannot be cut out. */
   cut(event: StoredEvent, groups: readonly (readonly InboundItem[])[]): Buffer[] | Promise<Buffer[]>
 }
@@ -38,20 +43,45 @@ export function createBodyReader(
   runTask: RunTask<BodyTasks>,
 ): BodyReader {
   const { parse } = rememberLarge(reader)
+  const remembered = new LRUCache<number, Buffer>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ length }) => length,
+    ttl: REMEMBERED_MS,
+  })
   const isSmall = (body: Buffer): boolean => body.length <= MOST_BYTES_HERE
+  const remember = (eventId: number, body: Buffer): void => {
+    if (!isSmall(body)) remembered.set(eventId, toShared(body))
+  }
+  const openLarge = async (event: StoredEvent, room: number): Promise<OpenedBody> => {
+    const body = toShared(event.body)
+    const opened = await openInThread(runTask, { ...event, body }, room)
+    if (opened.kind === 'items' && opened.next !== null) remember(event.id, body)
+    else remembered.delete(event.id)
+    return opened
+  }
   return {
     findIds: (body) => (isSmall(body) ? { body, ids: reader.idsOf(body) } : findInThread(runTask, body)),
     prove: (body, input) =>
       isSmall(body) || !needsMac(input) ? { body, ...prove(body, input) } : proveInThread(runTask, body, input),
     open: (event, room) => {
       if (isSmall(event.body)) return openBody(parse(event.body, event.id), event, room)
-      return openInThread(runTask, event, room)
+      return openLarge(event, room)
     },
+    remember,
+    remembered: () => new Map(remembered.entries()),
     cut: (event, groups) => {
       if (isSmall(event.body)) return groups.map((items) => toBuffer(event, cutText(items)))
       return cutInThread(runTask, event, groups)
     },
   }
+}
+
+/** The body in memory that both threads read: a copy of 4 MiB for each use in the thread takes up to 50 ms of this one. */
+function toShared(body: Buffer): Buffer {
+  if (body.buffer instanceof SharedArrayBuffer) return body
+  const shared = Buffer.from(new SharedArrayBuffer(body.length))
+  body.copy(shared)
+  return shared
 }
 
 async function findInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<FoundIds> {

@@ -1,5 +1,5 @@
-import { type Db, jsonRows } from '../../../db/connect.ts'
-import { joinBodies, type StoredEvent } from '../../event-store.ts'
+import type { Db } from '../../../db/connect.ts'
+import type { StoredEvent } from '../../event-store.ts'
 import type { Proof } from '../../ingest/signature.ts'
 import { type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
 
@@ -7,27 +7,16 @@ import { type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const BODIES_AT_ONCE = 500
 
-/** Keeps the posted bodies of events, once for all items of each: items refer to them by the event's id. */
+/** Keeps the posted bodies of events that are still stored, once for all items of each: items refer to them by the event's id. */
 export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
-  const bodies = joinBodies(events)
-  const rows = events.map((event, index) => ({
-    id: event.id,
-    first: bodies.firsts[index],
-    length: event.body.length,
-    signature: event.signature?.toString('hex'),
-    secret_mac: event.secretMac?.toString('hex'),
-    received_at: event.receivedAt,
-  }))
   await tx`
     insert into inbound_bodies (event_id, body, signature, secret_mac, received_at)
-    select
-      event.id, substring(input.bytes from event.first for event.length),
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.received_at
-    from (select ${bodies.bytes}::bytea as bytes) as input
-    cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
-      id bigint, first integer, length integer, signature text, secret_mac text, received_at timestamptz
-    )
+    select event.id, event.body, event.signature, event.secret_mac, event.received_at
+    from unnest(
+      ${events.map(({ lane }) => lane)}::smallint[], ${events.map(({ id }) => id)}::bigint[]
+    ) as kept (lane, id)
+    join inbound_events event on (event.lane, event.id) = (kept.lane, kept.id)
     on conflict (event_id) do nothing
   `
 }

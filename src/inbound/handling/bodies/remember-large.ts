@@ -4,8 +4,8 @@ import type { EventReader } from '../../../providers/events/event-reader.ts'
 
 /** Bodies of which the items are handled in several transactions are at least this large. */
 const LARGE_BYTES = 8 * 1024
-const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
-const REMEMBERED_MS = 10_000
+export const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
+export const REMEMBERED_MS = 10_000
 
 /** Remembers the items of large bodies, which would otherwise be parsed again for each slice of their items. */
 export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
@@ -19,7 +19,9 @@ export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
   return {
     parse: (raw, eventId) => {
       if (raw.length < LARGE_BYTES) return reader.parse(raw)
-      const items = parsed.get(eventId)?.items ?? reader.parse(raw)
+      const known = parsed.get(eventId)
+      // A crash of the database may give an id to another event.
+      const items = known?.bytes === raw.length ? known.items : reader.parse(raw)
       parsed.set(eventId, { items, bytes: raw.length })
       return items
     },
