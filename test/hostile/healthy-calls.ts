@@ -1,15 +1,14 @@
 /**
- * The program of a worker that calls the service as a healthy company does: one call is due every 15 ms, whether or not those
+ * The program of a process that calls the service as a healthy company does: one call is due every 15 ms, whether or not those
  * before were answered. A call's time is from when it was due, so that a service or a machine that stands still is measured.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parentPort, workerData } from 'node:worker_threads'
 import { createClient } from './client.ts'
 import { type HealthyReport, type HealthyTask, INTERVAL_MS } from './healthy.ts'
 
 const CONNECTIONS = 8
 const CONTACTS = 50
-const { url, token, localAddress }: HealthyTask = workerData
+const { url, token, localAddress }: HealthyTask = JSON.parse(process.argv[2] ?? '')
 const client = createClient(url, localAddress, CONNECTIONS)
 const headers = { authorization: `Bearer ${token}` }
 const CALLS = [
@@ -23,10 +22,11 @@ const CALLS = [
 ]
 
 let isMeasuring = false
-parentPort?.on('message', (message: 'start' | 'stop') => {
+process.on('message', (message: 'start' | 'stop') => {
   isMeasuring = message === 'start'
   if (isMeasuring) void measure()
 })
+process.once('disconnect', () => process.exit())
 
 async function measure(): Promise<void> {
   const report: HealthyReport = { ms: [], refused: [] }
@@ -38,7 +38,7 @@ async function measure(): Promise<void> {
     if (isMeasuring) calls.push(call(n, dueAt, report))
   }
   await Promise.all(calls)
-  parentPort?.postMessage(report)
+  process.send?.(report)
 }
 
 async function call(n: number, dueAt: number, report: HealthyReport): Promise<void> {

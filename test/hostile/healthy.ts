@@ -1,8 +1,10 @@
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
-import { QUIET, type Shares, type Tally } from './tally.ts'
+import { fileURLToPath } from 'node:url'
+import { busySeconds, cpuSeconds } from '../../bench/process.ts'
+import { QUIET, SHARES, type Shares, type Tally } from './tally.ts'
 import type { World } from './world.ts'
 
 export type HealthyTask = { url: string; token: string; localAddress: string }
@@ -25,20 +27,23 @@ export type HealthyCompany = {
 }
 
 export function createHealthyCompany({ stage, healthyToken }: World, tally: Tally): HealthyCompany {
-  const workerData: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
-  const worker = new Worker(new URL('./healthy-calls.ts', import.meta.url), { workerData })
+  const task: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
+  // A process of its own keeps its priority, and shares no garbage collector with the attackers.
+  const caller = fork(fileURLToPath(new URL('./healthy-calls.ts', import.meta.url)), [JSON.stringify(task)], {
+    execArgv: [],
+  })
 
   const whileCalling = async (work: () => Promise<unknown>): Promise<HealthyReport & { shares: Shares }> => {
-    const sharesOf = await startShares(stage)
-    worker.postMessage('start')
-    const reported = once(worker, 'message')
+    const sharesOf = await startShares(stage, caller.pid ?? 0)
+    caller.send('start')
+    const reported = once(caller, 'message')
     try {
       await work()
     } finally {
-      worker.postMessage('stop')
+      caller.send('stop')
     }
     const [report]: HealthyReport[] = await reported
-    if (report === undefined) throw new Error('The worker of the healthy calls gave no report')
+    if (report === undefined) throw new Error('The process of the healthy calls gave no report')
     return { ...report, shares: await sharesOf() }
   }
   return {
@@ -57,22 +62,34 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
       tally.addLatency(name, report.ms, report.shares)
       for (const refusal of report.refused) tally.add('healthy calls refused', `during ${name}: ${refusal}`)
     },
-    stop: async () => void (await worker.terminate()),
+    stop: async () => {
+      const ended = once(caller, 'exit')
+      caller.disconnect()
+      await ended
+    },
   }
 }
 
 /** Begins to measure; the function that it returns ends it. */
-async function startShares({ service: { pid }, cpu }: World['stage']): Promise<() => Promise<Shares>> {
-  const read = async () => ({ ms: performance.now(), ...scheduledMs(pid), database: (await cpu()).database })
+async function startShares(
+  { service: { pid }, sandboxPid, cpu }: World['stage'],
+  caller: number,
+): Promise<() => Promise<Shares>> {
+  const read = async () => {
+    const { service, database } = await cpu()
+    const own = service + database + cpuSeconds(process.pid, caller, sandboxPid)
+    return {
+      measured: performance.now(),
+      ...scheduledMs(pid),
+      database: database * 1_000,
+      others: (busySeconds() - own) * 1_000,
+    }
+  }
   const before = await read()
   return async () => {
     const after = await read()
-    return {
-      measured: after.ms - before.ms,
-      ran: after.ran - before.ran,
-      waited: after.waited - before.waited,
-      database: (after.database - before.database) * 1_000,
-    }
+    for (const share of SHARES) after[share] -= before[share]
+    return after
   }
 }
 

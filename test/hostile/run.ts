@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { residentMegabytes } from '../../bench/process.ts'
+import { residentMegabytes, setIdle } from '../../bench/process.ts'
 import type { StageOptions } from '../../bench/stage.ts'
 import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
 import { attackArchives } from './attacks/archives.ts'
@@ -31,10 +30,10 @@ const FIRST_CALLER = '127.0.0.7'
 const MISSING = '987654321012'
 
 /**
- * Requests a second of attackers with keys and sessions, while delays are judged. By default a company's keys may send 100
- * requests a minute, and a session 600.
+ * Requests a second of attackers with keys and sessions, while delays are judged: more than the limits of a company allow, whose
+ * keys may send 100 requests a minute by default, and a session 600.
  */
-const LIMITED_PER_SECOND = 100
+const LIMITED_PER_SECOND = 20
 
 /** Calls under an attack that can be repeated are measured by turns with calls without one. */
 const TURNS = 2
@@ -45,7 +44,7 @@ export type RunOptions = {
   requests: number
   /** Texts of which the name of an attack that runs has one. Absent: all run. */
   only?: readonly string[]
-  /** Calls of a healthy company that are measured before each attack, and at least so many under it. Absent: none. */
+  /** Calls of a healthy company that are measured before each attack, and at least so many under it. Absent: delays are not measured. */
   calls?: { quiet: number; attacked: number }
   /** The service has faults: each attack does what meets them, and one operation is covered by none. */
   control?: { uncovered: Operation }
@@ -68,21 +67,20 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const tally = createTally()
   const healthy = createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
-  const isBrief = (calls?.attacked ?? 0) === 0
+  const isBrief = calls === undefined
   const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
-    const attacked = calls?.attacked ?? 0
-    if (attacked === 0 || !isRepeatable) {
-      if (attacked > 0) await healthy.measureQuiet(calls?.quiet ?? 0)
+    if (calls === undefined || !isRepeatable) {
+      if (calls !== undefined) await healthy.measureQuiet(calls.quiet)
       return healthy.underAttack(name, 0, () => run(0))
     }
     // The first round is not measured, like the first calls without an attack.
     let round = 0
     await run(round++)
     for (let turn = 0; turn < TURNS; turn += 1) {
-      await healthy.measureQuiet(calls?.quiet ?? 0)
-      await healthy.underAttack(name, attacked, () => run(round++))
+      await healthy.measureQuiet(calls.quiet)
+      await healthy.underAttack(name, calls.attacked, () => run(round++))
     }
   }
   const isChosen = ({ name }: Attack) => only === undefined || only.some((text) => name.includes(text))
@@ -93,10 +91,10 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       await callAll(world, some.operations)
       say('no attack')
       await healthy.measureQuiet(calls.quiet)
-      if (calls.attacked > 0) await measureBusyMachine(healthy, calls.attacked)
+      await measureBusyMachine(healthy, calls.attacked)
       // Attackers, mail servers and the provider have machines of their own: what they compute is not the service's delay.
-      setPriority(constants.priority.PRIORITY_LOW)
-      setPriority(world.stage.sandboxPid, constants.priority.PRIORITY_LOW)
+      setIdle(process.pid, true)
+      setIdle(world.stage.sandboxPid, true)
     }
     for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) {
       await under(one)
@@ -105,7 +103,12 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
         say(`  p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.ofQuiet.toFixed(1)} times the quiet one`)
     }
     if (only === undefined) await cost.measureForged()
-    if (isChosen(some.fuzz)) await under(some.fuzz)
+    if (isChosen(some.fuzz)) {
+      await under(some.fuzz)
+      // A client that gets no processor misses the answer to a body that is refused before it has come.
+      if (calls !== undefined) setIdle(process.pid, false)
+      await some.fuzzOn()
+    }
     countMemory(world, tally, before)
     return tally
   } finally {
@@ -133,10 +136,9 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
   const client = createClient(world.stage.url)
   const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
   const fuzzOptions = { requests, random: createRandom(seed), secrets, concurrency: 8 }
-  const isJudged = (calls?.attacked ?? 0) > 0
-  const limited = isJudged ? paced(client, LIMITED_PER_SECOND) : client
+  const limited = calls ? paced(client, LIMITED_PER_SECOND) : client
   // An operator imports one file at a time, as long as delays are judged.
-  const concurrent = isJudged ? 1 : 4
+  const concurrent = calls ? 1 : 4
   const attacks: Attack[] = [
     { name: 'foreign ids', run: () => askForForeign(world, client, contract, tally) },
     { name: 'roles of sessions', run: () => attackRoles(world, limited, contract, tally) },
@@ -152,11 +154,15 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
     { name: 'malformed HTTP', run: () => sendMalformed(world.stage.url, tally), isRepeatable: true },
     { name: 'hostile provider bodies', run: createInboundAttack(world, tally), isRepeatable: true },
   ]
+  // The others follow as fast as they are answered.
+  const measuredMs = calls ? TURNS * calls.attacked * INTERVAL_MS : Number.POSITIVE_INFINITY
+  const limitedRequests = Math.min(requests, (measuredMs / 1_000) * LIMITED_PER_SECOND)
   const fuzzing: Attack = {
     name: `a fuzz of ${requests} requests`,
-    run: () => fuzz(world, limited, contract, tally, fuzzOptions),
+    run: () => fuzz(world, limited, contract, tally, { ...fuzzOptions, requests: limitedRequests }),
   }
-  return { client, attacks, fuzz: fuzzing, operations: contract.operations }
+  const fuzzOn = () => fuzz(world, client, contract, tally, { ...fuzzOptions, requests: requests - limitedRequests })
+  return { client, attacks, fuzz: fuzzing, fuzzOn, operations: contract.operations }
 }
 
 /**

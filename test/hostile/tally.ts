@@ -23,9 +23,10 @@ export type Counter = (typeof COUNTERS)[number]
 
 /**
  * Where the time went, in milliseconds: how long the calls were measured, what the thread that answers requests computed
- * meanwhile, how long it was ready to and waited for a processor, and what the database computed.
+ * meanwhile, how long it was ready to and waited for a processor, what the database computed, and what programs did that do
+ * not belong to the run.
  */
-export type Shares = { measured: number; ran: number; waited: number; database: number }
+export type Shares = { measured: number; ran: number; waited: number; database: number; others: number }
 
 /** The calls of a healthy company, without an attack or under one. */
 type Measured = Shares & { name: string; ms: number[] }
@@ -42,8 +43,10 @@ export type Tally = {
   add(counter: Counter, evidence: string): void
 }
 
-const SHARES = ['measured', 'ran', 'waited', 'database'] as const
+export const SHARES = ['measured', 'ran', 'waited', 'database', 'others'] as const
 const MOST_FINDINGS = 60
+/** Processor time of programs that do not belong to the run, as a part of one processor, beside which delays are judged. */
+const MOST_OF_OTHERS = 0.1
 /** The row of calls between the attacks. */
 export const QUIET = 'no attack'
 /** The row of a machine whose processors others use, without an attack. */
@@ -86,13 +89,26 @@ export function tableOf(tally: Tally): string {
   return [`  ${'requests'.padEnd(42)} ${String(tally.requests).padStart(7)}`, ...rows].join('\n')
 }
 
-/** The percentiles of calls, and how often the 99th percentile without an attack their 99th is. */
+/**
+ * The percentiles of calls, and how often the 99th percentile without an attack, and without one beside two busy programs, their
+ * 99th is. `isAlone`: other programs used a tenth of a processor at most, also while there was no attack.
+ */
 export function latenciesOf({ latencies }: Tally) {
-  const quiet = latencies.find(({ name }) => name === QUIET)
-  const quietP99 = percentileOf(quiet?.ms ?? [], 0.99)
+  const p99Of = (name: string) => percentileOf(latencies.find((one) => one.name === name)?.ms ?? [], 0.99)
+  const [quietP99, busyP99] = [p99Of(QUIET), p99Of(BUSY_MACHINE)]
+  const wasAlone = (one: Measured | undefined) => one !== undefined && one.others <= MOST_OF_OTHERS * one.measured
+  const wasQuietAlone = wasAlone(latencies.find(({ name }) => name === QUIET))
   return latencies.map(({ ms, ...one }) => {
     const p99Ms = percentileOf(ms, 0.99)
-    return { ...one, calls: ms.length, p50Ms: percentileOf(ms, 0.5), p99Ms, ofQuiet: p99Ms / quietP99 }
+    return {
+      ...one,
+      calls: ms.length,
+      p50Ms: percentileOf(ms, 0.5),
+      p99Ms,
+      ofQuiet: p99Ms / quietP99,
+      ofBusy: p99Ms / busyP99,
+      isAlone: wasQuietAlone && wasAlone({ ms, ...one }),
+    }
   })
 }
 
@@ -106,14 +122,21 @@ function percentileOf(ms: readonly number[], share: number): number {
  * database share the processors of this machine with the service: `waiting` is what they delay.
  */
 export function latencyTableOf(tally: Tally): string {
-  const titles = ['calls', 'p50 ms', 'p99 ms', 'of quiet', 'service', 'waiting', 'database']
+  const titles = ['calls', 'p50 ms', 'p99 ms', 'of quiet', 'of busy', 'service', 'waiting', 'database', 'others']
   const toRow = (name: string, cells: readonly string[]) =>
     `  ${name.padEnd(34)} ${cells.map((cell) => cell.padStart(8)).join(' ')}`
   const head = toRow('healthy calls during', titles)
-  const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet, ...shares }) => {
-    const { measured, ran, waited, database } = shares
-    const parts = [ran, waited, database].map((share) => `${Math.round((share / measured) * 100)} %`)
-    return toRow(name, [String(calls), p50Ms.toFixed(1), p99Ms.toFixed(1), `${ofQuiet.toFixed(1)} x`, ...parts])
+  const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet, ofBusy, ...shares }) => {
+    const { measured, ran, waited, database, others } = shares
+    const parts = [ran, waited, database, others].map((share) => `${Math.round((share / measured) * 100)} %`)
+    return toRow(name, [
+      String(calls),
+      p50Ms.toFixed(1),
+      p99Ms.toFixed(1),
+      `${ofQuiet.toFixed(1)} x`,
+      `${ofBusy.toFixed(1)} x`,
+      ...parts,
+    ])
   })
   return [head, ...rows].join('\n')
 }
