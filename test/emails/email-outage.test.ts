@@ -49,7 +49,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
     headers: {},
     trackOpens: true,
     trackClicks: true,
-    tracking: { places: [], targets: [] },
+    tracking: { replacements: '', targets: [] },
     answer: null,
   }
   await insertEmails(db, [mail])

@@ -165,11 +165,14 @@ describe('after a crash', () => {
     ])
   })
 
-  test('of an older Parley, which did not find beforehand what is tracked, a mail is tracked all the same', async () => {
+  test.each([
+    ['did not find beforehand what is tracked', null],
+    ['kept what is tracked in another form', { places: [[0, 1, 1]], targets: ['https://other.example/'] }],
+  ])('of an older Parley, which %s, a mail is tracked all the same', async (_, tracking) => {
     const { api, companyId } = await createCompany({ isConnected: false })
     const { to, id } = await waiting(api, companyId, '<a href="https://shop.example/">See it</a>')
     const cleared =
-      await db`update email_contents set tracking = null where company_id = ${companyId} returning tracking`
+      await db`update email_contents set tracking = ${tracking && db.json(tracking)} where company_id = ${companyId} returning tracking`
     expect(cleared).toHaveLength(1)
     await db`update jobs set due_at = now() where company_id = ${companyId}`
     expect((await untilCompleted(api, id)).status).toBe('sent')

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Pool } from '../../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../../src/db/embedded/start.ts'
+import { codeOf } from '../../../src/start-error.ts'
 import { freePort } from '../../free-port.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
 import { until } from '../wait.ts'
@@ -30,6 +31,7 @@ export type Postgres = Database & {
 const SETTINGS = { listen_addresses: '127.0.0.1', fsync: 'off', max_connections: '200' }
 /** Longer than the repeats of callers, and shorter than a lease. */
 const FULL_MS = 4_000
+const MOST_LOGINS = 20
 const ACCESS = 'local all all trust\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n'
 
 export async function startPostgres(): Promise<Postgres> {
@@ -117,12 +119,17 @@ async function startNode(folder: string, port: number, settings: Record<string, 
   return { folder, port, server: await startEmbedded(folder, { ...SETTINGS, ...settings, port: String(port) }) }
 }
 
+/** On a busy machine, a login takes longer than the driver waits for it: nothing has run, and it is tried again. */
 async function ask<T>({ server }: Node, query: (db: Pool) => Promise<T>): Promise<T> {
-  const db = connect(server.url, { max: 1, applicationName: 'faults' })
-  try {
-    return await query(db)
-  } finally {
-    await db.end({ timeout: 1 })
+  for (let tries = 1; ; tries += 1) {
+    const db = connect(server.url, { max: 1, applicationName: 'faults' })
+    try {
+      return await query(db)
+    } catch (error) {
+      if (codeOf(error) !== 'CONNECT_TIMEOUT' || tries === MOST_LOGINS) throw error
+    } finally {
+      await db.end({ timeout: 1 })
+    }
   }
 }
 
