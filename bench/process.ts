@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -63,6 +63,26 @@ export async function startProgram(start: Start): Promise<Program> {
 export function cpuSeconds(...pids: number[]): number {
   const ticks = pids.flatMap((pid) => statOf(pid).slice(11, 15).map(Number))
   return ticks.reduce((sum, tick) => sum + tick, 0) / TICKS_PER_SECOND
+}
+
+/** Seconds for which the processors of the machine have computed, for whatever program; 0 where the system does not count them. */
+export function busySeconds(): number {
+  if (!existsSync('/proc/stat')) return 0
+  const [, user = 0, nice = 0, system = 0, , , interrupts = 0, soft = 0] = (
+    readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''
+  )
+    .split(/ +/)
+    .map(Number)
+  return (user + nice + system + interrupts + soft) / TICKS_PER_SECOND
+}
+
+/**
+ * Gives a process the idle scheduling policy of Linux, or the ordinary one again; threads that it starts later inherit it. At the lowest
+ * ordinary priority a process still keeps a processor for some milliseconds. Elsewhere nothing changes.
+ */
+export function setIdle(pid: number, isIdle: boolean): void {
+  if (process.platform !== 'linux') return
+  execFileSync('chrt', ['--all-tasks', isIdle ? '--idle' : '--other', '--pid', '0', String(pid)])
 }
 
 /** The fields of /proc/PID/stat after the name, which may hold anything; none of a process that has ended. */

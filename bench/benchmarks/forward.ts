@@ -5,6 +5,7 @@ import { benchOf, type Context } from '../bench.ts'
 import { type Contender, compare } from '../compare.ts'
 import { costOf, reasonOf } from '../cost.ts'
 import { inboundOrder, JOURNEYS, type Receiver, startReceiver, WARM_UP } from '../journeys.ts'
+import type { LoadOrder } from '../load.ts'
 import { startPeer, startRedis } from '../peers/install.ts'
 import type { Company, Stage } from '../stage.ts'
 
@@ -42,7 +43,8 @@ async function measurePeers(play: Play): Promise<void> {
       run: (load) => receiver.receive(stage.load.run({ ...order, ...load })),
     }
   }
-  await compare(play, { name: 'forwards' }, { stage, run: (load) => forward(play, load) }, peers)
+  const parley = { stage, run: (load: Partial<LoadOrder>) => forward(play, load) }
+  await compare(play, { name: 'forwards' }, parley, peers).finally(() => redis?.stop())
 }
 
 /** Rows and WAL that a forwarded message writes. */

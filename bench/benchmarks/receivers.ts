@@ -24,7 +24,7 @@ export const receiversBench = benchOf<Play>(
     failing: async (play) => {
       await measureBeside(play, 'fail', DUE_SECONDS + 1)
       const value = await numberOf(play.stage.db<{ value: number }[]>`
-        select percentile_cont(0.99) within group (order by extract(epoch from delivery_attempts.sent_at - created_at))::float as value
+        select percentile_cont(0.99) within group (order by extract(epoch from delivery_attempts.sent_at - deliveries.created_at))::float as value
         from delivery_attempts
         join deliveries on (deliveries.company_id, deliveries.id) = (delivery_attempts.company_id, delivery_id)
         where attempt = 2

@@ -25,6 +25,7 @@ writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ name, version, t
 for (const program of [
   'src/main.ts',
   'src/emails/rendering/mail-program.ts',
+  'src/mailers/smtp/encode-program.ts',
   'src/http/openapi/reference-page.ts',
   'src/wiring/events/body-program.ts',
   'sandbox/main.ts',

@@ -9,8 +9,8 @@ const MIB = 1024 * 1024
 
 /** Of all clients together whose bodies nothing proves, and of each address that has proven a body within the hour. */
 const OF_UNPROVEN: Pace = { bytesPerSecond: 2 * MIB, burstBytes: MIB }
-/** Of each company. The burst is the largest body. */
-const OF_COMPANY: Pace = { bytesPerSecond: 4 * MIB, burstBytes: 8 * MIB }
+/** Of each company. The burst is a whole body of most routes. */
+const OF_COMPANY: Pace = { bytesPerSecond: MIB, burstBytes: MIB }
 const PROVEN_FOR_MS = 3_600_000
 /** Groups whose pace is remembered at most. */
 const MOST_GROUPS = 1_000

@@ -203,7 +203,7 @@ describe('Idempotency-Key', () => {
         await db`select lease_until > now() + interval '10 seconds' as is_leased from idempotency_keys where key = ${stored('long')}`
       return row?.isLeased
     }
-    await expect.poll(isLeased, { timeout: 20_000 }).toBe(true)
+    await expect.poll(isLeased).toBe(true)
     gate.resolve()
     await running
   })

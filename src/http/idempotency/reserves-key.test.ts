@@ -117,7 +117,7 @@ describe('a handler that reserves the Idempotency-Key', () => {
     const isLeased = async () =>
       (await db`select from idempotency_keys where lease_until > now() + interval '10 seconds' and ${where}`).length ===
       1
-    await expect.poll(isLeased, { timeout: 20_000 }).toBe(true)
+    await expect.poll(isLeased).toBe(true)
     gate.resolve()
     await running
   })

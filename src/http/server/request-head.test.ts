@@ -43,6 +43,14 @@ test('400 bad_request without a Host', async () => {
   expect(headers).toMatch(/x-request-id: req_/i)
 })
 
+test('400 bad_request for a header that is too long, whose bytes are given back at once', async () => {
+  const kept: number[] = []
+  app.server.on('clientError', ({ rawPacket }: Error & { rawPacket?: Buffer }) => kept.push(rawPacket?.length ?? -1))
+  const { status, body } = await speak('Host: a', `X-Long: ${'x'.repeat(20_000)}`)
+  expect([status, body.error?.code]).toEqual([400, 'bad_request'])
+  expect(kept).toEqual([0])
+})
+
 test('417 expectation_failed for an Expect that the service does not know', async () => {
   const { status, headers, body } = await speak('Host: a', authorization, 'Expect: 200-ok')
   expect([status, body.error?.code]).toEqual([417, 'expectation_failed'])

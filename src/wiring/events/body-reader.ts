@@ -5,7 +5,7 @@ import { createTaskThread } from '../../threads/task-thread.ts'
 import { eventReader } from './event-reader.ts'
 
 /** A body of 4 MiB takes up to 0.7 s of processor time, and 100 MB. */
-const runBodyTask = createTaskThread<BodyTasks>({
+export const runBodyTask = createTaskThread<BodyTasks>({
   program: programFile('src/wiring/events/body-program.ts'),
   limitsMs: { findIds: 3_000, prove: 3_000, open: 3_000, cut: 3_000 },
   memory: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },

@@ -226,6 +226,13 @@ export const DIALOGS: readonly State[] = [
     shows: 'Signing secret',
   },
   {
+    name: 'receiver-menu',
+    who: 'full',
+    path: ofReceiver,
+    open: press('More'),
+    shows: 'Remove',
+  },
+  {
     name: 'receiver-edit',
     who: 'full',
     path: ofReceiver,
