@@ -5,9 +5,12 @@ import { createBatcher } from '../batching/batch.ts'
 import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 
 const CHECK_MS = 50
-/** After a task, the thread rests for so many times its processor time, and at most so long: the processors are others' meanwhile. */
-const REST = 2
-const LONGEST_REST_MS = 1_000
+/**
+ * After a task of so long, the thread rests as long as it took, after one of twice the time twice as long as it took, and so on:
+ * the processors are others' meanwhile. Short tasks follow each other almost at once.
+ */
+const RESTS_ALIKE_MS = 20
+const LONGEST_REST_MS = 1_500
 /** Processor time of the start of a thread, which counts for the task that ended the one before. */
 const START_MS = 150
 
@@ -24,7 +27,7 @@ export type TaskThreadOptions<All extends Tasks> = {
   /** Tasks that wait at most, a third of them of one lane, and for how long; after it, 503. Absent: without limit. */
   maxWaiting?: number
   maxWaitMs?: number
-  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: see REST. */
+  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: see RESTS_ALIKE_MS. */
   restMs?: (tookMs: number) => number
 }
 
@@ -47,14 +50,14 @@ type Performed = { outcome: Outcome; usedMs: () => Promise<number> }
 type Waiting = TaskCall & { lane: number; limitMs: number; onOutcome: (outcome: Outcome) => void }
 
 /**
- * A thread of this process that starts with its first task: one task at a time, of each lane in rotation. It rests after each, so
- * that its tasks have a third of a processor at most.
+ * A thread of this process that starts with its first task: one task at a time, of each lane in rotation. It rests after each: the
+ * longer the task, the longer.
  */
 export function createTaskThread<All extends Tasks>({
   program,
   limitsMs,
   memory,
-  restMs = (tookMs) => Math.min(REST * tookMs, LONGEST_REST_MS),
+  restMs = (tookMs) => Math.min((tookMs / RESTS_ALIKE_MS) * tookMs, LONGEST_REST_MS),
   ...limits
 }: TaskThreadOptions<All>): RunTask<All> {
   let thread: Promise<Worker> | undefined

@@ -4,11 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from './client.ts'
+import { startDiskProbe } from './disk-probe.ts'
 import { type HealthyReport, type HealthyTask, INTERVAL_MS } from './healthy.ts'
 
 const CONNECTIONS = 8
 const CONTACTS = 50
-const { url, token, localAddress }: HealthyTask = JSON.parse(process.argv[2] ?? '')
+const { url, token, localAddress, probeFile }: HealthyTask = JSON.parse(process.argv[2] ?? '')
 const client = createClient(url, localAddress, CONNECTIONS)
 const headers = { authorization: `Bearer ${token}` }
 const CALLS = [
@@ -21,6 +22,7 @@ const CALLS = [
   }),
 ]
 
+const disk = await startDiskProbe(probeFile)
 let isMeasuring = false
 process.on('message', (message: 'start' | 'stop') => {
   isMeasuring = message === 'start'
@@ -29,7 +31,8 @@ process.on('message', (message: 'start' | 'stop') => {
 process.once('disconnect', () => process.exit())
 
 async function measure(): Promise<void> {
-  const report: HealthyReport = { ms: [], refused: [] }
+  const report: HealthyReport = { ms: [], refused: [], disk: 0 }
+  disk.stalledMs()
   const calls: Promise<void>[] = []
   const startedAt = performance.now()
   for (let n = 0; isMeasuring; n++) {
@@ -38,7 +41,7 @@ async function measure(): Promise<void> {
     if (isMeasuring) calls.push(call(n, dueAt, report))
   }
   await Promise.all(calls)
-  process.send?.(report)
+  process.send?.({ ...report, disk: disk.stalledMs() })
 }
 
 async function call(n: number, dueAt: number, report: HealthyReport): Promise<void> {

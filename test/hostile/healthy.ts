@@ -1,14 +1,15 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { busySeconds, cpuSeconds } from '../../bench/process.ts'
-import { QUIET, SHARES, type Shares, type Tally } from './tally.ts'
+import { type Measured, PROCESSOR_SHARES, QUIET, type Shares, type Tally } from './tally.ts'
 import type { World } from './world.ts'
 
-export type HealthyTask = { url: string; token: string; localAddress: string }
-export type HealthyReport = { ms: number[]; refused: string[] }
+export type HealthyTask = { url: string; token: string; localAddress: string; probeFile: string }
+export type HealthyReport = { ms: number[]; refused: string[]; disk: number }
 
 /** A call is due so often. */
 export const INTERVAL_MS = 15
@@ -20,20 +21,23 @@ const WARM_UP_MS = 1_500
 /** A company that has nothing to do with the attacks, and calls the service during each of them. */
 export type HealthyCompany = {
   /** Measures its calls without an attack. */
-  measureQuiet(calls: number): Promise<void>
+  measureQuiet(calls: number): Promise<Measured>
   /** Measures its calls during an attack, which begins again until so many calls were due. A call that is refused is counted. */
-  underAttack(name: string, calls: number, attack: () => Promise<void>): Promise<void>
+  underAttack(name: string, calls: number, attack: () => Promise<void>): Promise<Measured>
   stop(): Promise<void>
 }
 
 export function createHealthyCompany({ stage, healthyToken }: World, tally: Tally): HealthyCompany {
-  const task: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
+  const probeFile = join(stage.folder, 'disk-probe')
+  const task: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS, probeFile }
   // A process of its own keeps its priority, and shares no garbage collector with the attackers.
   const caller = fork(fileURLToPath(new URL('./healthy-calls.ts', import.meta.url)), [JSON.stringify(task)], {
     execArgv: [],
   })
 
-  const whileCalling = async (work: () => Promise<unknown>): Promise<HealthyReport & { shares: Shares }> => {
+  const whileCalling = async (
+    work: () => Promise<unknown>,
+  ): Promise<{ ms: number[]; refused: string[]; shares: Shares }> => {
     const sharesOf = await startShares(stage, caller.pid ?? 0)
     caller.send('start')
     const reported = once(caller, 'message')
@@ -44,13 +48,14 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
     }
     const [report]: HealthyReport[] = await reported
     if (report === undefined) throw new Error('The process of the healthy calls gave no report')
-    return { ...report, shares: await sharesOf() }
+    const { disk, ...calls } = report
+    return { ...calls, shares: { ...(await sharesOf()), disk } }
   }
   return {
     measureQuiet: async (calls) => {
       await whileCalling(() => sleep(WARM_UP_MS))
       const { ms, shares } = await whileCalling(() => sleep(calls * INTERVAL_MS))
-      tally.addLatency(QUIET, ms, shares)
+      return { name: QUIET, ms, ...shares }
     },
     underAttack: async (name, calls, attack) => {
       const report = await whileCalling(async () => {
@@ -59,8 +64,8 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
         while (performance.now() - startedAt < calls * INTERVAL_MS)
       })
       tally.requests += report.ms.length + report.refused.length
-      tally.addLatency(name, report.ms, report.shares)
       for (const refusal of report.refused) tally.add('healthy calls refused', `during ${name}: ${refusal}`)
+      return { name, ms: report.ms, ...report.shares }
     },
     stop: async () => {
       const ended = once(caller, 'exit')
@@ -74,7 +79,7 @@ export function createHealthyCompany({ stage, healthyToken }: World, tally: Tall
 async function startShares(
   { service: { pid }, sandboxPid, cpu }: World['stage'],
   caller: number,
-): Promise<() => Promise<Shares>> {
+): Promise<() => Promise<Omit<Shares, 'disk'>>> {
   const read = async () => {
     const { service, database } = await cpu()
     const own = service + database + cpuSeconds(process.pid, caller, sandboxPid)
@@ -88,7 +93,7 @@ async function startShares(
   const before = await read()
   return async () => {
     const after = await read()
-    for (const share of SHARES) after[share] -= before[share]
+    for (const share of PROCESSOR_SHARES) after[share] -= before[share]
     return after
   }
 }

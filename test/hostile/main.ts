@@ -42,11 +42,12 @@ process.exitCode = total(tally) > 0 || isDelayed || isBlind ? 1 : 0
 function hasDelays(tally: Tally): boolean {
   const { delayed, beside } = delaysIn(tally)
   console.log(`attacks beyond ${MOST_OF_QUIET} times the quiet p99: ${delayed.join(', ') || 'none'}`)
-  if (beside.length > 0) console.log(`beyond it too, but not judged, since other programs ran: ${beside.join(', ')}`)
+  if (beside.length > 0)
+    console.log(`beyond it too, but not judged, since other programs ran or the disk stood still: ${beside.join(', ')}`)
   return delayed.length > 0
 }
 
-/** The attacks that delay healthy calls too much; those during which programs of others ran, too, are named by themselves. */
+/** The attacks that delay healthy calls too much; those that the machine disturbed, too, are named by themselves. */
 function delaysIn(tally: Tally): { delayed: string[]; beside: string[] } {
   const slow = latenciesOf(tally).filter(({ name, ofQuiet }) => name !== BUSY_MACHINE && ofQuiet > MOST_OF_QUIET)
   const namesOf = (rows: typeof slow) => rows.map(({ name }) => name)

@@ -15,7 +15,7 @@ import { createClient, paced, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
-import { BUSY_MACHINE, createTally, latenciesOf, type Tally } from './tally.ts'
+import { BUSY_MACHINE, createTally, isUndisturbed, latenciesOf, type Measured, type Tally } from './tally.ts'
 import { createWorld, FOREIGN_MARK, type World } from './world.ts'
 
 /**
@@ -37,6 +37,8 @@ const LIMITED_PER_SECOND = 20
 
 /** Calls under an attack that can be repeated are measured by turns with calls without one. */
 const TURNS = 2
+/** Calls that other programs or the disk of the machine disturbed are measured again, at most so often in all. */
+const MEASUREMENTS = 3
 
 export type RunOptions = {
   seed: number
@@ -69,18 +71,19 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const { client, ...some } = createAttacks(world, tally, options)
   const isBrief = calls === undefined
   const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })
+  const measureQuiet = (quiet: number) => measure(tally, () => healthy.measureQuiet(quiet))
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
     if (calls === undefined || !isRepeatable) {
-      if (calls !== undefined) await healthy.measureQuiet(calls.quiet)
-      return healthy.underAttack(name, 0, () => run(0))
+      if (calls !== undefined) await measureQuiet(calls.quiet)
+      return tally.addLatency(await healthy.underAttack(name, 0, () => run(0)))
     }
     // The first round is not measured, like the first calls without an attack.
     let round = 0
     await run(round++)
     for (let turn = 0; turn < TURNS; turn += 1) {
-      await healthy.measureQuiet(calls.quiet)
-      await healthy.underAttack(name, calls.attacked, () => run(round++))
+      await measureQuiet(calls.quiet)
+      await measure(tally, () => healthy.underAttack(name, calls.attacked, () => run(round++)))
     }
   }
   const isChosen = ({ name }: Attack) => only === undefined || only.some((text) => name.includes(text))
@@ -90,8 +93,8 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       say('first calls of each operation')
       await callAll(world, some.operations)
       say('no attack')
-      await healthy.measureQuiet(calls.quiet)
-      await measureBusyMachine(healthy, calls.attacked)
+      await measureQuiet(calls.quiet)
+      tally.addLatency(await measureBusyMachine(healthy, calls.attacked))
       // Attackers, mail servers and the provider have machines of their own: what they compute is not the service's delay.
       setIdle(process.pid, true)
       setIdle(world.stage.sandboxPid, true)
@@ -116,14 +119,21 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   }
 }
 
+/** Adds calls that nothing but the service delayed, or those of the last measurement. */
+async function measure(tally: Tally, run: () => Promise<Measured>): Promise<void> {
+  let measured = await run()
+  for (let n = 1; n < MEASUREMENTS && !isUndisturbed(measured); n += 1) measured = await run()
+  tally.addLatency(measured)
+}
+
 /**
  * What processors that others use cost by themselves: two programs that do nothing but compute, and no attack. On two
  * processors it shows which part of a delay is not the service's.
  */
-async function measureBusyMachine(healthy: HealthyCompany, calls: number): Promise<void> {
+async function measureBusyMachine(healthy: HealthyCompany, calls: number): Promise<Measured> {
   const programs = [1, 2].map(() => spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }))
   try {
-    await healthy.underAttack(BUSY_MACHINE, calls, () => sleep(calls * INTERVAL_MS))
+    return await healthy.underAttack(BUSY_MACHINE, calls, () => sleep(calls * INTERVAL_MS))
   } finally {
     for (const program of programs) program.kill('SIGKILL')
   }

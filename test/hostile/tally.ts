@@ -23,13 +23,20 @@ export type Counter = (typeof COUNTERS)[number]
 
 /**
  * Where the time went, in milliseconds: how long the calls were measured, what the thread that answers requests computed
- * meanwhile, how long it was ready to and waited for a processor, what the database computed, and what programs did that do
- * not belong to the run.
+ * meanwhile, how long it was ready to and waited for a processor, what the database computed, what programs did that do not
+ * belong to the run, and how long the disk of the machine let a small write wait.
  */
-export type Shares = { measured: number; ran: number; waited: number; database: number; others: number }
+export type Shares = {
+  measured: number
+  ran: number
+  waited: number
+  database: number
+  others: number
+  disk: number
+}
 
 /** The calls of a healthy company, without an attack or under one. */
-type Measured = Shares & { name: string; ms: number[] }
+export type Measured = Shares & { name: string; ms: number[] }
 
 export type Tally = {
   requests: number
@@ -39,14 +46,17 @@ export type Tally = {
   /** Other figures of the summary, as sentences. */
   figures: string[]
   /** Adds calls to those that were measured under the same name. */
-  addLatency(name: string, ms: readonly number[], shares: Shares): void
+  addLatency(measured: Measured): void
   add(counter: Counter, evidence: string): void
 }
 
-export const SHARES = ['measured', 'ran', 'waited', 'database', 'others'] as const
+export const PROCESSOR_SHARES = ['measured', 'ran', 'waited', 'database', 'others'] as const
+const SHARES = [...PROCESSOR_SHARES, 'disk'] as const
 const MOST_FINDINGS = 60
 /** Processor time of programs that do not belong to the run, as a part of one processor, beside which delays are judged. */
 const MOST_OF_OTHERS = 0.1
+/** The part of the time in which the disk may stand still: each call that writes waits for it, also for one that others use. */
+const MOST_OF_DISK = 0.005
 /** The row of calls between the attacks. */
 export const QUIET = 'no attack'
 /** The row of a machine whose processors others use, without an attack. */
@@ -63,12 +73,12 @@ export function createTally(): Tally {
     findings,
     latencies,
     figures: [],
-    addLatency: (name, ms, shares) => {
-      const existing = latencies.find((one) => one.name === name)
-      if (existing === undefined) latencies.push({ name, ms: [...ms], ...shares })
+    addLatency: (measured) => {
+      const existing = latencies.find(({ name }) => name === measured.name)
+      if (existing === undefined) latencies.push({ ...measured, ms: [...measured.ms] })
       else {
-        existing.ms.push(...ms)
-        for (const share of SHARES) existing[share] += shares[share]
+        existing.ms.push(...measured.ms)
+        for (const share of SHARES) existing[share] += measured[share]
       }
     },
     add: (counter, evidence) => {
@@ -89,15 +99,19 @@ export function tableOf(tally: Tally): string {
   return [`  ${'requests'.padEnd(42)} ${String(tally.requests).padStart(7)}`, ...rows].join('\n')
 }
 
+/** Whether other programs and the disk of the machine let the calls alone, so that their times are the service's. */
+export const isUndisturbed = ({ measured, others, disk }: Shares): boolean =>
+  others <= MOST_OF_OTHERS * measured && disk <= MOST_OF_DISK * measured
+
 /**
  * The percentiles of calls, and how often the 99th percentile without an attack, and without one beside two busy programs, their
- * 99th is. `isAlone`: other programs used a tenth of a processor at most, also while there was no attack.
+ * 99th is. `isAlone`: nothing else disturbed them, nor those without an attack.
  */
 export function latenciesOf({ latencies }: Tally) {
   const p99Of = (name: string) => percentileOf(latencies.find((one) => one.name === name)?.ms ?? [], 0.99)
   const [quietP99, busyP99] = [p99Of(QUIET), p99Of(BUSY_MACHINE)]
-  const wasAlone = (one: Measured | undefined) => one !== undefined && one.others <= MOST_OF_OTHERS * one.measured
-  const wasQuietAlone = wasAlone(latencies.find(({ name }) => name === QUIET))
+  const quiet = latencies.find(({ name }) => name === QUIET)
+  const wasQuietAlone = quiet !== undefined && isUndisturbed(quiet)
   return latencies.map(({ ms, ...one }) => {
     const p99Ms = percentileOf(ms, 0.99)
     return {
@@ -107,7 +121,7 @@ export function latenciesOf({ latencies }: Tally) {
       p99Ms,
       ofQuiet: p99Ms / quietP99,
       ofBusy: p99Ms / busyP99,
-      isAlone: wasQuietAlone && wasAlone({ ms, ...one }),
+      isAlone: wasQuietAlone && isUndisturbed(one),
     }
   })
 }
@@ -122,13 +136,25 @@ function percentileOf(ms: readonly number[], share: number): number {
  * database share the processors of this machine with the service: `waiting` is what they delay.
  */
 export function latencyTableOf(tally: Tally): string {
-  const titles = ['calls', 'p50 ms', 'p99 ms', 'of quiet', 'of busy', 'service', 'waiting', 'database', 'others']
+  const titles = [
+    'calls',
+    'p50 ms',
+    'p99 ms',
+    'of quiet',
+    'of busy',
+    'service',
+    'waiting',
+    'database',
+    'others',
+    'disk',
+  ]
   const toRow = (name: string, cells: readonly string[]) =>
     `  ${name.padEnd(34)} ${cells.map((cell) => cell.padStart(8)).join(' ')}`
   const head = toRow('healthy calls during', titles)
   const rows = latenciesOf(tally).map(({ name, calls, p50Ms, p99Ms, ofQuiet, ofBusy, ...shares }) => {
-    const { measured, ran, waited, database, others } = shares
+    const { measured, ran, waited, database, others, disk } = shares
     const parts = [ran, waited, database, others].map((share) => `${Math.round((share / measured) * 100)} %`)
+    parts.push(`${((disk / measured) * 100).toFixed(1)} %`)
     return toRow(name, [
       String(calls),
       p50Ms.toFixed(1),
