@@ -108,7 +108,7 @@ test('an address of another contact is refused, and a lost answer leaves the edi
   await context.route('**/public/v1/contacts/*', (route) =>
     route.request().method() === 'PUT' ? route.abort() : route.continue(),
   )
-  await page.keyboard.press('Enter')
+  await control(page, 'Email').press('Enter')
   await page.getByRole('alert').getByText('The service cannot be reached').waitFor()
   expect(await control(page, 'Email').inputValue()).toBe(`other-${email}`)
 })
