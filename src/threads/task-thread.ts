@@ -9,7 +9,7 @@ const CHECK_MS = 50
  * After a task of so long, the thread rests as long as it took, after one of twice the time twice as long as it took, and so on:
  * the processors are others' meanwhile. Short tasks follow each other almost at once.
  */
-const RESTS_ALIKE_MS = 20
+const RESTS_ALIKE_MS = 10
 const LONGEST_REST_MS = 1_500
 /** Processor time of the start of a thread, which counts for the task that ended the one before. */
 const START_MS = 150
