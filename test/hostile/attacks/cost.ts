@@ -173,7 +173,7 @@ async function forgeBulk(client: Client, bodies: readonly Forged[], tally: Tally
 
 /**
  * Compares the processor time of the service for forged bodies with that of parsing them here, without what the service takes in an
- * equally long time afterwards. Other work can only add to it, so the cheapest round counts.
+ * equally long time before or afterwards, whichever is less. Other work can only add to it, so the cheapest round counts.
  */
 async function measureForged({ stage }: World, signed: string, tally: Tally): Promise<void> {
   const bodies = forgedBodies(signed, MEASURED_VALUES)
@@ -181,17 +181,20 @@ async function measureForged({ stage }: World, signed: string, tally: Tally): Pr
   for (const { body } of bodies) JSON.parse(String(body))
   const { user, system } = process.cpuUsage(started)
   const parsing = (user + system) / 1e6
+  /** How long `work` took, and the processor time of the service in each of its seconds. */
+  const rateDuring = async (work: () => Promise<void>) => {
+    const [startedAtMs, before] = [performance.now(), (await stage.cpu()).service]
+    await work()
+    const [seconds, used] = [(performance.now() - startedAtMs) / 1_000, (await stage.cpu()).service - before]
+    return { seconds, rate: used / seconds }
+  }
   const rounds: number[] = []
   for (const address of FORGER_ADDRESSES) {
     const forger = createClient(stage.url, address)
-    await sleep(BURST_PAUSE_MS)
-    const startedAtMs = performance.now()
-    const before = (await stage.cpu()).service
-    await forgeBulk(forger, bodies, tally)
-    const after = (await stage.cpu()).service
-    await sleep(performance.now() - startedAtMs)
-    const idle = (await stage.cpu()).service - after
-    rounds.push(Math.max(0, after - before - idle) / parsing)
+    const before = await rateDuring(() => sleep(BURST_PAUSE_MS))
+    const { seconds, rate } = await rateDuring(() => forgeBulk(forger, bodies, tally))
+    const after = await rateDuring(() => sleep(seconds * 1_000))
+    rounds.push(((rate - Math.min(before.rate, after.rate)) * seconds) / parsing)
     await forger.close()
     if ((rounds.at(-1) ?? 0) <= MOST_PARSES) break
   }
