@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import type { BlobStore } from '../media/blobs/blob-store.ts'
+import { type BlobStore, isStorageKey } from '../media/blobs/blob-store.ts'
 import { type Entry, MoveRefused } from './transfer-file.ts'
 
 const MAX_BLOB_BYTES = 1024 ** 3
@@ -15,6 +15,7 @@ type Options = {
 export function createBlobs(store: BlobStore, { companyId, note }: Options) {
   let open: { body: PassThrough; stored: Promise<unknown> } | undefined
   const start = async (blob: string, mimeType: string) => {
+    if (!isStorageKey(blob)) throw new MoveRefused('The archive has a file with an invalid name')
     // The name of a file starts with its company: no file of another one is replaced.
     if (!blob.startsWith(`${companyId}-`)) throw new MoveRefused(`The file names ${blob}, which is of another company`)
     await note(blob)

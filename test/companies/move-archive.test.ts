@@ -93,6 +93,16 @@ test('an archive replaces no file of another company', async () => {
   expect(await target.deps.blobStore.open(foreign)).toBeUndefined()
 })
 
+test('an archive whose file has a path as its name is refused, and stops no later import and no expiry of data', async () => {
+  const { companyId } = await exported('path', 1)
+  alter('path', (line) => (line.blob === undefined ? line : { ...line, blob: `${companyId}-../../planted` }))
+  await expect(importCompany(moveOf(target), at('path'))).rejects.toThrow('a file with an invalid name')
+  expect(await target.db`select from moving_files`).toHaveLength(0)
+  await exported('later', 1)
+  await importCompany(moveOf(target), at('later'))
+  await expireData(target.deps, new AbortController().signal)
+})
+
 test('an archive moves no sequence of ids beyond what all companies can use', async () => {
   const { companyId } = await exported('ids', 1)
   alter('ids', (line) =>
