@@ -36,7 +36,7 @@ const MISSING = '987654321012'
 const LIMITED_PER_SECOND = 20
 
 /** Calls under an attack that can be repeated are measured by turns with calls without one. */
-const TURNS = 2
+const TURNS = 3
 /** Calls that other programs or the disk of the machine disturbed are measured again, at most so often in all. */
 const MEASUREMENTS = 3
 
@@ -150,7 +150,7 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
   // An operator imports one file at a time, as long as delays are judged.
   const concurrent = calls ? 1 : 4
   const attacks: Attack[] = [
-    { name: 'foreign ids', run: () => askForForeign(world, client, contract, tally) },
+    { name: 'foreign ids', run: () => askForForeign(world, limited, contract, tally) },
     { name: 'roles of sessions', run: () => attackRoles(world, limited, contract, tally) },
     {
       name: 'keys of browsers',
@@ -159,7 +159,8 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
     },
     {
       name: 'archives of companies',
-      run: () => attackArchives(world, tally, { isBrief: control !== undefined, concurrent }),
+      run: (round) => attackArchives(world, tally, { round, isBrief: control !== undefined, concurrent }),
+      isRepeatable: true,
     },
     { name: 'malformed HTTP', run: () => sendMalformed(world.stage.url, tally), isRepeatable: true },
     { name: 'hostile provider bodies', run: createInboundAttack(world, tally), isRepeatable: true },

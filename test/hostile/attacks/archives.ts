@@ -13,6 +13,7 @@ import type { World } from '../world.ts'
 
 const PASSPHRASE = 'a passphrase of an attacker'
 const FIRST_COMPANY = 7_000_001
+const COMPANIES_OF_A_ROUND = 1_000
 /** The company of the archive whose file has a path as its name. */
 const ELSEWHERE = 7_100_000
 /** Longer than a string of the runtime can be. */
@@ -40,15 +41,16 @@ type Archive = {
 export async function attackArchives(
   world: World,
   tally: Tally,
-  { isBrief, concurrent }: { isBrief: boolean; concurrent: number },
+  { round, isBrief, concurrent }: { round: number; isBrief: boolean; concurrent: number },
 ): Promise<void> {
   const rows = await rowsOf(world)
   const archives = createArchives(world, rows)
     .slice(0, isBrief ? 1 : undefined)
     .entries()
   const before = await stateOf(world)
+  const firstCompany = FIRST_COMPANY + round * COMPANIES_OF_A_ROUND
   const worker = async () => {
-    for (const [n, archive] of archives) await importArchive(world, tally, rows, archive, FIRST_COMPANY + n)
+    for (const [n, archive] of archives) await importArchive(world, tally, rows, archive, firstCompany + n)
   }
   await Promise.all(Array.from({ length: concurrent }, worker))
   const after = await stateOf(world)
