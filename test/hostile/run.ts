@@ -101,6 +101,7 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     }
     for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) {
       await under(one)
+      await one.end?.()
       const measured = latenciesOf(tally).find(({ name }) => name === one.name)
       if (calls !== undefined && measured)
         say(`  p99 ${measured.p99Ms.toFixed(1)} ms, ${measured.ofQuiet.toFixed(1)} times the quiet one`)

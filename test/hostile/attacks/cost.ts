@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { call } from '../../../bench/stage.ts'
 import { type Client, createClient } from '../client.ts'
 import type { Tally } from '../tally.ts'
 import { untilFound, untilHandled, untilNone } from '../until-found.ts'
@@ -32,8 +33,13 @@ const LONG_MAILS = 4
 /** 0.9 MB of links, each of which is read and rewritten. */
 const LONG_MAIL = '<p><a href="https://example.com/a">link</a></p>'.repeat(20_000)
 
-/** An attack, and whether it can begin again at once. */
-export type Attack = { name: string; run: (round: number) => Promise<void>; isRepeatable?: boolean }
+/** An attack, whether it can begin again at once, and what ends the work that it leaves, once it has run for the last time. */
+export type Attack = {
+  name: string
+  run: (round: number) => Promise<void>
+  isRepeatable?: boolean
+  end?: () => Promise<unknown>
+}
 
 /**
  * Attacks that cost the service much: on bodies in flight, signatures, addresses, the order of work and the console's routes.
@@ -43,6 +49,7 @@ export async function createCostAttacks(world: World, tally: Tally, kind: { isCo
   const bulk = kind.isBrief ? BRIEF_BULK_MESSAGES : BULK_MESSAGES
   const provider = createClient(world.stage.url, PROVIDER_ADDRESS)
   const signed = await connectSigned(world)
+  const silent = await connectSilent(world)
   const forged = forgedBodies(signed)
   const garbage = [
     Buffer.from(`{"entry":[{"changes":[{"value":{"statuses":[${'0,'.repeat(4_000)}0]}}]}]}`),
@@ -60,7 +67,12 @@ export async function createCostAttacks(world: World, tally: Tally, kind: { isCo
       isRepeatable: true,
     },
     { name: 'held bodies', run: () => holdBodies(world, provider, PROVIDER_ADDRESS, tally, kind) },
-    { name: 'a bulk body', run: (round) => postBulk(world, provider, tally, round, bulk), isRepeatable: true },
+    {
+      name: 'a bulk body',
+      run: (round) => postBulk(world, silent, provider, tally, round, bulk),
+      isRepeatable: true,
+      end: silent.end,
+    },
     {
       name: 'a spent address',
       run: (round) => spendAddress(world, signed, garbage, tally, round),
@@ -103,19 +115,34 @@ async function connectSigned({ stage }: World): Promise<string> {
   return sender.phoneNumberId
 }
 
+type Silent = Awaited<ReturnType<typeof connectSilent>>
+
+/** A company that forwards its messages to a receiver that never answers. Its end is the end of the deliveries that wait, too. */
+async function connectSilent({ stage }: World) {
+  const { companyId, headers, senders } = await stage.createCompany()
+  const [sender] = senders
+  if (sender === undefined) throw new Error('The company has no number')
+  const ask = (method: string, path = '', body?: object) =>
+    call(`${stage.url}/public/v1/webhooks/registrations${path}`, method, body, headers.authorization)
+  const receiver = { name: 'Silent', url: 'https://example.com/hook', events: ['whatsapp.message.received'] }
+  const { id } = Object(await ask('POST', '', receiver))
+  return { companyId, phoneNumberId: sender.phoneNumberId, end: () => ask('DELETE', `/${id}`) }
+}
+
 /**
  * A valid body of many messages, and behind it one message of another company: counted by the order of the records. A lock
  * on the table of messages holds the first items of the body until the other message has been accepted.
  */
 async function postBulk(
-  { stage, own, foreign }: World,
+  { stage, foreign }: World,
+  silent: Silent,
   provider: Client,
   tally: Tally,
   round: number,
   count: number,
 ): Promise<void> {
   const bulk = `bulk-${round}`
-  const body = inboundText(own.phoneNumberId, '393339999999', bulk, 'wamid.bulk')
+  const body = inboundText(silent.phoneNumberId, '393339999999', bulk, 'wamid.bulk')
   const [message] = body.entry[0]?.changes[0]?.value.messages ?? []
   const messages = Array.from({ length: count }, (_, n) => ({ ...message, id: `wamid.${bulk}.${n}` }))
   Object.assign(body.entry[0]?.changes[0]?.value ?? {}, { messages })
@@ -137,7 +164,7 @@ async function postBulk(
   const before = await untilFound(async () => {
     const [row] = await stage.db<{ before: number }[]>`
       select (
-        select count(*)::int from messages bulk where bulk.company_id = ${own.id} and bulk.text = ${bulk} and bulk.id < other.id
+        select count(*)::int from messages bulk where bulk.company_id = ${silent.companyId} and bulk.text = ${bulk} and bulk.id < other.id
       ) as before
       from messages other
       where other.company_id = ${foreign.id} and other.text = ${marker}
