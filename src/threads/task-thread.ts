@@ -5,14 +5,17 @@ import { createBatcher } from '../batching/batch.ts'
 import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 
 const CHECK_MS = 50
-/**
- * After a task of so long, the thread rests as long as it took, after one of twice the time twice as long as it took, and so on:
- * the processors are others' meanwhile. Short tasks follow each other almost at once.
- */
+/** After a task of so long, a thread rests as long as it took. */
 const RESTS_ALIKE_MS = 10
 const LONGEST_REST_MS = 1_500
 /** Processor time of the start of a thread, which counts for the task that ended the one before. */
 const START_MS = 150
+
+/**
+ * Milliseconds for which a thread rests after a task of so many milliseconds of processor time: the processors are others' meanwhile.
+ * The rest grows with the square of the time, so that short tasks follow each other almost at once.
+ */
+export const restAfter = (tookMs: number): number => Math.min((tookMs / RESTS_ALIKE_MS) * tookMs, LONGEST_REST_MS)
 
 type Name<All extends Tasks> = keyof All & string
 type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
@@ -27,7 +30,7 @@ export type TaskThreadOptions<All extends Tasks> = {
   /** Tasks that wait at most, a third of them of one lane, and for how long; after it, 503. Absent: without limit. */
   maxWaiting?: number
   maxWaitMs?: number
-  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: see RESTS_ALIKE_MS. */
+  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: `restAfter`. */
   restMs?: (tookMs: number) => number
 }
 
@@ -57,7 +60,7 @@ export function createTaskThread<All extends Tasks>({
   program,
   limitsMs,
   memory,
-  restMs = (tookMs) => Math.min((tookMs / RESTS_ALIKE_MS) * tookMs, LONGEST_REST_MS),
+  restMs = restAfter,
   ...limits
 }: TaskThreadOptions<All>): RunTask<All> {
   let thread: Promise<Worker> | undefined

@@ -125,10 +125,16 @@ async function startCanary(): Promise<{ server: Server; view: World['canary'] }>
   return { server, view: { url: `http://127.0.0.1:${port}/`, hits: () => hits } }
 }
 
-async function createCompany(stage: Stage, client: Client, companyName: string): Promise<Company> {
-  const { companyId, senders } = await stage.createCompany()
+/** A company of the operator's API with one number. */
+export async function connectCompany(stage: Stage) {
+  const { senders, ...company } = await stage.createCompany()
   const [sender] = senders
   if (sender === undefined) throw new Error('The company has no number')
+  return { ...company, sender }
+}
+
+async function createCompany(stage: Stage, client: Client, companyName: string): Promise<Company> {
+  const { companyId, sender } = await connectCompany(stage)
   const admin = (method: string, path: string, body?: unknown) =>
     stage.operator(method, `/companies/${companyId}${path}`, body).then(Object)
   const createKey = async (permissions: string[]) =>

@@ -13,6 +13,7 @@ import type { World } from '../world.ts'
 
 const PASSPHRASE = 'a passphrase of an attacker'
 const FIRST_COMPANY = 7_000_001
+/** Each round imports companies of its own. */
 const COMPANIES_OF_A_ROUND = 1_000
 /** The company of the archive whose file has a path as its name. */
 const ELSEWHERE = 7_100_000

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { call } from '../../../bench/stage.ts'
 import { type Client, createClient } from '../client.ts'
 import type { Tally } from '../tally.ts'
-import { untilFound, untilHandled, untilNone } from '../until-found.ts'
-import { inboundText, type World } from '../world.ts'
+import { untilHandled, untilNone } from '../until-found.ts'
+import { connectCompany, inboundText, type World } from '../world.ts'
+import { connectSilent, postBulk } from './bulk-body.ts'
 import { holdBodies, holdConnections } from './sockets.ts'
 
 const WEBHOOK = '/public/v1/webhooks/whatsapp'
@@ -23,10 +23,9 @@ const MEASURED_VALUES = 700_000
 const BURST_PAUSE_MS = 1_000
 /** The highest cost of a forged body, which is not parsed, as a multiple of what parsing it costs here. */
 const MOST_PARSES = 1
-/** Messages of a bulk body, and those that are recorded before one of another company. A brief run has more than these only. */
+/** Messages of a bulk body. A brief run has fewer, yet more than may be recorded before one of another company. */
 const BULK_MESSAGES = 4_900
 const BRIEF_BULK_MESSAGES = 2_500
-const MOST_BEFORE = 1_500
 /** Long mails, which a company's rate of bodies lets through in as many seconds. A brief run has one. */
 const LONG_MAILS = 4
 
@@ -108,73 +107,9 @@ const signatureOf = (body: string, secret = SECRET) => ({
 
 /** A number whose events have to be signed. */
 async function connectSigned({ stage }: World): Promise<string> {
-  const { companyId, senders } = await stage.createCompany()
-  const [sender] = senders
-  if (sender === undefined) throw new Error('The company has no number')
+  const { companyId, sender } = await connectCompany(stage)
   await stage.operator('PATCH', `/companies/${companyId}/senders/${sender.id}`, { appSecret: SECRET })
   return sender.phoneNumberId
-}
-
-type Silent = Awaited<ReturnType<typeof connectSilent>>
-
-/** A company that forwards its messages to a receiver that never answers. Its end is the end of the deliveries that wait, too. */
-async function connectSilent({ stage }: World) {
-  const { companyId, headers, senders } = await stage.createCompany()
-  const [sender] = senders
-  if (sender === undefined) throw new Error('The company has no number')
-  const ask = (method: string, path = '', body?: object) =>
-    call(`${stage.url}/public/v1/webhooks/registrations${path}`, method, body, headers.authorization)
-  const receiver = { name: 'Silent', url: 'https://example.com/hook', events: ['whatsapp.message.received'] }
-  const { id } = Object(await ask('POST', '', receiver))
-  return { companyId, phoneNumberId: sender.phoneNumberId, end: () => ask('DELETE', `/${id}`) }
-}
-
-/**
- * A valid body of many messages, and behind it one message of another company: counted by the order of the records. A lock
- * on the table of messages holds the first items of the body until the other message has been accepted.
- */
-async function postBulk(
-  { stage, foreign }: World,
-  silent: Silent,
-  provider: Client,
-  tally: Tally,
-  round: number,
-  count: number,
-): Promise<void> {
-  const bulk = `bulk-${round}`
-  const body = inboundText(silent.phoneNumberId, '393339999999', bulk, 'wamid.bulk')
-  const [message] = body.entry[0]?.changes[0]?.value.messages ?? []
-  const messages = Array.from({ length: count }, (_, n) => ({ ...message, id: `wamid.${bulk}.${n}` }))
-  Object.assign(body.entry[0]?.changes[0]?.value ?? {}, { messages })
-  const marker = `after-bulk-${randomBytes(4).toString('hex')}`
-  const post = async (event: string) => {
-    tally.requests++
-    const { status } = await provider.send({ method: 'post', path: WEBHOOK, headers: JSON_TYPE, body: event })
-    if (status !== 200) tally.add('healthy calls refused', `a valid event: ${status}`)
-  }
-  await stage.db.begin(async (tx) => {
-    await tx`lock table messages in share mode`
-    await post(JSON.stringify(body))
-    await untilFound(async () => {
-      const waiting = await stage.db`select from pg_locks where relation = 'messages'::regclass and not granted`
-      return waiting.length > 0 || undefined
-    })
-    await post(text(foreign.phoneNumberId, marker))
-  })
-  const before = await untilFound(async () => {
-    const [row] = await stage.db<{ before: number }[]>`
-      select (
-        select count(*)::int from messages bulk where bulk.company_id = ${silent.companyId} and bulk.text = ${bulk} and bulk.id < other.id
-      ) as before
-      from messages other
-      where other.company_id = ${foreign.id} and other.text = ${marker}
-    `
-    return row?.before
-  })
-  const add = (evidence: string) => tally.add('others delayed by a hostile body', evidence)
-  if (before === undefined) add('a message behind a bulk body was not recorded')
-  else if (before > MOST_BEFORE) add(`${before} messages of a bulk body were recorded before another's`)
-  await untilHandled(stage.db)
 }
 
 type Forged = { body: Buffer; headers: Record<string, string> }
