@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { createConnection, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,6 +37,8 @@ const settings = (url: string) => ({
 
 /** The workers of a supervisor: its children that run its own program. */
 const workersOf = ({ pid }: ParleyProcess) => childrenOf(pid)
+/** node:cluster gives a worker its number in the environment. */
+const isWorker = (pid: number) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes('NODE_UNIQUE_ID=')
 const isAlive = (pid: number) => {
   try {
     return process.kill(pid, 0)
@@ -52,7 +55,8 @@ test(
     // The second one may be quicker than this process: then another start is tried.
     while (!isStarting) {
       const parley = await runParley(settings(url))
-      await until('both workers exist', () => workersOf(parley).length === PROCESSES)
+      // A child that has not become a worker yet keeps its parent waiting, and stopped it would for ever.
+      await until('both workers exist', () => workersOf(parley).filter(isWorker).length === PROCESSES)
       const [first, second] = workersOf(parley).toSorted((a, b) => a - b)
       process.kill(second!, 'SIGSTOP')
       isStarting = !parley.output().includes('Parley listens on')
