@@ -37,7 +37,8 @@ export const isSince = (db: Db, from: Date): Fragment => {
 
 /** The condition that messages of the months of these ids fulfil; a part of the text, as in isRecent. */
 export const isAmong = (db: Db, ids: readonly number[]): Fragment => {
-  if (ids.length === 0) return db`false`
-  const [first, last] = [monthOfId(Math.min(...ids)), monthOfId(Math.max(...ids))]
-  return db`message.id between ${db.unsafe(String(first * IDS_A_MONTH))} and ${db.unsafe(String((last + 1) * IDS_A_MONTH - 1))}`
+  const months = [...new Set(ids.map(monthOfId))].toSorted((a, b) => a - b)
+  if (months.length === 0) return db`false`
+  const ranges = months.map((month) => `message.id between ${month * IDS_A_MONTH} and ${(month + 1) * IDS_A_MONTH - 1}`)
+  return db`(${db.unsafe(ranges.join(' or '))})`
 }

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { isRecent } from './message-month.ts'
+import { isAmong, isRecent } from './message-month.ts'
 
 /**
  * Counts as unread only what customers wrote after these outbound messages: an answer that the provider accepted, or may
@@ -16,7 +16,10 @@ export async function readUpTo(tx: Db, messages: readonly { companyId: number; i
           max(message.created_at) filter (where message.template is null) as taken_at
         from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
         join messages message on (message.company_id, message.id) = (input.company_id, input.id)
-        where ${isRecent(tx)}
+        where ${isAmong(
+          tx,
+          messages.map(({ id }) => id),
+        )}
         group by message.company_id, message.conversation_id
       ) as answered
       join conversations conversation

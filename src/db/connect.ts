@@ -71,7 +71,7 @@ export type ConnectOptions = {
   optOutKey?: string
   /** Name shown in pg_stat_activity. */
   applicationName?: string
-  onNotice?: (message: string) => void
+  onNotice?: (message: string, detail: string) => void
 }
 
 /**

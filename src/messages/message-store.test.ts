@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { untilBlocked } from '../../test/held-locks.ts'
+import { countRiskyLocks } from '../../test/locking-plans.ts'
 import { writeUnmirrored } from '../../test/run/mirrors.ts'
 import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
@@ -148,6 +149,54 @@ describe('a batch that waits for one of its messages, which another transaction 
       })
     await changeMeanwhile(work)
     expect(watched).toEqual(['pending', 'pending', 'pending'])
+  })
+})
+
+describe('no statement locks rows and looks up partitions by values of other rows', () => {
+  async function pendingSends() {
+    const { companyId, senderId, send } = await world()
+    const prepared = await prepareSends(db, [send(), send({ identity: '393331234568', phone: '393331234568' })], NOON)
+    const ids = prepared.flatMap((one) => ('messageId' in one ? [one.messageId] : []))
+    expect(ids).toHaveLength(2)
+    return { companyId, senderId, ids }
+  }
+
+  test('of outcomes, statuses and what is watched', async () => {
+    const { companyId, senderId, ids } = await pendingSends()
+    const [first, second] = ids as [number, number]
+    const risky = await countRiskyLocks(url, (watched) =>
+      watched.begin(async (tx) => {
+        const changes = await watchStatuses(
+          tx,
+          ids.map((messageId) => ({ companyId, messageId })),
+        )
+        await completeSends(tx, [completed(companyId, first), ended(companyId, second)], NOON)
+        expect((await changes()).map((one) => ('after' in one ? one.after : one.event))).toEqual(['sent', 'failed'])
+        const status: StatusRecord = {
+          ...{ companyId, senderId, messageId: first, wamid: `wamid.${companyId}.${first}`, providerMessageId: null },
+          ...{ status: 'delivered', error: null, pricing: null, occurredAt: NOON },
+        }
+        expect(await recordStatuses(tx, [status], NOON)).toHaveLength(1)
+      }),
+    )
+    expect(risky).toBe(0)
+  })
+
+  test('and one that does is found', async () => {
+    const { companyId, ids } = await pendingSends()
+    const risky = await countRiskyLocks(
+      url,
+      (watched) => watched`
+        select one.id
+        from unnest(${ids}::bigint[]) as input (id)
+        cross join lateral (
+          select message.id from messages message
+          where (message.company_id, message.id) = (${companyId}, input.id)
+          for update
+        ) as one
+      `,
+    )
+    expect(risky).toBe(1)
   })
 })
 

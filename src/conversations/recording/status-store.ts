@@ -1,6 +1,7 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
-import { isRecent } from '../message-month.ts'
+import { lockMessages } from '../message-lock-store.ts'
+import { isAmong, isRecent } from '../message-month.ts'
 import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
@@ -23,7 +24,9 @@ export type MovedMessage = {
  */
 export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<MovedMessage[]> {
   if (records.length === 0) return []
-  const advanced = await advanceMessages(tx, records, at)
+  const matched = await matchMessages(tx, records)
+  if (matched.length > 0) await lockMessages(tx, matched)
+  const advanced = matched.length === 0 ? [] : await advanceMessages(tx, records, matched, at)
   await addUsage(tx, countChanges(advanced))
   const failed = advanced.filter(({ before, after }) => after === 'failed' && before !== after)
   if (failed.length > 0) await removeSentReactions(tx, failed)
@@ -37,27 +40,29 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
 /** `isShown`: the record of the message shows the change. */
 type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean }
 
-const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => tx<AdvancedMessage[]>`
-  with reported as materialized (
-    select *
-    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as reported (
-      ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
-      status text, occurred_at timestamptz, error jsonb, pricing jsonb, counters smallint
+/** A message that a status names: the place of the status among the records, and the message's key. */
+type Match = { ord: number; companyId: number; id: number }
+
+/** Advances locked messages. No lock stands in this statement: see lockMessages. */
+const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: readonly Match[], at: Date) => tx<
+  AdvancedMessage[]
+>`
+  with matched as materialized (
+    select input.ord, input.company_id, input.message_id, input.wamid, input.status, input.occurred_at,
+      nullif(input.error, 'null') as error, nullif(input.pricing, 'null') as pricing, input.counters
+    from jsonb_to_recordset(${jsonRows(tx, toMatchedRows(records, matches))}) as input (
+      ord integer, company_id bigint, message_id bigint, wamid text, status text, occurred_at timestamptz, error jsonb,
+      pricing jsonb, counters smallint
     )
   ),
-  matched as materialized (${matchedMessages(tx)}),
   stored as (${keepEvents(tx)}),
   furthest as (${furthestStatuses(tx)}),
   locked as materialized (
-    select one.*
-    from (select furthest.company_id, furthest.message_id from furthest order by 1, 2) as input
-    cross join lateral (
-      select message.company_id, message.id, message.status, message.wamid, message.pricing,
-        coalesce(message.counted, 0) as counted
-      from messages message
-      where (message.company_id, message.id) = (input.company_id, input.message_id) and ${isRecent(tx)}
-      for update of message
-    ) as one
+    select message.company_id, message.id, message.status, message.wamid, message.pricing,
+      coalesce(message.counted, 0) as counted
+    from furthest
+    join messages message on (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
+    where ${isAmong(tx, matches.map(idOf))}
   )
   update messages message
   set
@@ -77,7 +82,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
       locked.counted | furthest.reported_counters as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-    and ${isRecent(tx)}
+    and ${isAmong(tx, matches.map(idOf))}
     and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> locked.counted)
   returning
     message.company_id, message.id, locked.status as before, message.status as after,
@@ -121,16 +126,20 @@ const furthestStatuses = (tx: Db) => tx`
 `
 
 /** The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. */
-const matchedMessages = (tx: Db) => tx`
-  select reported.ord, message.company_id, message.id as message_id, reported.wamid, reported.status, reported.occurred_at,
-    nullif(reported.error, 'null') as error, nullif(reported.pricing, 'null') as pricing, reported.counters
+const matchMessages = (tx: Db, records: readonly StatusRecord[]) => tx<Match[]>`
+  with reported as materialized (
+    select *
+    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as reported (
+      ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint
+    )
+  )
+  select reported.ord, message.company_id, message.id
   from reported
   join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
   where message.direction = 'outbound' and ${isRecent(tx)}
   union
   -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
-  select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
-    nullif(reported.error, 'null'), nullif(reported.pricing, 'null'), reported.counters
+  select reported.ord, message.company_id, message.id
   from reported
   join messages message on (message.company_id, message.id) = (reported.company_id, reported.message_id)
   join conversations conversation
@@ -138,13 +147,19 @@ const matchedMessages = (tx: Db) => tx`
     and conversation.sender_id = reported.sender_id
   where message.direction = 'outbound' and message.wamid is null and ${isRecent(tx)}
   union
-  select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
-    nullif(reported.error, 'null'), nullif(reported.pricing, 'null'), reported.counters
+  select reported.ord, message.company_id, message.id
   from reported
   join messages message
     on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
   where message.direction = 'outbound' and ${isRecent(tx)}
 `
+
+const toMatchedRows = (records: readonly StatusRecord[], matches: readonly Match[]) =>
+  matches.flatMap(({ ord, id }) =>
+    records.slice(ord, ord + 1).map((record) => ({ ...toRow(record, ord), message_id: id })),
+  )
+
+const idOf = ({ id }: { id: number }) => id
 
 const toRow = (record: StatusRecord, ord: number) => ({
   ord,
@@ -169,25 +184,10 @@ export async function watchStatuses(
   messages: readonly { companyId: number; messageId: number }[],
 ): Promise<() => Promise<RecordChange[]>> {
   if (messages.length === 0) return async () => []
-  const rows = messages.map(({ companyId, messageId }) => ({ company_id: companyId, id: messageId }))
-  const read = () => tx<{ companyId: number; id: number; status: string }[]>`
-    select one.*
-    from (
-      select *
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
-      order by watched.company_id, watched.id
-    ) as watched
-    cross join lateral (
-      select message.company_id, message.id, message.status
-      from messages message
-      where (message.company_id, message.id) = (watched.company_id, watched.id) and ${isRecent(tx)}
-      for update of message
-    ) as one
-    order by one.company_id, one.id
-  `
-  const earlier = await read()
+  const keys = messages.map(({ companyId, messageId }) => ({ companyId, id: messageId }))
+  const earlier = await lockMessages(tx, keys)
   return async () =>
-    (await read()).map(({ companyId, id, status }, place) =>
+    (await lockMessages(tx, keys)).map(({ companyId, id, status }, place) =>
       toStatusChange({ companyId, id, before: earlier[place]?.status ?? status, after: status, failure: null }),
     )
 }

@@ -1,4 +1,4 @@
-import { isRecent } from '../../conversations/message-month.ts'
+import { isAmong } from '../../conversations/message-month.ts'
 import { recordSentReactions } from '../../conversations/recording/sent-reaction-store.ts'
 import { readUpTo } from '../../conversations/unread-store.ts'
 import type { RecipientReport } from '../../customers/recipient.ts'
@@ -77,7 +77,11 @@ const writeOutcomes = (tx: Db, sends: readonly CompletedSend[], at: Date) => tx`
   from jsonb_to_recordset(${jsonRows(tx, sends.map(toOutcome))}) as outcome (
     company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
   )
-  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id) and ${isRecent(tx)}
+  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+    and ${isAmong(
+      tx,
+      sends.map(({ messageId }) => messageId),
+    )}
 `
 
 const toOutcome = (send: CompletedSend) => ({

@@ -38,14 +38,20 @@ export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at:
  */
 export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
   const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
-  await tx`
+  const entries = tx`
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
+  `
+  // Not in the statement that looks for later messages (docs/decisions/0016).
+  const lock = tx`
+    select ${entries}
+    join daily_limits limits on (limits.company_id, limits.scope) = (entry.company_id, entry.scope)
+    order by limits.company_id, limits.scope
+    for update of limits
+  `
+  const move = tx`
     with own as materialized (
-      select limits.company_id, limits.scope, entry.customer_id, entry.message_id
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
-      join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
-      join daily_limits limits on (limits.company_id, limits.scope) = (entry.company_id, entry.scope)
-      order by limits.company_id, limits.scope
-      for update of limits
+      select entry.company_id, entry.scope, entry.customer_id, entry.message_id ${entries}
     ),
     later as materialized (
       select own.company_id, own.scope, own.customer_id, own.message_id, other.id as other_id
@@ -86,6 +92,7 @@ export async function giveBackPlaces(tx: Db, messages: readonly { companyId: num
     from (select company_id, scope, count(*)::integer as places from freed group by company_id, scope) as returned
     where (limits.company_id, limits.scope) = (returned.company_id, returned.scope)
   `
+  await Promise.all([lock, move])
 }
 
 /** Removes the customers of a contact from the daily limits of a company. */

@@ -1,6 +1,6 @@
 import { createBatcher } from '../../batching/batch.ts'
 import type { Clock } from '../../clock.ts'
-import type { Db } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
 import type { Claim } from '../../jobs/job.ts'
 import { holdBack } from '../deliveries/delivery-order-store.ts'
 import {
@@ -31,7 +31,7 @@ const STARTING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
 const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 
 /** The two statements of an attempt, shared by all attempts that start or end at the same time, of any company. */
-export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
+export function createAttemptBatches(db: Pool, clock: Clock): AttemptBatches {
   return {
     start: createBatcher({ run: (items) => startAll(db, items), ...STARTING }),
     holdBack: createBatcher({ run: (items) => holdAllBack(db, items), ...STARTING }),
@@ -44,8 +44,8 @@ async function startAll(db: Db, deliveries: HeldDelivery[]): Promise<(StartedAtt
   return deliveries.map((delivery) => started.get(keyOf(delivery)))
 }
 
-async function holdAllBack(db: Db, deliveries: HeldDelivery[]): Promise<boolean[]> {
-  const held = await holdBack(db, deliveries)
+async function holdAllBack(db: Pool, deliveries: HeldDelivery[]): Promise<boolean[]> {
+  const held = await db.begin((tx) => holdBack(tx, deliveries))
   return deliveries.map((delivery) => held.has(keyOf(delivery)))
 }
 

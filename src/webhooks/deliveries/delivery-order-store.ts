@@ -1,5 +1,6 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
-import type { HeldDelivery } from './delivery-store.ts'
+import { type Db, jsonRows, type Pool, type Transaction } from '../../db/connect.ts'
+import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
+import { dayOfId } from './delivery-table.ts'
 
 /**
  * Holds back deliveries that wait for an earlier one about their conversation: they are leased no longer, and no claim sees
@@ -9,52 +10,64 @@ import type { HeldDelivery } from './delivery-store.ts'
  * The lock on the earlier delivery makes its completion wait for this transaction, and so see what it has to release. A
  * locked one is passed over, so that no two transactions wait for each other.
  */
-export async function holdBack(db: Db, deliveries: readonly HeldDelivery[]): Promise<Set<string>> {
-  const rows = deliveries.map(({ companyId, deliveryId, claimId }) => ({
-    company_id: companyId,
-    delivery_id: deliveryId,
-    claim_id: claimId,
-  }))
-  const held = await db<{ companyId: number; id: number }[]>`
-    with item as materialized (
-      select input.company_id, input.delivery_id as id, input.claim_id, (input.delivery_id / 1000000000)::integer as day
-      from jsonb_to_recordset(${jsonRows(db, rows)}) as input (company_id bigint, delivery_id bigint, claim_id uuid)
-    ),
-    blocked as materialized (
-      select item.company_id, item.id, item.day, item.claim_id, earlier.id as earlier_id, earlier.day as earlier_day
-      from item
-      join deliveries delivery
-        on (delivery.company_id, delivery.id, delivery.day) = (item.company_id, item.id, item.day)
-      cross join lateral (
-        select pending.id, pending.day
-        from deliveries pending
-        where pending.company_id = item.company_id and pending.registration_id = delivery.registration_id
-          and pending.conversation_id = delivery.conversation_id and pending.status = 'pending'
-          and pending.id < item.id and pending.day <= item.day
-        order by pending.id desc
-        limit 1
-      ) as earlier
-    ),
-    locked as materialized (
-      select blocked.company_id, blocked.id, blocked.day, blocked.claim_id, blocked.earlier_id
-      from blocked
-      cross join lateral (
-        select
-        from deliveries earlier
-        where (earlier.company_id, earlier.id, earlier.day) = (blocked.company_id, blocked.earlier_id, blocked.earlier_day)
-          and earlier.status = 'pending'
-        for share of earlier skip locked
-      ) as one
-    )
+export async function holdBack(tx: Transaction, deliveries: readonly HeldDelivery[]): Promise<Set<string>> {
+  const blocked = await findBlocked(tx, deliveries)
+  const pending = await lockPending(tx, blocked)
+  const held = blocked.filter(({ companyId, earlierId }) => pending.has(keyOf(companyId, earlierId)))
+  return await setWaiting(tx, held)
+}
+
+/** A delivery of a claim, and the latest unfinished one before it about its conversation. */
+type Blocked = HeldDelivery & { earlierId: number }
+
+const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[]>`
+  select input.company_id, input.delivery_id, input.claim_id, earlier.id as earlier_id
+  from jsonb_to_recordset(${jsonRows(tx, deliveries.map(toHeldRow))}) as input (
+    company_id bigint, delivery_id bigint, claim_id uuid
+  )
+  join deliveries delivery
+    on (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
+    and delivery.day = (input.delivery_id / 1000000000)::integer
+  cross join lateral (
+    select pending.id
+    from deliveries pending
+    where pending.company_id = input.company_id and pending.registration_id = delivery.registration_id
+      and pending.conversation_id = delivery.conversation_id and pending.status = 'pending'
+      and pending.id < delivery.id and pending.day <= delivery.day
+    order by pending.id desc
+    limit 1
+  ) as earlier
+`
+
+/** Locks the earlier deliveries that are still pending, without a join (docs/decisions/0016); returns their keys. */
+async function lockPending(tx: Db, blocked: readonly Blocked[]): Promise<Set<string>> {
+  const ids = blocked.map(({ earlierId }) => earlierId)
+  const rows = await tx<{ companyId: number; id: number }[]>`
+    select company_id, id
+    from deliveries
+    where company_id = any(${blocked.map(({ companyId }) => companyId)}::bigint[]) and id = any(${ids}::bigint[])
+      and day = any(${ids.map(dayOfId)}::integer[]) and status = 'pending'
+    for share skip locked
+  `
+  return new Set(rows.map(({ companyId, id }) => keyOf(companyId, id)))
+}
+
+async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>> {
+  const rows = held.map((one) => ({ ...toHeldRow(one), earlier_id: one.earlierId }))
+  const waiting = await tx<{ companyId: number; id: number }[]>`
     update deliveries delivery
-    set claim_id = null, lease_until = null, waits_for = locked.earlier_id
-    from locked
-    where (delivery.company_id, delivery.id, delivery.day) = (locked.company_id, locked.id, locked.day)
-      and delivery.claim_id = locked.claim_id
+    set claim_id = null, lease_until = null, waits_for = input.earlier_id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, delivery_id bigint, claim_id uuid, earlier_id bigint
+    )
+    where (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
+      and delivery.day = (input.delivery_id / 1000000000)::integer and delivery.claim_id = input.claim_id
     returning delivery.company_id, delivery.id
   `
-  return new Set(held.map(({ companyId, id }) => `${companyId}.${id}`))
+  return new Set(waiting.map(({ companyId, id }) => keyOf(companyId, id)))
 }
+
+const keyOf = (companyId: number, id: number): string => `${companyId}.${id}`
 
 /** Releases deliveries that wait for one of these, which ended without an attempt: they are due, and most end like them. */
 export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, 'claimId'>[]): Promise<void> {
@@ -77,10 +90,10 @@ export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, '
  * Releases deliveries of any company that wait for one that is finished or gone: those that an expiry or an erasure left.
  * Returns how many.
  */
-export async function releaseHeldBack(db: Db, limit: number): Promise<number> {
-  const { count } = await db`
-    with free as materialized (
-      select delivery.company_id, delivery.id, delivery.day
+export async function releaseHeldBack(db: Pool, limit: number): Promise<number> {
+  return await db.begin(async (tx) => {
+    const free = await tx<{ companyId: number; id: number }[]>`
+      select delivery.company_id, delivery.id
       from deliveries delivery
       where delivery.waits_for is not null
         and not exists (
@@ -90,12 +103,22 @@ export async function releaseHeldBack(db: Db, limit: number): Promise<number> {
             and earlier.day = (delivery.waits_for / 1000000000)::integer and earlier.status = 'pending'
         )
       limit ${limit}
-      for update of delivery skip locked
-    )
-    update deliveries delivery
-    set waits_for = null
-    from free
-    where (delivery.company_id, delivery.id, delivery.day) = (free.company_id, free.id, free.day)
-  `
-  return count
+    `
+    // Not in the statement that looks for the earlier ones (docs/decisions/0016).
+    const ids = free.map(({ id }) => id)
+    const { count } = await tx`
+      with locked as materialized (
+        select id
+        from deliveries
+        where company_id = any(${free.map(({ companyId }) => companyId)}::bigint[]) and id = any(${ids}::bigint[])
+          and day = any(${ids.map(dayOfId)}::integer[]) and waits_for is not null
+        for update skip locked
+      )
+      update deliveries
+      set waits_for = null
+      where company_id = any(${free.map(({ companyId }) => companyId)}::bigint[]) and id = any(array(select id from locked))
+        and day = any(${ids.map(dayOfId)}::integer[]) and waits_for is not null
+    `
+    return count
+  })
 }

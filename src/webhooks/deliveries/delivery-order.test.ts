@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { countRiskyLocks } from '../../../test/locking-plans.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { createCompany, envelope, hold, register, statusOf, testCipher } from '../../../test/webhook-fixture.ts'
 import { systemClock } from '../../clock.ts'
@@ -21,7 +22,7 @@ import {
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 let companyId: number
 let eventNumber = 0
 
@@ -52,10 +53,8 @@ async function claimAndStart(): Promise<Running[]> {
   const claimOf = new Map(held.map(({ deliveryId, claimId }) => [deliveryId, claimId]))
   const started = await startAttempts(db, held)
   const waiting = started.filter(({ waits }) => waits).map(({ deliveryId }) => deliveryId)
-  const parked = await holdBack(
-    db,
-    held.filter(({ deliveryId }) => waiting.includes(deliveryId)),
-  )
+  const isWaiting = ({ deliveryId }: HeldDelivery) => waiting.includes(deliveryId)
+  const parked = await db.begin((tx) => holdBack(tx, held.filter(isWaiting)))
   const free = held.filter(
     ({ deliveryId }) => waiting.includes(deliveryId) && !parked.has(`${companyId}.${deliveryId}`),
   )
@@ -135,6 +134,19 @@ test('a delivery that is held back while the earlier one completes is released',
   })
   await completing
   expect((await claimAndStart()).map(({ deliveryId }) => deliveryId)).toEqual([second.deliveryId])
+})
+
+test('no statement locks rows and looks up partitions by values of other rows', async () => {
+  const [first, second] = [await add(1), await add(1)]
+  const held = await hold(db, [first, second])
+  const risky = await countRiskyLocks(url, async (watched) => {
+    expect((await startAttempts(watched, held)).map(({ waits }) => waits)).toEqual([false, true])
+    const waiting = await watched.begin((tx) => holdBack(tx, held))
+    expect(waiting).toEqual(new Set([`${companyId}.${second.deliveryId}`]))
+    await watched`update deliveries set status = 'skipped', claim_id = null, lease_until = null where id = ${first.deliveryId}`
+    expect(await releaseHeldBack(watched, 10)).toBe(1)
+  })
+  expect(risky).toBe(0)
 })
 
 test('when the registration is deactivated, deliveries that wait for one another end together', async () => {

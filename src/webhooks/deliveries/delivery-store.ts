@@ -146,7 +146,7 @@ const toEnvelopeRow = ({ companyId, event, eventId, messageId, conversationId, c
   body,
 })
 
-const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({
+export const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({
   company_id: companyId,
   delivery_id: deliveryId,
   claim_id: claimId,

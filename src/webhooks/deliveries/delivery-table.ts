@@ -5,7 +5,9 @@ import { openDays } from './days/delivery-day-store.ts'
 export const DELIVER = 'webhook.deliver'
 
 /** An id of a delivery or a log entry is the days since 1970 times this, and a number. */
-const IDS_A_DAY = 1_000_000_000
+export const IDS_A_DAY = 1_000_000_000
+
+export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
 
 /** Deliveries as leased jobs. One that ends without an attempt is skipped. */
 export const DELIVERIES: JobTable = {
@@ -20,7 +22,7 @@ export const DELIVERIES: JobTable = {
   ranks: ['least(job.attempts, 1) = 1', 'least(job.attempts, 1) = 0'],
   order: 'job.lane, least(job.attempts, 1) desc, job.due_at, job.id',
   isWithin: (first, last) => `job.day between ${first} and ${last}`,
-  partitionOf: (id) => Math.floor(id / IDS_A_DAY),
+  partitionOf: dayOfId,
   openPartitions: openDays,
 }
 

@@ -1,5 +1,6 @@
 -- Starts the next attempt of each delivery that its claim still holds; see startAttempts in src/webhooks/deliveries/delivery-store.ts.
--- Companies and registrations are read once, under shared locks, and first: a change that has been answered is seen.
+-- Companies and registrations are locked, once each, before they are read: a change that has been answered is seen. Locks
+-- stand in statements of their own (docs/decisions/0016).
 create function start_attempts(held jsonb)
 returns table (
   company_id bigint, delivery_id bigint, registration_id bigint, round integer, attempt integer, event text, event_id text,
@@ -12,63 +13,50 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
-begin
-  -- A start writes only locks: nothing that a crash of the server could not do again.
-  perform set_config('synchronous_commit', 'off', true);
-
-  return query
-  with due as materialized (
-    select delivery.*
+declare
+  due constant deliveries[] := array(
+    select delivery.existing
     from jsonb_to_recordset(held) as input (company_id bigint, delivery_id bigint, claim_id uuid)
     cross join lateral (
-      select
-        existing.company_id, existing.id, existing.day, existing.registration_id, existing.round, existing.attempts + 1 as attempt,
-        existing.event, existing.event_id, existing.conversation_id
+      select existing
       from deliveries existing
       where existing.id = input.delivery_id and existing.company_id = input.company_id
         and existing.day = (input.delivery_id / 1000000000)::integer
         and existing.claim_id = input.claim_id and existing.status = 'pending'
       limit 1
     ) as delivery
-  ),
-  company as materialized (
-    select living.id
-    from (select distinct due.company_id from due order by 1) as requested
-    cross join lateral (
-      select existing.id from companies existing where existing.id = requested.company_id and existing.deleted_at is null
-      for share of existing
-    ) as living
-  ),
-  receiver as materialized (
-    select active.*
-    from (
-      select distinct due.company_id, due.registration_id from due join company on company.id = due.company_id order by 1, 2
-    ) as requested
-    cross join lateral (
-      select existing.company_id, existing.id, existing.url, existing.method, existing.static_headers, existing.secret
-      from registrations existing
-      where existing.company_id = requested.company_id and existing.id = requested.registration_id
-        and existing.status = 'active' and existing.deleted_at is null
-      for share of existing
-    ) as active
-  )
+  );
+  company_ids constant bigint[] := array(select distinct one.company_id from unnest(due) as one);
+  registration_ids constant bigint[] := array(select distinct one.registration_id from unnest(due) as one);
+begin
+  -- A start writes only locks: nothing that a crash of the server could not do again.
+  perform set_config('synchronous_commit', 'off', true);
+  perform from companies company where company.id = any (company_ids) order by company.id for share;
+  perform from registrations registration
+  where registration.company_id = any (company_ids) and registration.id = any (registration_ids)
+  order by registration.company_id, registration.id
+  for share;
+
+  return query
   select
-    due.company_id, due.id, due.registration_id, due.round, due.attempt, due.event, due.event_id, envelope.body,
-    receiver.url, receiver.method, receiver.static_headers, receiver.secret,
-    due.conversation_id is not null and exists (
+    one.company_id, one.id, one.registration_id, one.round, one.attempts + 1, one.event, one.event_id, envelope.body,
+    registration.url, registration.method, registration.static_headers, registration.secret,
+    one.conversation_id is not null and exists (
       select
       from deliveries earlier
-      where earlier.company_id = due.company_id and earlier.registration_id = due.registration_id
-        and earlier.conversation_id = due.conversation_id and earlier.status = 'pending' and earlier.id < due.id
-        and earlier.day <= due.day
+      where earlier.company_id = one.company_id and earlier.registration_id = one.registration_id
+        and earlier.conversation_id = one.conversation_id and earlier.status = 'pending' and earlier.id < one.id
+        and earlier.day <= one.day
     )
-  from due
-  join receiver on receiver.company_id = due.company_id and receiver.id = due.registration_id
+  from unnest(due) as one
+  join companies company on company.id = one.company_id and company.deleted_at is null
+  join registrations registration on registration.company_id = one.company_id and registration.id = one.registration_id
+    and registration.status = 'active' and registration.deleted_at is null
   cross join lateral (
     select existing.body
     from envelopes existing
-    where existing.company_id = due.company_id and existing.event = due.event and existing.event_id = due.event_id
-      and existing.day = due.day
+    where existing.company_id = one.company_id and existing.event = one.event and existing.event_id = one.event_id
+      and existing.day = one.day
     limit 1
   ) as envelope;
 end

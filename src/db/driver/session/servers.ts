@@ -23,7 +23,7 @@ export type ServerOptions = {
   settings: Settings
   /** How long a silent server is waited for. Undefined: without a limit. */
   answerTimeoutMs: number | undefined
-  onNotice: (message: string) => void
+  onNotice: (message: string, detail: string) => void
 }
 
 /** A client of `pg` that sends parameters with the login. */
@@ -118,7 +118,7 @@ export class Servers {
     client.startup = startup
     if (channelBinding === 'require') requireChannelBinding(client)
     client.on('error', () => {})
-    client.on('notice', ({ message }) => onNotice(String(message)))
+    client.on('notice', ({ message, detail }) => onNotice(String(message), detail ?? ''))
     let hasTls = true
     if (ssl !== false)
       client.connection.stream.once('data', ([answer]) => {

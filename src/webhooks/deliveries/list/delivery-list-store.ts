@@ -1,4 +1,5 @@
 import type { Db, Fragment } from '../../../db/connect.ts'
+import { dayOfId, IDS_A_DAY } from '../delivery-table.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
@@ -30,7 +31,6 @@ export type DeliveryFilter = {
   readonly ids?: readonly number[] | undefined
 }
 
-const IDS_A_DAY = 1_000_000_000
 /** The digits of an id before the last nine are its day, an integer of 32 bits. */
 export const MAX_DELIVERY_ID = (2 ** 31 - 1) * IDS_A_DAY
 const DAY_MS = 86_400_000
@@ -126,8 +126,6 @@ const upTo = (db: Db, at: Date) => {
 /** The day of a partition: days since 1970. */
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
 /** The day that the id of a delivery begins with. */
-export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
-
 export type DeliveryAttempt = {
   id: number
   attempt: number

@@ -4,11 +4,11 @@ import { customerIdentity } from '../../../text/phone.ts'
 import { EVENT_NAMES } from '../../events/event-kinds.ts'
 import { messageStatus } from '../../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
+import { dayOfId } from '../delivery-table.ts'
 import {
   DELIVERY_STATUSES,
   type DeliveryFilter,
   type DeliveryStatus,
-  dayOfId,
   MAX_DELIVERY_ID,
   withinOf,
 } from './delivery-list-store.ts'

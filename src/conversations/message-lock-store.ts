@@ -1,0 +1,31 @@
+import type { Db } from '../db/connect.ts'
+import { isAmong } from './message-month.ts'
+
+type MessageId = { companyId: number; id: number }
+
+/**
+ * Locks messages in the order of their keys, and reads their statuses. Statements that follow see the messages as they are now.
+ *
+ * The lock is a statement of its own, and joins nothing: PostgreSQL 18.4 crashes when a statement that has locked a row which
+ * changed in the meantime looks up a partition by a value of another row (docs/decisions/0016).
+ */
+export async function lockMessages(
+  tx: Db,
+  messages: readonly MessageId[],
+): Promise<(MessageId & { status: string })[]> {
+  const ids = messages.map(({ id }) => id)
+  const locked = await tx<(MessageId & { status: string })[]>`
+    select company_id, id, status
+    from messages message
+    where message.company_id = any(${messages.map(({ companyId }) => companyId)}::bigint[])
+      and message.id = any(${ids}::bigint[])
+      and ${isAmong(tx, ids)}
+    order by message.company_id, message.id
+    for no key update
+  `
+  // Two companies of a batch may have a message of the same id, since a moved company keeps its ids.
+  const keys = new Set(messages.map(keyOf))
+  return locked.filter((message) => keys.has(keyOf(message)))
+}
+
+const keyOf = ({ companyId, id }: MessageId): string => `${companyId}.${id}`
