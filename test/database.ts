@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
-import { connect, type Db, type Pool } from '../src/db/connect.ts'
+import { connect, type Db, type Pool, type SessionLimits } from '../src/db/connect.ts'
 import { atFileEnd } from './file-end.ts'
 
 export type TestDatabase = { db: Pool; url: string }
@@ -14,6 +14,12 @@ export type TestDatabase = { db: Pool; url: string }
 export async function createTestDatabase({
   mirrors = false,
   templateUrl = inject('databaseUrl'),
+  limits,
+}: {
+  mirrors?: boolean
+  templateUrl?: string
+  /** What the server ends; absent: nothing. */
+  limits?: SessionLimits
 } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
@@ -21,7 +27,7 @@ export async function createTestDatabase({
   // Copying files takes a third of the time of writing each page to the log.
   await server.unsafe(`create database ${name} template ${template} strategy file_copy`)
   const url = templateUrl.replace('/parley?', `/${name}?`)
-  const db = connect(url, { optOutKey: 'key-of-the-tests' })
+  const db = connect(url, { optOutKey: 'key-of-the-tests', ...(limits && { limits }) })
   atFileEnd(async () => {
     await db.end()
     await server.unsafe(`drop database if exists ${name} with (force)`)

@@ -4,6 +4,7 @@ import pino from 'pino'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
+import type { SessionLimits } from '../src/db/connect.ts'
 import { openFolderBlobStore } from '../src/media/blobs/folder-blob-store.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { type Config, readConfig } from '../src/settings/config.ts'
@@ -24,6 +25,8 @@ type Options = {
   onLog?: (line: Record<string, unknown>) => void
   /** Whether every company has a mirror, see createTestDatabase. */
   mirrors?: boolean
+  /** What the database ends; absent: nothing. */
+  limits?: SessionLimits
   /** The database to clone, outside of a run of the tests. */
   templateUrl?: string
 }

@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { eventually, startTestService, uniquePhone } from '../service.ts'
 
-const service = await startTestService()
+// When all connections are busy, a statement may go behind one that waits for a lock since a moment ago, and waits with it until
+// the server ends that wait.
+const limits = { statementMs: 60_000, lockMs: 20_000, idleInTransactionMs: 300_000 }
+const service = await startTestService({ limits })
 const { db } = service
 
 const RECEIVER = { name: 'Receiver', url: 'https://receiver.example/', events: ['whatsapp.message.received'] }
