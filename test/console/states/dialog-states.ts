@@ -65,6 +65,7 @@ export const DIALOGS: readonly State[] = [
       await write(uniquePhone(), 'Good morning', 'New Customer', one.phoneNumberId)
     },
     shows: /^\d new$/,
+    differsOnPhone: true,
   },
   { name: 'inbox-broken', who: 'full', path: '/console/inbox', answers: 'broken', shows: /The service had an error/ },
   { name: 'inbox-busy', who: 'full', path: '/console/inbox', answers: 'busy', shows: /Too many requests/ },
@@ -122,6 +123,7 @@ export const DIALOGS: readonly State[] = [
       if (await button.isVisible()) await button.click()
     },
     shows: 'Open the contact',
+    differsOnPhone: true,
   },
   {
     name: 'picture',

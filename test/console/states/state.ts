@@ -18,4 +18,6 @@ export type State = {
   /** What a user does then. */
   open?: (page: Page, stage: Stage) => Promise<unknown>
   shows: string | RegExp
+  /** It is reached in another way on a phone: a loaded page does not become it. */
+  differsOnPhone?: true
 }

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../api.ts'
 import { axeFaults, openPage } from '../world/console-page.ts'
@@ -8,11 +8,18 @@ import { STATES } from './screen-states.ts'
 import { startStage } from './stage.ts'
 import type { State, Who } from './state.ts'
 
-/** A window and a phone, whose controls are larger. The phone is then turned into a smaller one. */
-const DEVICES: readonly { widths: readonly number[]; options: BrowserContextOptions }[] = [
-  { widths: [1440], options: { viewport: { width: 1440, height: 900 } } },
-  { widths: [390, 320], options: { viewport: { width: 390, height: 844 }, hasTouch: true } },
-]
+/** A window and two phones. The console asks for the kind of the device when it draws, so that a loaded page can be turned. */
+const DEVICES = [
+  { name: 'window', sizes: [{ width: 1440, height: 900 }], hasTouch: false },
+  {
+    name: 'phone',
+    sizes: [
+      { width: 390, height: 844 },
+      { width: 320, height: 844 },
+    ],
+    hasTouch: true,
+  },
+] as const
 /** Where the pictures go; without it none is taken (`npm run screenshots`). */
 const FOLDER = process.env.SCREENSHOTS
 /** Controls and messages that stand out of the window. A part with a scrollbar of its own may hold more than fits. */
@@ -48,27 +55,29 @@ const signIn = async (who: Exclude<Who, 'nobody'>) => service.signIn(await token
 
 test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, state) => {
   const found: string[] = []
-  for (const { widths, options } of DEVICES) {
-    const { context, page, faults } = await openPage(browser, [origin], options)
-    page.on('console', (message) => {
-      // Refusals are a part of the state.
-      if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-        faults.push(message.text())
-    })
-    if (state.who !== 'nobody') {
-      const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
-      await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
-    }
-    await reach(page, state)
-    for (const width of widths) await fitsIn(page, state, width)
-    found.push(...(await axeFaults(page)), ...faults)
-    await context.close()
+  const { context, page, faults } = await openPage(browser, [origin])
+  page.on('console', (message) => {
+    // Refusals are a part of the state.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
+  })
+  if (state.who !== 'nobody') {
+    const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
+    await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
   }
+  for (const { name, sizes, hasTouch } of DEVICES) {
+    await page.setViewportSize(sizes[0])
+    await setTouch(page, hasTouch)
+    if (!hasTouch || state.differsOnPhone) await reach(page, state)
+    for (const size of sizes) await fitsIn(page, state, size)
+    found.push(...(await axeFaults(page)).map((fault) => `${name} ${fault}`))
+  }
+  found.push(...faults)
+  await context.close()
   expect(found).toEqual([])
 })
 
 test('axe finds a field without its label', async () => {
-  const { context, page } = await openPage(browser, [origin], DEVICES[0]!.options)
+  const { context, page } = await openPage(browser, [origin])
   await page.goto(`${origin}/console/`)
   await page.getByLabel('API key or token').waitFor()
   await page.evaluate(`document.querySelector('label').remove()`)
@@ -96,13 +105,19 @@ async function reach(page: Page, state: State): Promise<void> {
   await shown(page, state)
 }
 
-/** Turns the page into a window of this width, in which everything must fit; a popup takes a moment to follow. */
-async function fitsIn(page: Page, state: State, width: number): Promise<void> {
-  const { height } = page.viewportSize() ?? { height: 0 }
-  await page.setViewportSize({ width, height })
+/** A touch screen, whose controls are larger. */
+async function setTouch(page: Page, hasTouch: boolean): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Emulation.setTouchEmulationEnabled', { enabled: hasTouch })
+  expect(await page.evaluate("matchMedia('(pointer: coarse)').matches")).toBe(hasTouch)
+}
+
+/** Turns the page into a window of this size, in which everything must fit; a popup takes a moment to follow. */
+async function fitsIn(page: Page, state: State, size: { width: number; height: number }): Promise<void> {
+  await page.setViewportSize(size)
   await shown(page, state)
   await expect.poll(() => page.evaluate(OUTSIDE)).toEqual([])
-  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(size.width)
   await takePicture(page, state.name)
 }
 
