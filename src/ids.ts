@@ -41,3 +41,6 @@ export function parseId(text: string): number | undefined {
   const id = Number(text)
   return Number.isSafeInteger(id) ? id : undefined
 }
+
+/** A record among those of many companies: two companies may have one of the same id, since a moved company keeps its ids. */
+export const recordKeyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`

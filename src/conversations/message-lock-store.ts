@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import { recordKeyOf } from '../ids.ts'
 import { isAmong } from './message-month.ts'
 
 type MessageId = { companyId: number; id: number }
@@ -23,9 +24,6 @@ export async function lockMessages(
     order by message.company_id, message.id
     for no key update
   `
-  // Two companies of a batch may have a message of the same id, since a moved company keeps its ids.
-  const keys = new Set(messages.map(keyOf))
-  return locked.filter((message) => keys.has(keyOf(message)))
+  const keys = new Set(messages.map(recordKeyOf))
+  return locked.filter((message) => keys.has(recordKeyOf(message)))
 }
-
-const keyOf = ({ companyId, id }: MessageId): string => `${companyId}.${id}`

@@ -57,7 +57,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
   ),
   stored as (${keepEvents(tx)}),
   furthest as (${furthestStatuses(tx)}),
-  locked as materialized (
+  before as materialized (
     select message.company_id, message.id, message.status, message.wamid, message.pricing,
       coalesce(message.counted, 0) as counted
     from furthest
@@ -73,22 +73,22 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
     counted = progress.counted,
     updated_at = ${at}
   from furthest
-  join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
+  join before on (before.company_id, before.id) = (furthest.company_id, furthest.message_id)
   cross join lateral (
     select
-      furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new,
-      locked.pricing is null and furthest.reported_pricing is not null as is_priced,
-      locked.wamid is null and furthest.reported_wamid is not null as is_named,
-      locked.counted | furthest.reported_counters as counted
+      furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(before.status) as is_new,
+      before.pricing is null and furthest.reported_pricing is not null as is_priced,
+      before.wamid is null and furthest.reported_wamid is not null as is_named,
+      before.counted | furthest.reported_counters as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
     and ${isAmong(tx, matches.map(idOf))}
-    and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> locked.counted)
+    and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> before.counted)
   returning
-    message.company_id, message.id, locked.status as before, message.status as after,
+    message.company_id, message.id, before.status as before, message.status as after,
     progress.is_new or progress.is_priced or progress.is_named as is_shown,
     case when furthest.has_failed
-      and message_status_rank('failed') > message_status_rank(locked.status)
+      and message_status_rank('failed') > message_status_rank(before.status)
       and message_status_rank('failed') < message_status_rank(furthest.status)
     then jsonb_build_object('error', furthest.failure_error) end as failure,
     (
@@ -97,8 +97,8 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
       where (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
     ),
     to_char(message.created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
-    message.template, message.category, locked.pricing ->> 'category' as priced_before,
-    message.pricing ->> 'category' as priced_after, locked.counted as counted_before, message.counted as counted_after
+    message.template, message.category, before.pricing ->> 'category' as priced_before,
+    message.pricing ->> 'category' as priced_after, before.counted as counted_before, message.counted as counted_after
 `
 
 const keepEvents = (tx: Db) => tx`

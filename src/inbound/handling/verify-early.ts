@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connect.ts'
+import { recordKeyOf } from '../../ids.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { openSecrets } from '../ingest/secret-cache.ts'
 import { isProven } from '../ingest/signature.ts'
@@ -18,14 +19,15 @@ export async function verifyEarly<Routed extends Early>(
 ): Promise<{ taken: readonly Routed[]; unverified: readonly Routed[] }> {
   const early = routed.filter(isEarly)
   if (early.length === 0) return { taken: routed, unverified: [] }
-  const senders = new Map(early.map(({ sender }) => [keyOf(sender), sender]))
+  const senders = new Map(early.map(({ sender }) => [recordKeyOf(sender), sender]))
   const secrets = new Map<string, ReturnType<typeof openSecrets>>()
-  for (const row of await findSecretsOf(tx, [...senders.values()])) secrets.set(keyOf(row), openSecrets([row], decrypt))
+  for (const row of await findSecretsOf(tx, [...senders.values()]))
+    secrets.set(recordKeyOf(row), openSecrets([row], decrypt))
 
   const outcomes = new Map<string, boolean>()
   const isVerified = ({ event, sender }: Early): boolean => {
-    const key = `${event.id} ${keyOf(sender)}`
-    const required = secrets.get(keyOf(sender))
+    const key = `${event.id} ${recordKeyOf(sender)}`
+    const required = secrets.get(recordKeyOf(sender))
     const outcome = outcomes.get(key) ?? (required !== undefined && isProven(event.body, event, required))
     outcomes.set(key, outcome)
     return outcome
@@ -35,7 +37,6 @@ export async function verifyEarly<Routed extends Early>(
 }
 
 /** Senders of two companies may have the same id. */
-const keyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`
 
 /** Whether an event came before its number's secrets were known everywhere: it has to prove them when it is handled. */
 export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>

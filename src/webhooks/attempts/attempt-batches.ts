@@ -1,6 +1,7 @@
 import { createBatcher } from '../../batching/batch.ts'
 import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
+import { recordKeyOf } from '../../ids.ts'
 import type { Claim } from '../../jobs/job.ts'
 import { holdBack } from '../deliveries/delivery-order-store.ts'
 import {
@@ -50,7 +51,7 @@ async function holdAllBack(db: Pool, deliveries: HeldDelivery[]): Promise<boolea
 }
 
 const keyOf = ({ companyId, deliveryId }: Pick<HeldDelivery, 'companyId' | 'deliveryId'>): string =>
-  `${companyId}.${deliveryId}`
+  recordKeyOf({ companyId, id: deliveryId })
 
 async function completeAll(db: Db, now: Date, attempts: MadeAttempt[]): Promise<undefined[]> {
   const completions = attempts.map(({ claim, record }) => {

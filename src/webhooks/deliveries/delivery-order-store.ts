@@ -1,20 +1,25 @@
-import { type Db, jsonRows, type Pool, type Transaction } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, type Pool, type Transaction } from '../../db/connect.ts'
+import { recordKeyOf } from '../../ids.ts'
 import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
 import { dayOfId } from './delivery-table.ts'
 
 /**
  * Holds back deliveries that wait for an earlier one about their conversation: they are leased no longer, and no claim sees
- * them until that one has finished (complete_attempts). Returns the keys (company.id) of those that are held back; the others are due again, since
- * the earlier one is finishing at this moment.
+ * them until that one has finished (complete_attempts). Returns the keys (`recordKeyOf`) of those that are held back; the others
+ * are due again, since the earlier one is finishing at this moment.
  *
  * The lock on the earlier delivery makes its completion wait for this transaction, and so see what it has to release. A
  * locked one is passed over, so that no two transactions wait for each other.
  */
 export async function holdBack(tx: Transaction, deliveries: readonly HeldDelivery[]): Promise<Set<string>> {
   const blocked = await findBlocked(tx, deliveries)
-  const pending = await lockPending(tx, blocked)
-  const held = blocked.filter(({ companyId, earlierId }) => pending.has(keyOf(companyId, earlierId)))
-  return await setWaiting(tx, held)
+  const earlier = blocked.map(({ companyId, earlierId }) => ({ companyId, id: earlierId }))
+  const pending = await lockDeliveries(tx, earlier, tx`status = 'pending' for share skip locked`)
+  const keys = new Set(pending.map(recordKeyOf))
+  return await setWaiting(
+    tx,
+    blocked.filter(({ companyId, earlierId: id }) => keys.has(recordKeyOf({ companyId, id }))),
+  )
 }
 
 /** A delivery of a claim, and the latest unfinished one before it about its conversation. */
@@ -39,22 +44,28 @@ const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[
   ) as earlier
 `
 
-/** Locks the earlier deliveries that are still pending, without a join (docs/decisions/0016); returns their keys. */
-async function lockPending(tx: Db, blocked: readonly Blocked[]): Promise<Set<string>> {
-  const ids = blocked.map(({ earlierId }) => earlierId)
-  const rows = await tx<{ companyId: number; id: number }[]>`
+type DeliveryKey = { companyId: number; id: number }
+
+/** Locks those of these deliveries that meet the condition, which names the lock; without a join (docs/decisions/0016). */
+async function lockDeliveries(
+  tx: Db,
+  deliveries: readonly DeliveryKey[],
+  conditionAndLock: Fragment,
+): Promise<DeliveryKey[]> {
+  const ids = deliveries.map(({ id }) => id)
+  const locked = await tx<DeliveryKey[]>`
     select company_id, id
     from deliveries
-    where company_id = any(${blocked.map(({ companyId }) => companyId)}::bigint[]) and id = any(${ids}::bigint[])
-      and day = any(${ids.map(dayOfId)}::integer[]) and status = 'pending'
-    for share skip locked
+    where company_id = any(${deliveries.map(({ companyId }) => companyId)}::bigint[]) and id = any(${ids}::bigint[])
+      and day = any(${ids.map(dayOfId)}::integer[]) and ${conditionAndLock}
   `
-  return new Set(rows.map(({ companyId, id }) => keyOf(companyId, id)))
+  const keys = new Set(deliveries.map(recordKeyOf))
+  return locked.filter((delivery) => keys.has(recordKeyOf(delivery)))
 }
 
 async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>> {
   const rows = held.map((one) => ({ ...toHeldRow(one), earlier_id: one.earlierId }))
-  const waiting = await tx<{ companyId: number; id: number }[]>`
+  const waiting = await tx<DeliveryKey[]>`
     update deliveries delivery
     set claim_id = null, lease_until = null, waits_for = input.earlier_id
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
@@ -64,10 +75,8 @@ async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>
       and delivery.day = (input.delivery_id / 1000000000)::integer and delivery.claim_id = input.claim_id
     returning delivery.company_id, delivery.id
   `
-  return new Set(waiting.map(({ companyId, id }) => keyOf(companyId, id)))
+  return new Set(waiting.map(recordKeyOf))
 }
-
-const keyOf = (companyId: number, id: number): string => `${companyId}.${id}`
 
 /** Releases deliveries that wait for one of these, which ended without an attempt: they are due, and most end like them. */
 export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, 'claimId'>[]): Promise<void> {
@@ -92,7 +101,7 @@ export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, '
  */
 export async function releaseHeldBack(db: Pool, limit: number): Promise<number> {
   return await db.begin(async (tx) => {
-    const free = await tx<{ companyId: number; id: number }[]>`
+    const free = await tx<DeliveryKey[]>`
       select delivery.company_id, delivery.id
       from deliveries delivery
       where delivery.waits_for is not null
@@ -104,20 +113,15 @@ export async function releaseHeldBack(db: Pool, limit: number): Promise<number> 
         )
       limit ${limit}
     `
-    // Not in the statement that looks for the earlier ones (docs/decisions/0016).
-    const ids = free.map(({ id }) => id)
+    if (free.length === 0) return 0
+    const locked = await lockDeliveries(tx, free, tx`waits_for is not null for update skip locked`)
+    const rows = locked.map(({ companyId, id }) => ({ company_id: companyId, delivery_id: id }))
     const { count } = await tx`
-      with locked as materialized (
-        select id
-        from deliveries
-        where company_id = any(${free.map(({ companyId }) => companyId)}::bigint[]) and id = any(${ids}::bigint[])
-          and day = any(${ids.map(dayOfId)}::integer[]) and waits_for is not null
-        for update skip locked
-      )
-      update deliveries
+      update deliveries delivery
       set waits_for = null
-      where company_id = any(${free.map(({ companyId }) => companyId)}::bigint[]) and id = any(array(select id from locked))
-        and day = any(${ids.map(dayOfId)}::integer[]) and waits_for is not null
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, delivery_id bigint)
+      where (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
+        and delivery.day = (input.delivery_id / 1000000000)::integer
     `
     return count
   })

@@ -36,11 +36,11 @@ const failMessages = changing((messages: { direction: string }[]) =>
 
 /** What opens in the screens, what a user meets beside them, and the screens of operators. */
 export const DIALOGS: readonly State[] = [
-  { name: 'sign-in', who: 'nobody', path: '/console/', shows: 'API key or token' },
-  { name: 'sign-in-used-link', who: 'nobody', path: '/console/#code=used', shows: /does not work any more/ },
+  { name: 'sign-in', who: 'signed-out', path: '/console/', shows: 'API key or token' },
+  { name: 'sign-in-used-link', who: 'signed-out', path: '/console/#code=used', shows: /does not work any more/ },
   {
     name: 'sign-in-refused',
-    who: 'nobody',
+    who: 'signed-out',
     path: '/console/',
     open: async (page) => {
       await page.getByLabel('API key or token').fill('PARLEY-x')

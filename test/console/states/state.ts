@@ -3,7 +3,7 @@ import type { Refusal } from './changed-answers.ts'
 import type { Stage } from './stage.ts'
 
 /** Whose session shows it. */
-export type Who = 'empty' | 'one' | 'full' | 'agent' | 'developer' | 'operator' | 'acting' | 'nobody'
+export type Who = 'empty' | 'one' | 'full' | 'agent' | 'developer' | 'operator' | 'acting' | 'signed-out'
 
 /** A state of a screen: how it is reached, and what it must show. */
 export type State = {

@@ -36,7 +36,7 @@ if (FOLDER !== undefined) await mkdir(FOLDER, { recursive: true })
 const stage = await startStage()
 const { service, browser, origin, empty, one, full } = stage
 /** What each signs in with. A link ends after ten minutes, so that it is made when it is used. */
-const tokens: Record<Exclude<Who, 'nobody'>, () => string | Promise<string>> = {
+const tokens: Record<Exclude<Who, 'signed-out'>, () => string | Promise<string>> = {
   empty: () => empty.key.token,
   one: () => one.key.token,
   full: () => full.key.token,
@@ -46,12 +46,12 @@ const tokens: Record<Exclude<Who, 'nobody'>, () => string | Promise<string>> = {
   acting: () => ADMIN_TOKEN,
 }
 const cookies = new Map<Who, Promise<{ cookie: string }>>()
-function cookieOf(who: Exclude<Who, 'nobody'>): Promise<{ cookie: string }> {
+function cookieOf(who: Exclude<Who, 'signed-out'>): Promise<{ cookie: string }> {
   const signedIn = cookies.get(who) ?? signIn(who)
   cookies.set(who, signedIn)
   return signedIn
 }
-const signIn = async (who: Exclude<Who, 'nobody'>) => service.signIn(await tokens[who]())
+const signIn = async (who: Exclude<Who, 'signed-out'>) => service.signIn(await tokens[who]())
 
 test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, state) => {
   const found: string[] = []
@@ -60,7 +60,7 @@ test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, s
     // Refusals are a part of the state.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text())
   })
-  if (state.who !== 'nobody') {
+  if (state.who !== 'signed-out') {
     const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
     await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
   }
@@ -99,7 +99,7 @@ async function reach(page: Page, state: State): Promise<void> {
     release()
   }
   if (open !== undefined) {
-    if (state.who !== 'nobody') await page.getByTitle('Your session').waitFor()
+    if (state.who !== 'signed-out') await page.getByTitle('Your session').waitFor()
     await open(page, stage)
   }
   await shown(page, state)
