@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import { onBehalfOf, type RequireOpen } from '../../db/pool/fair-pool.ts'
 
 /**
@@ -13,7 +14,7 @@ export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen):
     const { handler } = route
     route.handler = function (request, reply) {
       const { companyId } = request.caller
-      const isAwaited = () => takesLong || isReplyAwaited(reply)
+      const isAwaited = takesLong ? () => true : untilAnswered(reply.raw)
       const handle = () =>
         onBehalfOf({ companyId, isHeavy: takesLong, isAwaited }, () => handler.call(this, request, reply))
       const opened = requireOpen(companyId)
@@ -22,4 +23,8 @@ export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen):
   })
 }
 
-const isReplyAwaited = (reply: FastifyReply): boolean => !reply.sent && !reply.raw.destroyed
+/**
+ * Whether somebody still waits for a response. A connection that is opened during a request keeps the request's context for as
+ * long as it is open: hence the response alone, and neither request nor body.
+ */
+const untilAnswered = (response: ServerResponse) => (): boolean => !response.writableEnded && !response.destroyed
