@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createBatcher } from '../../batching/batch.ts'
+import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
 import { AppError, hasCode, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
@@ -140,9 +141,11 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
 
 type Work = () => Promise<unknown>
 
+type Running = UnorderedItem & { readonly companyId: number; readonly id: number | null }
+
 /** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
 function createRunning(app: FastifyInstance, db: Db) {
-  const running = new Set<{ readonly companyId: number; readonly id: number | null }>()
+  const running = createUnorderedList<Running>()
   const renew = async () => {
     const reserved = [...running].flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
     if (reserved.length === 0) return
@@ -151,10 +154,7 @@ function createRunning(app: FastifyInstance, db: Db) {
   const timer = setInterval(renew, RENEW_EVERY_MS).unref()
   app.addHook('onClose', () => clearInterval(timer))
   return {
-    during: async <T>(
-      reservation: { readonly companyId: number; readonly id: number | null },
-      work: () => Promise<T>,
-    ): Promise<T> => {
+    during: async <T>(reservation: Running, work: () => Promise<T>): Promise<T> => {
       running.add(reservation)
       try {
         return await work()
