@@ -4,6 +4,7 @@ export type UnorderedItem = { place?: number | undefined }
 /** A list without an order. */
 export type UnorderedList<Item extends UnorderedItem> = Iterable<Item> & {
   readonly size: number
+  has(item: Item): boolean
   add(item: Item): void
   /** Answers whether it was there. */
   delete(item: Item): boolean
@@ -21,6 +22,7 @@ export function createUnorderedList<Item extends UnorderedItem>(): UnorderedList
     get size() {
       return items.length
     },
+    has: (item) => item.place !== undefined && items[item.place] === item,
     add: (item) => {
       item.place = items.push(item) - 1
     },

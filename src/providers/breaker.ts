@@ -8,6 +8,7 @@ import {
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../cache-bound.ts'
+import { recordKeyOf } from '../ids.ts'
 import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 
 const FAILURES_TO_OPEN = 10
@@ -15,7 +16,6 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const MAX_SENDERS = 10_000
 
-/** Senders of two companies may have the same id. */
 export type SenderKey = { companyId: number; id: number }
 
 export type Breaker = {
@@ -32,8 +32,8 @@ export type Breaker = {
  */
 export function createBreaker(): Breaker {
   const policies = new LRUCache<string, CircuitBreakerPolicy>(maxEntries(MAX_SENDERS))
-  const policyOf = ({ companyId, id }: SenderKey): CircuitBreakerPolicy => {
-    const key = `${companyId}.${id}`
+  const policyOf = (sender: SenderKey): CircuitBreakerPolicy => {
+    const key = recordKeyOf(sender)
     const policy = policies.get(key) ?? createPolicy()
     policies.set(key, policy)
     return policy

@@ -10,7 +10,7 @@ import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 export type ListFormat = 'csv' | 'ndjson'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
-/** Read and written before other requests run: some two milliseconds. */
+/** Contacts read and written in one go: more would hold up other requests for longer. */
 const CONTACTS_AT_ONCE = 100
 
 /**

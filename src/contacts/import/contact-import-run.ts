@@ -23,7 +23,7 @@ import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
 import { decodeRecord, withoutBlank } from './upload-reader.ts'
 
-/** What one transaction takes: others wait for some milliseconds of it, and its locks fit into the server's table of locks. */
+/** Rows of one transaction: more would hold up other requests for longer. */
 const ROWS_AT_ONCE = 300
 /** Read and checked before anything else may happen: a millisecond. */
 const ROWS_AT_A_STRETCH = 25
@@ -39,7 +39,7 @@ export type ImportRunDeps = {
 }
 
 /**
- * Continues an import from the row where it stopped. A transaction writes 300 rows and counts them, so that each row
+ * Continues an import from the row where it stopped. A transaction writes `ROWS_AT_ONCE` and counts them, so that each row
  * is applied once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports
  * run, and `gone` when the import has ended before.
  * @throws when `signal` is aborted, and the errors of the blob store and the database

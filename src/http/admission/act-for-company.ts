@@ -24,7 +24,7 @@ export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen):
 }
 
 /**
- * Whether somebody still waits for a response. A connection that is opened during a request keeps the request's context for as
- * long as it is open: hence the response alone, and neither request nor body.
+ * Whether the client is still waiting for its response. This becomes part of the request's asynchronous context, which a
+ * connection opened meanwhile keeps until it closes, so it refers to the response and not to the request with its body.
  */
 const untilAnswered = (response: ServerResponse) => (): boolean => !response.writableEnded && !response.destroyed

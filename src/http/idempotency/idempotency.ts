@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createBatcher } from '../../batching/batch.ts'
-import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
 import { AppError, hasCode, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
@@ -11,11 +10,11 @@ import {
   type Reservation,
   recordAnswer,
   releaseKey,
-  renewKeys,
   reserveKey,
   reserveNewKeys,
   storeProgress,
 } from './idempotency-store.ts'
+import { createRunning } from './running-reservations.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
 export type StoredAnswer = { status: number; body: unknown }
@@ -66,8 +65,6 @@ const MAX_BATCH = 200
 const MAX_WAITING = 5_000
 const MAX_WAIT_MS = 2_000
 const RELEASE_TIMEOUT_MS = 1_000
-/** Three renewals fit into a lease. */
-const RENEW_EVERY_MS = 4_000
 // A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
@@ -140,30 +137,6 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
 }
 
 type Work = () => Promise<unknown>
-
-type Running = UnorderedItem & { readonly companyId: number; readonly id: number | null }
-
-/** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
-function createRunning(app: FastifyInstance, db: Db) {
-  const running = createUnorderedList<Running>()
-  const renew = async () => {
-    const reserved = [...running].flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
-    if (reserved.length === 0) return
-    await renewKeys(db, reserved).catch((error) => app.log.error({ reason: String(error) }, 'idempotency.not_renewed'))
-  }
-  const timer = setInterval(renew, RENEW_EVERY_MS).unref()
-  app.addHook('onClose', () => clearInterval(timer))
-  return {
-    during: async <T>(reservation: Running, work: () => Promise<T>): Promise<T> => {
-      running.add(reservation)
-      try {
-        return await work()
-      } finally {
-        running.delete(reservation)
-      }
-    },
-  }
-}
 
 /** Runs a handler to its end; after an error the key keeps a final refusal, or is released. */
 async function endReservation<T>(

@@ -36,8 +36,6 @@ export async function verifyEarly<Routed extends Early>(
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
 
-/** Senders of two companies may have the same id. */
-
 /** Whether an event came before its number's secrets were known everywhere: it has to prove them when it is handled. */
 export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
   sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked

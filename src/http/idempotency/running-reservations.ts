@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify'
+import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
+import type { Db } from '../../db/connect.ts'
+import { renewKeys } from './idempotency-store.ts'
+
+/** Three renewals fit into a lease. */
+const RENEW_EVERY_MS = 4_000
+
+type Running = UnorderedItem & { readonly companyId: number; readonly id: number | null }
+
+/** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
+export function createRunning(app: FastifyInstance, db: Db) {
+  const running = createUnorderedList<Running>()
+  const renew = async () => {
+    const reserved = [...running].flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
+    if (reserved.length === 0) return
+    await renewKeys(db, reserved).catch((error) => app.log.error({ reason: String(error) }, 'idempotency.not_renewed'))
+  }
+  const timer = setInterval(renew, RENEW_EVERY_MS).unref()
+  app.addHook('onClose', () => clearInterval(timer))
+  return {
+    during: async <T>(reservation: Running, work: () => Promise<T>): Promise<T> => {
+      running.add(reservation)
+      try {
+        return await work()
+      } finally {
+        running.delete(reservation)
+      }
+    },
+  }
+}
