@@ -8,7 +8,7 @@ import { createMediaMessage, type TestMessage } from '../../test/sends/media-wor
 import { createTestFolder } from '../../test/temporary-folder.ts'
 import { createCompany } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
-import { createProviderAgent } from '../providers/exchange.ts'
+import { createProviderAgent } from '../outgoing/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { openFolderBlobStore } from './blobs/folder-blob-store.ts'
 import { recordMedia } from './copy/copy-job.ts'

@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici'
-import { exchange, readJsonObject, USER_AGENT } from './exchange.ts'
+import { exchange, USER_AGENT } from '../outgoing/exchange.ts'
 import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
+import { readJsonObject } from './json-answer.ts'
 import type { MediaOutcome } from './provider.ts'
 import { refusalOf } from './refusal.ts'
 

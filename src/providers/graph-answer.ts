@@ -1,6 +1,7 @@
+import type { Exchange } from '../outgoing/exchange.ts'
 import { isObject } from './events/json-member.ts'
-import { type Exchange, readJsonObject } from './exchange.ts'
 import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
+import { readJsonObject } from './json-answer.ts'
 import type { Fetched, ProviderError, ReceiptOutcome, SendFailure, SendOutcome } from './provider.ts'
 import { isDenial, isFinal, refusalOf } from './refusal.ts'
 

@@ -5,8 +5,8 @@ import { headerValues, parseMail } from '../../sandbox/mail/mime.ts'
 
 /** Where a session is when the script is asked: at its greeting, a command, or the end of a mail. */
 export type Moment = 'greeting' | 'MAIL' | 'RCPT' | 'END'
-/** The behaviour of the server: answers this code, breaks off, or never answers. */
-export type Doing = { code: number; message: string } | 'drop' | 'hang'
+/** The behaviour of the server: answers this code, breaks off, never answers, or waits. */
+export type Doing = { code: number; message: string } | 'drop' | 'hang' | Promise<void>
 
 export type Behave = (moment: Moment, session: SMTPServerSession) => Doing | undefined
 
@@ -52,6 +52,7 @@ export async function startMailServer(settings: Options) {
   const act = (moment: Moment, session: SMTPServerSession, go: (error?: Error) => void) => {
     const doing = behave(moment, session)
     if (doing === undefined) go()
+    else if (doing instanceof Promise) doing.then(() => go())
     else if (doing === 'drop') for (const one of server.connections) one.id === session.id && one._socket.destroy()
     else if (doing !== 'hang') go(Object.assign(new Error(doing.message), { responseCode: doing.code }))
   }

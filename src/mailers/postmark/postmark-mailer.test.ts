@@ -3,7 +3,16 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { anyMessage, describeMailer, mail, type ReceivedMail, type ServerAnswer, yes } from '../mailer-suite.ts'
+import { stopProcess } from '../../../test/held-handshakes.ts'
+import {
+  anyMessage,
+  describeMailer,
+  HASTY_MS,
+  mail,
+  type ReceivedMail,
+  type ServerAnswer,
+  yes,
+} from '../mailer-suite.ts'
 import { createPostmarkMailer } from './postmark-mailer.ts'
 
 /** Status, error code and message of the API's documentation. */
@@ -82,6 +91,20 @@ test('the token of the address authenticates the request', async () => {
   const { url, tokens, stop } = await startServer('taken')
   await mailer.send(url, mail(), yes)
   expect(tokens).toEqual(['token'])
+  await stop()
+})
+
+test('a mail whose deadline passes before it is connected never arrives', async () => {
+  const { url, mails, stop } = await startServer('taken')
+  const hasty = createPostmarkMailer({ beforeEndMs: 60_000, afterEndMs: HASTY_MS })
+  const outcome = hasty.send(url, mail(), yes)
+  // Two turns later the socket connects, while nothing of this process runs.
+  await new Promise((resolve) => process.nextTick(resolve))
+  stopProcess(2 * HASTY_MS)
+  expect(await outcome).toEqual({ kind: 'unavailable', fault: 'connection', message: anyMessage })
+  expect(await mailer.send(url, mail({ subject: 'Next' }), yes)).toMatchObject({ kind: 'accepted' })
+  expect(mails.map(({ header }) => header('subject'))).toEqual([['Next']])
+  hasty.close()
   await stop()
 })
 

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { bulkhead } from 'cockatiel'
 import { Agent } from 'undici'
+import { type Exchange, exchange } from '../../outgoing/exchange.ts'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
 import { METADATA_KEY } from './postmark-report.ts'
@@ -10,8 +11,6 @@ const DEADLINES: Deadlines = { beforeEndMs: 60_000, afterEndMs: 60_000 }
 const MAX_ANSWER_BYTES = 64 * 1024
 /** Error code of a missing or wrong server token; the HTTP status is 401 or 422. */
 const WRONG_TOKEN = 10
-/** Codes of undici and Node that say that no byte of the request has left. */
-const NOT_CONNECTED = /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
 const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO/
 
 type Answer = { ErrorCode?: number; Message?: string; MessageID?: string }
@@ -25,6 +24,7 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
   const agent = new Agent({
     connections: MAX_CONNECTIONS,
     pipelining: 0,
+    allowH2: false,
     maxResponseSize: MAX_ANSWER_BYTES,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   })
@@ -32,11 +32,10 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
 
   const submit = async (url: URL, mail: Mail): Promise<MailOutcome> => {
     const scheme = url.protocol === 'postmark+http:' ? 'http' : 'https'
-    const { statusCode, body } = await agent.request({
-      origin: `${scheme}://${url.host}`,
-      path: '/email',
+    const answer = await exchange(agent, {
+      url: `${scheme}://${url.host}/email`,
       method: 'POST',
-      signal: AbortSignal.timeout(afterEndMs),
+      timeoutMs: afterEndMs,
       headers: {
         'content-type': 'application/json',
         accept: 'application/json',
@@ -44,7 +43,7 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
       },
       body: JSON.stringify(toRequest(mail)),
     })
-    return toOutcome(statusCode, (await body.json().catch(() => null)) ?? {})
+    return answer.kind === 'answered' ? toOutcome(answer.status, readBody(answer.body)) : failureOf(answer)
   }
 
   const send = async (url: URL, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
@@ -61,7 +60,7 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
         message: `The mail was not confirmed within ${beforeEndMs / 1_000} s`,
       }
     }
-    return await submit(url, mail).catch(failureOf)
+    return submit(url, mail)
   }
 
   return {
@@ -106,9 +105,16 @@ function toOutcome(status: number, { ErrorCode, Message, MessageID }: Answer): M
   return status >= 500 ? { kind: 'unknown', message } : { kind: 'refused', isTemporary: false, message }
 }
 
-function failureOf(error: unknown): MailOutcome {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const message = toServerMessage(error)
-  if (TLS_CODES.test(code)) return { kind: 'unavailable', fault: 'tls', message }
-  return NOT_CONNECTED.test(code) ? { kind: 'unavailable', fault: 'connection', message } : { kind: 'unknown', message }
+function failureOf({ kind, code, detail }: Exclude<Exchange, { kind: 'answered' }>): MailOutcome {
+  const message = toServerMessage(detail)
+  if (kind === 'no-answer') return { kind: 'unknown', message }
+  return { kind: 'unavailable', fault: TLS_CODES.test(code ?? '') ? 'tls' : 'connection', message }
+}
+
+function readBody(body: Buffer): Answer {
+  try {
+    return JSON.parse(body.toString('utf8')) ?? {}
+  } catch {
+    return {}
+  }
 }

@@ -1,7 +1,8 @@
 import { createServer, type Socket } from 'node:net'
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, expect, test, vi } from 'vitest'
 import { createCertificate } from '../../../test/deploy/certificate.ts'
 import { type Doing, type MailServer, type Moment, startMailServer } from '../../../test/emails/mail-server.ts'
+import { startDoor } from '../../../test/held-handshakes.ts'
 import { anyMessage, describeMailer, HASTY_MS, mail, PATIENT, type ServerAnswer, yes } from '../mailer-suite.ts'
 import { createSmtpMailer } from './smtp-mailer.ts'
 
@@ -120,6 +121,33 @@ test.each<[Moment, Doing, string, number]>([
   expect(await used.send(url, mail(), confirmSubmission)).toMatchObject({ kind, message: anyMessage })
   // The submission is asked for after the server accepts the mail, and once.
   expect(asks).toBe(asked)
+})
+
+test.each<Moment | 'handshake'>([
+  'handshake',
+  'greeting',
+  'MAIL',
+  'RCPT',
+])('a mail whose deadline passes before its %s is answered never arrives', async (moment) => {
+  let answer = () => undefined as unknown
+  const isHeld = new Promise<void>((resolve) => {
+    answer = () => resolve()
+  })
+  const server = await start({
+    behave: (now) => (now === moment ? isHeld : undefined),
+    ...(moment === 'handshake' && { scheme: 'smtps', server: { ...createCertificate(), secure: true } }),
+  })
+  const door = await startDoor(Number(URL.parse(server.url)?.port))
+  if (moment !== 'handshake') door.release()
+  const url = `${server.url.replace(/[0-9]+$/, String(door.port))}?tls.rejectUnauthorized=false`
+  const hasty = createSmtpMailer({ ...PATIENT, beforeEndMs: HASTY_MS })
+  servers.push({ stop: () => hasty.close() })
+  expect(await hasty.send(url, mail(), yes)).toMatchObject({ kind: 'unavailable' })
+  answer()
+  door.release()
+  await vi.waitFor(() => expect(door.open.size).toBe(0), { timeout: 60_000 })
+  expect(await mailer.send(url, mail({ subject: 'Next' }), yes)).toMatchObject({ kind: 'accepted' })
+  expect(server.mails.map(({ header }) => header('subject'))).toEqual([['Next']])
 })
 
 test('a mail that is too big for the server is refused for good', async () => {

@@ -1,7 +1,7 @@
 import { isObject } from '../events/json-member.ts'
-import { readJsonObject } from '../exchange.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
+import { readJsonObject } from '../json-answer.ts'
 import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
 
 /** Kinds of template whose header is a file or a place; the others have a text header or none. */

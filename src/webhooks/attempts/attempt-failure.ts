@@ -1,10 +1,10 @@
 import { errors } from 'undici'
+import { DeadlinePassed } from '../../outgoing/start-request.ts'
 import { AddressNotPublic } from './address/address-guard.ts'
 
 /** Why an attempt ended without a whole answer, as a message that the owner of the receiver can act upon. */
 export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
-export class DeadlinePassed extends Error {}
 export class TooManyInterimAnswers extends Error {}
 /** Ends the connection of an answer that was long enough: no failure. */
 export class AnswerCut extends Error {}

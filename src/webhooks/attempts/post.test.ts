@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { startHeldServer, stopProcess } from '../../../test/held-handshakes.ts'
 import { type Receiver, startPeer, startReceiver, startTlsReceiver } from '../../../test/receiver.ts'
 import { fixedClock } from '../../clock.ts'
 import { createReceiverClient, type ReceiverTarget } from './post.ts'
@@ -292,6 +293,29 @@ describe('a hostile receiver', () => {
     expect(outcome.errorMessage).toBe('the receiver did not answer within 0.3 s')
     await noSocketIsLeft(peer)
     await hasty.close()
+  })
+
+  it('whose TLS handshake ends after the deadline gets nothing of that attempt', async () => {
+    const server = await startHeldServer()
+    const patient = createReceiverClient({ allowPrivate: true, ca: server.cert })
+    const target = { ...EMPTY_POST, timeoutMs: 60_000 } as const
+    const late = await patient.post({ ...target, url: `${server.url}/late`, timeoutMs: 300 })
+    expect(late.errorMessage).toBe('the receiver did not answer within 0.3 s')
+    const next = patient.post({ ...target, url: `${server.url}/next` })
+    server.release()
+    expect(await next).toMatchObject({ kind: 'delivered' })
+    await patient.close()
+    expect(server.paths).toEqual(['/next'])
+  })
+
+  it('gets nothing of an attempt whose deadline passed while the process was stopped', async () => {
+    const receiver = await startReceiver()
+    const late = post({ url: `${receiver.url}late` }, { timeoutMs: 300 })
+    stopProcess(600)
+    expect((await late).errorMessage).toBe('the receiver did not answer within 0.3 s')
+    expect(await post({ url: `${receiver.url}next` })).toMatchObject({ kind: 'delivered' })
+    await noSocketIsLeft(receiver)
+    expect(receiver.received.map(({ url }) => url)).toEqual(['/next'])
   })
 
   it('whose name server never answers is left at the deadline', async () => {

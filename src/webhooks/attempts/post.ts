@@ -1,5 +1,6 @@
-import { Agent, type Dispatcher } from 'undici'
+import { Agent } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
+import { startRequest } from '../../outgoing/start-request.ts'
 import { isPublicHost } from '../registrations/receiver-url.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address/address-guard.ts'
 import {
@@ -10,7 +11,7 @@ import {
   parseRetryAfter,
   type ReceiverAnswer,
 } from './answer.ts'
-import { AnswerCut, attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
+import { AnswerCut, attemptFailure, TooManyInterimAnswers } from './attempt-failure.ts'
 
 /** One total deadline per attempt: name, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 10_000
@@ -129,57 +130,28 @@ function checkedUrl(text: string, allowPrivate: boolean): URL {
  * ends the connection: an endless answer costs 64 KiB.
  */
 function sendRequest(agent: Agent, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
+  const { method, headers, body } = target
+  const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false }
   return new Promise((resolve, reject) => {
-    let request: Dispatcher.DispatchController | undefined
-    let broken: Error | undefined
     let interimAnswers = 0
-    const end = (error?: unknown) => {
-      clearTimeout(deadline)
-      if (error === undefined) resolve()
-      else reject(error)
-    }
-    const breakOff = (reason: Error) => {
-      broken = reason
-      request?.abort(reason)
-    }
-    const fail = (reason: Error) => {
-      end(reason)
-      breakOff(reason)
-    }
-    const deadline = setTimeout(() => fail(new DeadlinePassed()), target.timeoutMs)
-
-    const handler: Dispatcher.DispatchHandler = {
-      // A connection that stands only after the deadline is not used.
-      onRequestStart: (controller) => {
-        request = controller
-        if (broken !== undefined) controller.abort(broken)
-      },
-      onResponseStart: (_, statusCode, headers) => {
+    const request = startRequest(agent, options, target.timeoutMs, {
+      onHeaders(statusCode, received) {
         if (statusCode < 200) {
           interimAnswers += 1
-          if (interimAnswers > MAX_INTERIM_ANSWERS) fail(new TooManyInterimAnswers())
+          if (interimAnswers > MAX_INTERIM_ANSWERS) request.abort(new TooManyInterimAnswers())
           return
         }
         answer.statusCode = statusCode
-        answer.retryAfter = firstOf(headers['retry-after'])
+        answer.retryAfter = firstOf(received['retry-after'])
       },
-      onResponseData: (_, chunk) => {
-        if (broken !== undefined || appendChunk(answer, chunk)) return
-        end()
-        breakOff(new AnswerCut())
+      onData(chunk) {
+        if (appendChunk(answer, chunk)) return
+        resolve()
+        request.abort(new AnswerCut())
       },
-      onResponseEnd: () => end(),
-      onResponseError: (_, error) => end(error),
-    }
-    const { method, headers, body } = target
-    try {
-      agent.dispatch(
-        { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false },
-        handler,
-      )
-    } catch (error) {
-      end(error)
-    }
+      onEnd: resolve,
+      onError: reject,
+    })
   })
 }
 

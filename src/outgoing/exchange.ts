@@ -1,0 +1,72 @@
+import type { Readable } from 'node:stream'
+import { Agent, type Dispatcher } from 'undici'
+import { type AnswerHeaders, startRequest } from './start-request.ts'
+
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+/** Some hosts refuse clients without a name. */
+export const USER_AGENT = 'parley'
+
+/** The outcome of one request, which may be repeated if nothing was sent. `code` is the code of Node or undici. */
+export type Exchange =
+  | { kind: 'answered'; status: number; headers: AnswerHeaders; body: Buffer }
+  | { kind: 'not-sent'; code: string | null; detail: string }
+  | { kind: 'no-answer'; code: string | null; detail: string }
+
+export type Call = {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  url: string
+  headers: Record<string, string>
+  body?: string | Buffer | Readable
+  /** Over everything: connecting, writing, headers and body. */
+  timeoutMs: number
+}
+
+/** Connections to providers: kept open, many per host, since a send waits for its answer. */
+export const createProviderAgent = (): Agent =>
+  new Agent({
+    connections: 512,
+    pipelining: 1,
+    allowH2: false,
+    connect: { timeout: 5_000 },
+    keepAliveTimeout: 30_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+
+/**
+ * Makes one call and never throws. `not-sent` is a promise: no byte of the request was written, and none ever will be.
+ * Every other call without a whole answer is `no-answer`.
+ */
+export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> {
+  const url = URL.parse(call.url)
+  if (url === null) return Promise.resolve({ kind: 'not-sent', code: null, detail: 'the address is not valid' })
+  const { method, body = null } = call
+  const headers = { 'user-agent': USER_AGENT, ...call.headers }
+  return new Promise((resolve) => {
+    let answer: { status: number; headers: AnswerHeaders } = { status: 0, headers: {} }
+    const chunks: Buffer[] = []
+    let size = 0
+    const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body }
+    const request = startRequest(dispatcher, options, call.timeoutMs, {
+      onHeaders(status, received) {
+        answer = { status, headers: received }
+      },
+      onData(chunk) {
+        size += chunk.length
+        if (size > MAX_ANSWER_BYTES) request.abort(new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`))
+        else chunks.push(chunk)
+      },
+      onEnd() {
+        resolve({ kind: 'answered', ...answer, body: Buffer.concat(chunks) })
+      },
+      onError(error, isSent) {
+        resolve({ kind: isSent ? 'no-answer' : 'not-sent', ...reasonOf(error) })
+      },
+    })
+  })
+}
+
+function reasonOf(error: Error & { code?: string }): { code: string | null; detail: string } {
+  const code = error.code ?? null
+  return { code, detail: code === null ? error.message : `${code}: ${error.message}` }
+}
