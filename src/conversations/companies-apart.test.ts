@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import {
   findConversation,
-  findSeq,
+  findPlace,
   hasWrittenSince,
   listConversationIdsOf,
   listMessagesByIds,
@@ -142,7 +142,12 @@ test('messages that expire are those of each company, with the files of the comp
 test('a page starts before its message, of which another company has one with that id', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update messages set seq = 7 where company_id = ${twinId}`
-  expect([await findSeq(db, companyId, 1, 1), await findSeq(db, twinId, 1, 1)]).toEqual([1, 7])
+  const conversation = { id: 1, messageCount: 7, expiredCount: 0, createdAt: new Date(0) }
+  for (const [id, seq] of [
+    [companyId, 1],
+    [twinId, 7],
+  ] as const)
+    expect([await findPlace(db, id, conversation, 1), await findPlace(db, id, conversation, 2)]).toEqual([seq, seq])
 })
 
 test('messages and conversations with some ids are those of the company', async () => {

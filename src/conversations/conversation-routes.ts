@@ -11,7 +11,6 @@ import {
   parsePage,
   readCursor,
   toPagination,
-  unknownCursor,
   withoutPages,
 } from '../http/paging/paging.ts'
 import { Pagination, pathId } from '../http/shapes.ts'
@@ -21,8 +20,9 @@ import { MAX_ASSIGNEE_CHARACTERS } from './assignees/assignee.ts'
 import { keepAssignee } from './assignees/assignee-store.ts'
 import { getConversation } from './conversation.ts'
 import { ChatId, ConversationPagination, ConversationRecord, toConversationRecord } from './conversation-reply.ts'
-import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
+import { type ConversationChange, findPlace, listMessages, updateConversation } from './conversation-store.ts'
 import { ConversationQuery, readConversationPage } from './list/conversation-list.ts'
+import type { Conversation } from './list/conversation-list-store.ts'
 import type { MatchContacts } from './list/search-matches.ts'
 import { findMessageDetails } from './message-details-store.ts'
 import {
@@ -35,7 +35,7 @@ import {
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'], roles: ['agent'] } as const
-/** The lists refuse an unknown cursor. */
+/** The lists refuse a malformed cursor. */
 const listConfig = { ...config, errors: ['validation_error'] } as const
 const tags = ['Conversations']
 
@@ -129,7 +129,7 @@ export function conversationRoutes({
         const newest = conversation.messageCount - offset
         const total = conversation.messageCount - conversation.expiredCount
         const range = cursor
-          ? await rangeFrom(db, companyId, conversation.id, cursor, pageSize)
+          ? await rangeFrom(db, companyId, conversation, cursor, pageSize)
           : { from: newest - pageSize + 1, to: newest }
         const rows = await listMessages(db, companyId, conversation, range)
         return {
@@ -234,8 +234,14 @@ function trimmed({ status, unreadMessages, assignee: requested }: ConversationCh
   return { status, unreadMessages, assignee }
 }
 
-async function rangeFrom(db: Db, companyId: number, conversationId: number, { side, id }: Cursor, pageSize: number) {
-  const seq = await findSeq(db, companyId, conversationId, id)
-  if (seq === undefined) throw unknownCursor(side)
-  return side === 'before' ? { from: seq - pageSize, to: seq - 1 } : { from: seq + 1, to: seq + pageSize }
+/** The seqs of a page before or after an id. */
+async function rangeFrom(
+  db: Db,
+  companyId: number,
+  conversation: Conversation,
+  { side, id }: Cursor,
+  pageSize: number,
+) {
+  const seq = await findPlace(db, companyId, conversation, side === 'before' ? id - 1 : id)
+  return side === 'before' ? { from: seq - pageSize + 1, to: seq } : { from: seq + 1, to: seq + pageSize }
 }

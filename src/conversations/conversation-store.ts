@@ -166,19 +166,51 @@ export async function listConversationIdsOf(
   return rows.map(({ id }) => id)
 }
 
-/** The place of a message in its conversation, from 1 on; undefined when the conversation has no such message. */
-export async function findSeq(
+/**
+ * Finds the seq of the last message whose id is at most `id`, whether or not that message exists: ids grow with seqs. Before
+ * the first message it is the seq of the last expired one. Takes one probe for an existing message, else a binary search.
+ */
+export async function findPlace(
   db: Db,
   companyId: number,
-  conversationId: number,
-  messageId: number,
-): Promise<number | undefined> {
+  conversation: Pick<Conversation, 'id' | 'createdAt' | 'messageCount' | 'expiredCount'>,
+  id: number,
+): Promise<number> {
+  const { messageCount, expiredCount } = conversation
   const rows = await db<{ seq: number }[]>`
-    select seq
-    from messages
-    where company_id = ${companyId} and id = ${messageId} and conversation_id = ${conversationId}
+    with recursive place (low, high) as (
+      select coalesce(named.seq, ${expiredCount}::bigint), coalesce(named.seq, ${messageCount}::bigint) + 1
+      from (values (1)) as start
+      left join lateral (
+        select message.seq
+        from messages message
+        where (message.company_id, message.id, message.conversation_id)
+          = (${companyId}::bigint, ${id}::bigint, ${conversation.id}::bigint)
+      ) as named on true
+      union all
+      select
+        case when probe.id <= ${id}::bigint then probe.seq else place.low end,
+        case when probe.id <= ${id}::bigint then place.high else middle.seq end
+      from place
+      cross join lateral (select (place.low + place.high) / 2 as seq) as middle
+      left join lateral (
+        select message.seq, message.id
+        from messages message
+        where message.company_id = ${companyId}
+          and message.conversation_id = ${conversation.id}
+          and message.seq >= middle.seq
+          and message.seq < place.high
+          and ${isSince(db, conversation.createdAt)}
+        order by message.seq
+        limit 1
+      ) as probe on true
+      where place.high - place.low > 1
+    )
+    select low as seq
+    from place
+    where high - low <= 1
   `
-  return rows[0]?.seq
+  return rows[0]?.seq ?? expiredCount
 }
 
 /** Whether the customer of an identity has written to any of the company's numbers since. */

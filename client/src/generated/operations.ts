@@ -195,9 +195,9 @@ export abstract class Operations {
     page?: number
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 30. */
     pageSize?: number
-    /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
+    /** Returns the records with smaller ids instead of a page. The record of this id need not exist any more. */
     before?: string
-    /** Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422. */
+    /** Returns the records with greater ids instead of a page, the ones next to it. The record of this id need not exist any more. */
     after?: string
     /** The id of the conversation. */
     chatId: number

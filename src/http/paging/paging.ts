@@ -71,20 +71,20 @@ export const withoutPages = <Shape extends object>(pagination: Shape) => ({
   prevPage: null,
 })
 
-/** Query members `before` and `after`, which name a record of the list, to spread into a route's query shape. */
+/** Query members `before` and `after` of a list that is ordered by id, to spread into a route's query shape. */
 export const cursorQuery = {
   before: Type.Optional(
     Type.String({
       title: 'Before',
       description:
-        'Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422.',
+        'Returns the records with smaller ids instead of a page. The record of this id need not exist any more.',
     }),
   ),
   after: Type.Optional(
     Type.String({
       title: 'After',
       description:
-        'Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422.',
+        'Returns the records with greater ids instead of a page, the ones next to it. The record of this id need not exist any more.',
     }),
   ),
 }
