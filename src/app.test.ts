@@ -26,7 +26,7 @@ beforeAll(async () => {
     ENCRYPTION_KEY: key,
   })
   const log = pino({ level: 'silent' })
-  const blobStore = await openFolderBlobStore(await createTestFolder(), systemClock.now())
+  const blobStore = await openFolderBlobStore(await createTestFolder())
   app = await buildApp(
     createDeps({
       config,

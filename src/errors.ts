@@ -238,6 +238,13 @@ export const storageUnavailable = () =>
   serviceUnavailable(
     'The disk for files is full or read-only, so nothing was stored: try again when the operator of the service has repaired it',
   )
+const STORAGE_RETRY_SECONDS = 5
+/** 503 when the folder or bucket of media fails, refuses or does not answer. */
+export const mediaStorageUnavailable = () =>
+  serviceUnavailable(
+    'The media storage cannot be used at the moment: nothing was stored or sent, try again soon',
+    STORAGE_RETRY_SECONDS,
+  )
 export const mediaNotReady = (retryAfterSeconds: number) =>
   serviceUnavailable('The file cannot be read at the moment: try again soon', retryAfterSeconds)
 export const rangeNotSatisfiable = (sizeBytes: number) =>

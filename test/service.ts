@@ -5,6 +5,7 @@ import { startSandbox } from '../sandbox/sandbox.ts'
 import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import type { SessionLimits } from '../src/db/connect.ts'
+import type { BlobStore } from '../src/media/blobs/blob-store.ts'
 import { openFolderBlobStore } from '../src/media/blobs/folder-blob-store.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { type Config, readConfig } from '../src/settings/config.ts'
@@ -27,6 +28,8 @@ type Options = {
   mirrors?: boolean
   /** What the database ends; absent: nothing. */
   limits?: SessionLimits
+  /** Where media are kept; absent: in a folder. */
+  blobStore?: BlobStore
   /** The database to clone, outside of a run of the tests. */
   templateUrl?: string
 }
@@ -35,7 +38,13 @@ type Options = {
  * The whole service on a real database and real sockets, with a sandbox that plays the provider: HTTP side and workers
  * in this process, stopped when the test file ends.
  */
-export async function startTestService({ config = {}, clock = systemClock, onLog, ...database }: Options = {}) {
+export async function startTestService({
+  config = {},
+  clock = systemClock,
+  onLog,
+  blobStore,
+  ...database
+}: Options = {}) {
   const { db, url: databaseUrl } = await createTestDatabase(database)
   const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
   const key = randomBytes(32).toString('base64')
@@ -52,7 +61,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     cipher: createCipher([key]),
     providers: createProviders(settings),
     mailer: createMailer(),
-    blobStore: await openFolderBlobStore(join(folder, 'media'), clock.now()),
+    blobStore: blobStore ?? (await openFolderBlobStore(join(folder, 'media'))),
   })
   const app = await buildApp(deps)
   compareAnswers(app)

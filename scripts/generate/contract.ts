@@ -35,7 +35,7 @@ export async function contractFiles(): Promise<Record<string, string>> {
         cipher: createCipher([key]),
         providers: {},
         mailer: createMailer(),
-        blobStore: await openFolderBlobStore(join(folder, 'media'), systemClock.now()),
+        blobStore: await openFolderBlobStore(join(folder, 'media')),
       }),
     )
     await app.ready()

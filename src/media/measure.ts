@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type Readable, Transform, type Writable } from 'node:stream'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { diskCall } from '../files/disk-call.ts'
+import type { TemporaryFiles } from '../files/temporary-files.ts'
 import type { Measured } from './blobs/blob-store.ts'
 
 /** More bytes came than may be kept. */
@@ -11,18 +14,58 @@ export class TooLarge extends Error {
   }
 }
 
-/** Writes a stream to its end and returns what went through. Throws TooLarge as soon as there are more than `maxBytes`. */
-export async function writeMeasured(from: Readable, to: Writable, maxBytes: number): Promise<Measured> {
+/** So much is written before it must reach the disk: no single step of a large file takes long. */
+const SYNC_BYTES = 8 * 1024 * 1024
+
+/**
+ * Writes a stream to its end into a temporary file and calls `keep` with it; returns what went through. Throws what the stream
+ * throws, TooLarge as soon as there are more than `maxBytes`, and StorageFailure.
+ */
+export function keepMeasured(
+  temporary: TemporaryFiles,
+  from: Readable,
+  maxBytes: number,
+  keep: (path: string, measured: Measured) => Promise<unknown>,
+): Promise<Measured> {
+  // It may fail before it is read.
+  from.on('error', () => undefined)
+  return temporary.use(async (path) => {
+    const measured = await writeMeasured(from, path, maxBytes)
+    await keep(path, measured)
+    return measured
+  })
+}
+
+/** The file is on the disk when this resolves. */
+async function writeMeasured(from: Readable, path: string, maxBytes: number): Promise<Measured> {
+  const file = await diskCall(
+    () => open(path, 'wx', 0o600),
+    (late) => late.close(),
+  )
   const hash = createHash('sha256')
   let sizeBytes = 0
-  const measure = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sizeBytes += chunk.length
-      hash.update(chunk)
-      if (sizeBytes > maxBytes) done(new TooLarge(maxBytes))
-      else done(null, chunk)
-    },
-  })
-  await pipeline(from, measure, to)
-  return { sizeBytes, sha256: hash.digest('hex') }
+  let unsynced = 0
+  try {
+    if (from.errored) throw from.errored
+    await pipeline(from, async (chunks: AsyncIterable<Buffer | string>) => {
+      for await (const chunk of chunks) {
+        const bytes = Buffer.from(chunk)
+        sizeBytes += bytes.length
+        if (sizeBytes > maxBytes) throw new TooLarge(maxBytes)
+        hash.update(bytes)
+        await diskCall(() => file.writeFile(bytes))
+        unsynced += bytes.length
+        if (unsynced < SYNC_BYTES) continue
+        await diskCall(() => file.datasync())
+        unsynced = 0
+      }
+    })
+    await diskCall(() => file.sync())
+    return { sizeBytes, sha256: hash.digest('hex') }
+  } finally {
+    closeUnawaited(file)
+  }
 }
+
+/** A disk that hangs must not keep the caller. */
+const closeUnawaited = (file: FileHandle): void => void file.close().catch(() => undefined)

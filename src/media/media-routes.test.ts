@@ -36,7 +36,7 @@ beforeAll(async () => {
   deps = {
     db,
     clock,
-    blobStore: await openFolderBlobStore(folder, clock.now()),
+    blobStore: await openFolderBlobStore(folder),
     providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 }) },
     findSender: async () => ({
       provider: 'meta',

@@ -4,13 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
-import { mediaNotReady, rangeNotSatisfiable } from '../errors.ts'
+import { rangeNotSatisfiable } from '../errors.ts'
 import { fileContent } from '../http/shapes.ts'
 import type { ByteRange } from './blobs/blob-store.ts'
 import { parseByteRange } from './byte-range.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
 import type { CopyDeps } from './copy/copy-media.ts'
-import { createCopyOnDemand, PAUSE_SECONDS } from './copy/copy-on-demand.ts'
+import { createCopyOnDemand } from './copy/copy-on-demand.ts'
 import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
 import type { MediaSigner } from './media-signer.ts'
 import { companyNamedBy, type MediaPass } from './signed-address.ts'
@@ -73,7 +73,7 @@ async function answer(
   }
   const range = rangeOf(request, etag, media.sizeBytes)
   if (range === 'unsatisfiable') throw rangeNotSatisfiable(media.sizeBytes)
-  const body = request.method === 'HEAD' ? undefined : await open(deps, request, media.storageKey, range)
+  const body = request.method === 'HEAD' ? undefined : await open(deps, media.storageKey, range)
   reply.headers({ ...headersOf(media), etag, 'cache-control': cacheControl(maxAgeSeconds) })
   if (range !== undefined) {
     reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${media.sizeBytes}`)
@@ -116,17 +116,10 @@ function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: n
 
 async function open(
   { blobStore }: Pick<MediaRoutesDeps, 'blobStore'>,
-  request: FastifyRequest,
   storageKey: string,
   range: ByteRange | undefined,
 ): Promise<Readable> {
-  const body = await blobStore.open(storageKey, range).catch((error: unknown) => {
-    request.log.error(
-      { requestId: request.id, reason: error instanceof Error ? error.name : 'unknown' },
-      'media.open.failed',
-    )
-    throw mediaNotReady(PAUSE_SECONDS)
-  })
+  const body = await blobStore.open(storageKey, range)
   if (body === undefined) throw nothingHere()
   return body
 }

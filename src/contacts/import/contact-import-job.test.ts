@@ -18,7 +18,7 @@ const impatient = connect(url, {
 afterAll(() => impatient.end())
 
 test('an import that meets locks ten times and more is not given up', async () => {
-  const blobStore = await openFolderBlobStore(folder, new Date())
+  const blobStore = await openFolderBlobStore(folder)
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
   const { started } = await receiveImport({ db, blobStore }, companyId, 'csv', list, null)

@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import { done, retryAfter } from '../../jobs/job.ts'
 import type { SingleKind } from '../../jobs/job-kind.ts'
 import { enqueueJobs } from '../../jobs/job-store.ts'
@@ -40,7 +41,8 @@ export const importKind = (deps: ImportJobDeps): SingleKind => ({
     } catch (error) {
       if (signal.aborted) throw error
       // Errors that pass by themselves never fail an import.
-      if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
+      if (isContention(error) || isDatabaseDown(error) || error instanceof StorageFailure)
+        return retryAfter(RETRY_MS, { counts: false })
       if (attempts + 1 < MAX_ATTEMPTS) throw error
       await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
       deps.onSlice(companyId, subjectId, 'failed')

@@ -12,7 +12,7 @@ import { discardList, receiveImport, sweepLists } from './contact-import.ts'
 const { db } = await createTestDatabase()
 const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
-const blobStore = await openFolderBlobStore(folder, new Date())
+const blobStore = await openFolderBlobStore(folder)
 
 /** An import as a killed process leaves it: the list is stored, and no process continues it. */
 async function leave(status: string, age: string) {

@@ -4,11 +4,13 @@ import {
   AppError,
   badRequest,
   internalError,
+  mediaStorageUnavailable,
   payloadTooLarge,
   serviceUnavailable,
   storageUnavailable,
   validationError,
 } from '../../errors.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import { takesNoFiles } from '../../files/writable-folder.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'
@@ -82,6 +84,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
   request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
   if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon', 1)
   if (takesNoFiles(error)) return storageUnavailable()
+  if (error instanceof StorageFailure) return mediaStorageUnavailable()
   return routeOptions.config.onFailure?.() ?? internalError()
 }
 

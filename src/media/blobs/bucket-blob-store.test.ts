@@ -15,14 +15,16 @@ type S3ServerClass = new (options: object) => S3Server
 const S3rver: S3ServerClass = createRequire(import.meta.url)('s3rver')
 let store: S3Server
 let place: string
+let temporary: string
 let blobStore: Awaited<ReturnType<typeof openBucketBlobStore>>
 
 beforeAll(async () => {
   const directory = await createTestFolder()
   store = new S3rver({ port: 0, silent: true, directory, configureBuckets: [{ name: 'our-media', configs: [] }] })
   const { port } = await store.run()
+  temporary = await createTestFolder()
   place = `127.0.0.1:${port}`
-  blobStore = await openBucketBlobStore(`http://S3RVER:S3RVER@${place}/our-media`)
+  blobStore = await openBucketBlobStore(`http://S3RVER:S3RVER@${place}/our-media`, temporary)
 })
 afterAll(async () => {
   blobStore.close()
@@ -33,7 +35,7 @@ blobStoreSuite('a bucket', () => blobStore)
 
 describe('a bucket that cannot be used is reported at the start, without the secret', () => {
   const refusal = async (url: string): Promise<string> => {
-    const error = await openBucketBlobStore(url).then(
+    const error = await openBucketBlobStore(url, temporary).then(
       () => undefined,
       (reason: unknown) => reason,
     )
@@ -74,7 +76,7 @@ test('a store that is down is not a file that is missing', async () => {
     configureBuckets: [{ name: 'our-media', configs: [] }],
   })
   const { port } = await other.run()
-  const lost = await openBucketBlobStore(`http://S3RVER:S3RVER@127.0.0.1:${port}/our-media`)
+  const lost = await openBucketBlobStore(`http://S3RVER:S3RVER@127.0.0.1:${port}/our-media`, temporary)
   expect(await lost.open(newStorageKey(1))).toBeUndefined()
   await other.close()
   await expect(lost.open(newStorageKey(1))).rejects.toThrow()

@@ -1,7 +1,4 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand,
@@ -12,46 +9,55 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
+import { storageCall, storageStream } from '../../files/storage-failure.ts'
+import { openTemporaryFiles } from '../../files/temporary-files.ts'
 import { StartError } from '../../start-error.ts'
-import { writeMeasured } from '../measure.ts'
-import { type BlobStore, isStorageKey, type Measured } from './blob-store.ts'
+import { keepMeasured } from '../measure.ts'
+import { type BlobStore, isStorageKey } from './blob-store.ts'
 import { type BucketPlace, parseBucketUrl } from './bucket-url.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const SILENCE_TIMEOUT_MS = 30_000
 
 /**
- * Keeps media in a bucket of an S3-compatible store (the address: see `parseBucketUrl`). The bucket has to exist.
+ * Keeps media in a bucket of an S3-compatible store (the address: see `parseBucketUrl`). The bucket has to exist. A file waits in
+ * `temporaryFolder` until its size is known, which the store needs first and the provider does not always send.
  *
  * @throws StartError when it can't be used: the message says why and what to do, and holds no secret.
  */
-export async function openBucketBlobStore(bucketUrl: string): Promise<BlobStore & { close(): void }> {
+export async function openBucketBlobStore(
+  bucketUrl: string,
+  temporaryFolder: string,
+): Promise<BlobStore & { close(): void }> {
   const place = parseBucketUrl(bucketUrl)
   if (place === undefined) throw new StartError('MEDIA_BUCKET_URL is not https://KEY:SECRET@HOST/BUCKET?region=REGION')
   const client = createClient(place)
-  const { bucket } = place
+  const { bucket: Bucket } = place
   await checkBucket(client, place)
+  const temporary = await openTemporaryFiles(temporaryFolder)
   return {
-    put: (key, body, { mimeType, maxBytes }) =>
-      throughFile(body, maxBytes, async (path, measured) => {
-        await client.send(
-          new PutObjectCommand({
-            Bucket: bucket,
-            Key: named(key),
-            Body: createReadStream(path),
-            ContentLength: measured.sizeBytes,
-            ContentType: mimeType,
-          }),
-        )
-        return measured
-      }),
-    open: (key, range) => openObject(client, bucket, named(key), range && `bytes=${range.start}-${range.end}`),
+    put: (key, body, { mimeType, maxBytes }) => {
+      const target = { Bucket, Key: named(key), ContentType: mimeType }
+      return keepMeasured(temporary, body, maxBytes, (path, { sizeBytes }) =>
+        storageCall((abortSignal, moved) => {
+          const Body = Readable.from(partsOf(path, moved), { objectMode: false })
+          const object = { ...target, Body, ContentLength: sizeBytes }
+          return client.send(new PutObjectCommand(object), { abortSignal })
+        }),
+      )
+    },
+    open: (key, range) => openObject(client, Bucket, named(key), range && `bytes=${range.start}-${range.end}`),
     remove: async (key) => {
-      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key: named(key) }))
+      const target = { Bucket, Key: named(key) }
+      await storageCall((abortSignal) => client.send(new DeleteObjectCommand(target), { abortSignal }))
     },
     close: () => client.destroy(),
   }
 }
+
+const ignore = () => undefined
+/** The client would write lines of its own to the standard error; failures are logged by the service. */
+const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /** Bucket names stand in the path, since most stores other than Amazon's have no name per bucket. */
 const createClient = ({ endpoint, region, credentials }: BucketPlace): S3Client =>
@@ -63,6 +69,7 @@ const createClient = ({ endpoint, region, credentials }: BucketPlace): S3Client 
     // Checksums beyond those that an operation needs are refused by many compatible stores.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
+    logger: SILENT,
     requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SILENCE_TIMEOUT_MS },
   })
 
@@ -82,20 +89,11 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace):
   }
 }
 
-/** The store needs the size first, which the provider does not always send: the bytes wait in a file. */
-async function throughFile(
-  body: Readable,
-  maxBytes: number,
-  send: (path: string, measured: Measured) => Promise<Measured>,
-): Promise<Measured> {
-  const folder = await mkdtemp(join(tmpdir(), 'media-'))
-  try {
-    const path = join(folder, 'body')
-    const measured = await writeMeasured(body, createWriteStream(path, { mode: 0o600 }), maxBytes)
-    return await send(path, measured)
-  } finally {
-    body.destroy()
-    await rm(folder, { recursive: true, force: true })
+/** Each part that the store takes shows that it goes on. */
+async function* partsOf(path: string, moved: () => void): AsyncGenerator<Buffer> {
+  for await (const part of createReadStream(path)) {
+    moved()
+    yield part
   }
 }
 
@@ -105,14 +103,21 @@ async function openObject(
   Key: string,
   Range: string | undefined,
 ): Promise<Readable | undefined> {
-  try {
-    const { Body } = await client.send(new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) }))
-    if (Body instanceof Readable) return Body
-    throw new Error('The bucket answered without a body')
-  } catch (error) {
-    if (error instanceof NoSuchKey) return undefined
-    throw error
-  }
+  const command = new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) })
+  const body = await storageCall(
+    async (abortSignal) => {
+      try {
+        const { Body } = await client.send(command, { abortSignal })
+        if (Body instanceof Readable) return Body
+        throw new Error('The bucket answered without a body')
+      } catch (error) {
+        if (error instanceof NoSuchKey) return undefined
+        throw error
+      }
+    },
+    (late) => late?.destroy(),
+  )
+  return body && storageStream(body)
 }
 
 function named(key: string): string {

@@ -1,12 +1,14 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { pbkdf2 } from 'node:crypto'
 import { once } from 'node:events'
-import { readdir, utimes, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { closeSync, constants, openSync } from 'node:fs'
+import { mkdir, readdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { canMount, fillDisk, makeReadOnly, mountDisk, removeDisk } from '../../../test/faults/database/disk.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
-import { systemClock } from '../../clock.ts'
 import { type BlobStore, newStorageKey } from './blob-store.ts'
 import { blobStoreSuite } from './blob-store-suite.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
@@ -15,7 +17,7 @@ const META = { mimeType: 'image/png', maxBytes: 1_000_000 }
 const folder = await createTestFolder()
 let blobStore: BlobStore
 beforeAll(async () => {
-  blobStore = await openFolderBlobStore(folder, systemClock.now())
+  blobStore = await openFolderBlobStore(folder)
 })
 
 blobStoreSuite('a folder', () => blobStore)
@@ -39,12 +41,12 @@ test('a process killed while it writes leaves nothing under the key', async () =
     import { readdir } from 'node:fs/promises'
     import { Readable } from 'node:stream'
     const { openFolderBlobStore } = await import(process.argv[1])
-    const blobStore = await openFolderBlobStore(process.argv[2], new Date())
+    const blobStore = await openFolderBlobStore(process.argv[2])
     async function* slow() {
       yield Buffer.alloc(200_000, 1)
       yield Buffer.alloc(200_000, 1)
       // A stream asks for more before its file is open.
-      while ((await readdir(process.argv[2] + '/unfinished')).length === 0) {}
+      while ((await readdir(process.argv[2] + '/unfinished', { recursive: true })).length < 2) {}
       process.stdout.write('writing')
       await new Promise((resolve) => setTimeout(resolve, 60_000))
     }
@@ -58,7 +60,8 @@ test('a process killed while it writes leaves nothing under the key', async () =
 
   const left = await filesIn(place)
   expect(left).toHaveLength(1)
-  const after = await openFolderBlobStore(place, systemClock.now())
+  const after = await openFolderBlobStore(place)
+  expect(await filesIn(place)).toEqual([])
   expect(await after.open(key)).toBeUndefined()
   await after.put(key, Readable.from(['whole']), { mimeType: 'image/png', maxBytes: 10 })
   expect(await after.open(key)).toBeDefined()
@@ -67,7 +70,7 @@ test('a process killed while it writes leaves nothing under the key', async () =
 test.skipIf(!canMount())('a disk that is full or read-only takes no file, and says so', async () => {
   const place = mountDisk(await createTestFolder())
   onTestFinished(() => removeDisk(place))
-  const store = await openFolderBlobStore(place, systemClock.now())
+  const store = await openFolderBlobStore(place)
   const put = () => store.put(newStorageKey(7), Readable.from(Buffer.alloc(100_000)), META)
   await put()
   const giveBack = fillDisk(place)!
@@ -80,17 +83,24 @@ test.skipIf(!canMount())('a disk that is full or read-only takes no file, and sa
   makeReadOnly(place)
   const readOnly = { code: 'EROFS', message: expect.stringContaining(`${place} can't be used: its disk is read-only.`) }
   await expect(put()).rejects.toMatchObject(readOnly)
-  await expect(openFolderBlobStore(place, systemClock.now())).rejects.toMatchObject(readOnly)
+  await expect(openFolderBlobStore(place)).rejects.toMatchObject(readOnly)
   expect(await filesIn(join(place, 'unfinished'))).toEqual([])
 })
 
-test('unfinished files are deleted at a later start, files that are being written are not', async () => {
+test('a folder that hangs fails within its deadline, and leaves threads to others', async () => {
   const place = await createTestFolder()
-  await openFolderBlobStore(place, systemClock.now())
-  const old = join(place, 'unfinished', 'old')
-  await writeFile(old, 'half')
-  await writeFile(join(place, 'unfinished', 'young'), 'half')
-  await utimes(old, 1_000, 1_000)
-  await openFolderBlobStore(place, systemClock.now())
-  expect(await readdir(join(place, 'unfinished'))).toEqual(['young'])
+  const store = await openFolderBlobStore(place)
+  const keys = Array.from({ length: 8 }, () => newStorageKey(7))
+  const paths = keys.map((key) => join(place, key.slice(2, 4), key.slice(4, 6), key))
+  for (const path of paths) {
+    await mkdir(dirname(path), { recursive: true })
+    // Opening a pipe waits for its other end, as a disk of the network does for its server.
+    expect(spawnSync('mkfifo', [path]).status).toBe(0)
+  }
+  const reads = await Promise.allSettled(keys.map((key) => store.open(key)))
+  expect(reads.map(({ status }) => status)).toEqual(keys.map(() => 'rejected'))
+  for (const read of reads) expect(read).toMatchObject({ reason: { name: 'StorageFailure' } })
+  // Takes a thread of its own, as name look-ups do.
+  expect(await promisify(pbkdf2)('secret', 'salt', 1, 16, 'sha256')).toHaveLength(16)
+  for (const path of paths) closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK))
 })

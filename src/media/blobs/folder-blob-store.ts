@@ -1,47 +1,45 @@
-import { randomBytes } from 'node:crypto'
-import { createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { diskCall } from '../../files/disk-call.ts'
+import { storageStream } from '../../files/storage-failure.ts'
+import { openTemporaryFiles } from '../../files/temporary-files.ts'
 import { makeWritableFolder, takesNoFiles, unusableFolder } from '../../files/writable-folder.ts'
-import { writeMeasured } from '../measure.ts'
-import { type BlobStore, isStorageKey } from './blob-store.ts'
+import { keepMeasured } from '../measure.ts'
+import { type BlobStore, type ByteRange, isStorageKey } from './blob-store.ts'
 
-/** An unfinished file of this age was abandoned: every copy is shorter. */
-const ABANDONED_AFTER_MS = 60 * 60 * 1_000
+const PART_BYTES = 64 * 1024
 
 /**
- * Keeps media in a folder, which every process of the service has to share. A file is written beside the others under a
- * temporary name, synced to the disk, and then renamed to its final name. Unfinished files of killed processes are
- * deleted here, at the start.
+ * Keeps media in a folder, which every process of the service has to share. A file is written on the same disk under a temporary
+ * name, synced to the disk, and then renamed to its final name.
  *
  * @throws UnusableFolder, also from `put` when the disk is full or read-only
  */
-export async function openFolderBlobStore(path: string, now: Date): Promise<BlobStore> {
+export async function openFolderBlobStore(path: string): Promise<BlobStore> {
   const folder = resolve(path)
-  const unfinished = join(folder, 'unfinished')
-  for (const place of [folder, unfinished]) await makeWritableFolder(place)
-  await clearAbandoned(unfinished, now)
+  await makeWritableFolder(folder)
+  const temporary = await openTemporaryFiles(join(folder, 'unfinished'))
   return {
-    put: async (key, body, { maxBytes }) => {
+    put: (key, body, { maxBytes }) => {
       const target = pathOf(folder, key)
-      const temporary = join(unfinished, randomBytes(12).toString('hex'))
-      try {
-        const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600, flush: true })
-        const measured = await writeMeasured(body, file, maxBytes)
-        await mkdir(dirname(target), { recursive: true, mode: 0o700 })
-        await rename(temporary, target)
-        await syncFolders(folder, target)
-        return measured
-      } catch (error) {
+      const keep = (path: string) => diskCall(() => moveTo(folder, path, target))
+      return keepMeasured(temporary, body, maxBytes, keep).catch((error: unknown) => {
         throw takesNoFiles(error) ? unusableFolder(folder, error) : error
-      } finally {
-        await rm(temporary, { force: true })
-      }
+      })
     },
-    open: (key, range) => openFile(pathOf(folder, key), range ?? {}),
-    remove: (key) => rm(pathOf(folder, key), { force: true }),
+    open: (key, range) => openFile(pathOf(folder, key), range),
+    remove: (key) => {
+      const target = pathOf(folder, key)
+      return diskCall(() => rm(target, { force: true }))
+    },
   }
+}
+
+async function moveTo(folder: string, path: string, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await rename(path, target)
+  await syncFolders(folder, target)
 }
 
 /** Two levels of 256 folders each, since a folder of a million files is slow everywhere. */
@@ -59,25 +57,30 @@ async function syncFolders(folder: string, path: string): Promise<void> {
   }
 }
 
-async function openFile(path: string, range: { start?: number; end?: number }): Promise<Readable | undefined> {
-  try {
-    const file = await open(path, 'r')
-    return file.createReadStream(range)
-  } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
-  }
+async function openFile(path: string, range: ByteRange | undefined): Promise<Readable | undefined> {
+  const file = await diskCall(
+    () =>
+      open(path, 'r').catch((error: unknown) => {
+        if (isMissing(error)) return undefined
+        throw error
+      }),
+    (late) => late?.close(),
+  )
+  return file && storageStream(Readable.from(partsOf(file, range), { objectMode: false, highWaterMark: PART_BYTES }))
 }
 
-async function clearAbandoned(unfinished: string, now: Date): Promise<void> {
-  for (const name of await readdir(unfinished)) {
-    const path = join(unfinished, name)
-    // Another process may be clearing at the same time.
-    const modifiedMs = await stat(path).then(
-      (found) => found.mtimeMs,
-      () => now.getTime(),
-    )
-    if (now.getTime() - modifiedMs > ABANDONED_AFTER_MS) await rm(path, { force: true })
+async function* partsOf(file: FileHandle, range: ByteRange | undefined): AsyncGenerator<Buffer> {
+  const end = range === undefined ? Number.POSITIVE_INFINITY : range.end + 1
+  try {
+    for (let at = range?.start ?? 0; at < end; ) {
+      const length = Math.min(PART_BYTES, end - at)
+      const { bytesRead, buffer } = await diskCall(() => file.read(Buffer.allocUnsafe(length), 0, length, at))
+      if (bytesRead === 0) return
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+    }
+  } finally {
+    file.close().catch(() => undefined)
   }
 }
 

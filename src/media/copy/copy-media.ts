@@ -45,7 +45,8 @@ export async function copyMedia(
 }
 
 export type Copy = { kind: 'stored' } | { kind: 'gone' } | { kind: 'failed' } | NotYet
-type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number }
+/** `cause`: what the media storage threw. */
+type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number; cause?: unknown }
 
 /** One copy. Resolves when the outcome is final. Failures of provider and blob store are values. */
 export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
@@ -90,7 +91,7 @@ async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { k
     return { kind: 'stored' }
   } catch (error) {
     fetched.body.destroy()
-    if (!(error instanceof TooLarge)) return notYet(`it could not be kept: ${reasonOf(error)}`)
+    if (!(error instanceof TooLarge)) return { ...notYet(`it could not be kept: ${reasonOf(error)}`), cause: error }
     await markLost(db, companyId, messageId, 'failed', error.message)
     return { kind: 'failed' }
   }

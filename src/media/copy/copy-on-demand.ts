@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../../cache-bound.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import type { MediaRow } from '../media-store.ts'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
 
@@ -12,7 +13,10 @@ const COPIES_HELD = 10_000
 
 export type CopyOnDemand = (media: MediaRow) => Promise<void>
 
-/** Copies media that a reader asks for before their copy was made; resolves when the reader should look again. */
+/**
+ * Copies media that a reader asks for before their copy was made; resolves when the reader should look again.
+ * @throws {StorageFailure} when the media storage takes no copy
+ */
 export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
   const copies = new LRUCache<string, Promise<Copy>>({ ...maxEntries(COPIES_HELD), ttl: PAUSE_SECONDS * 1_000 })
   return async (media) => {
@@ -21,6 +25,7 @@ export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
     if (!copies.has(key)) copies.set(key, copy)
     const patience = new AbortController()
     const outOfPatience = wait(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)
-    await Promise.race([copy, outOfPatience]).finally(() => patience.abort())
+    const outcome = await Promise.race([copy, outOfPatience]).finally(() => patience.abort())
+    if (outcome?.kind === 'not-yet' && outcome.cause instanceof StorageFailure) throw outcome.cause
   }
 }

@@ -1,19 +1,24 @@
 import type { Db } from '../../db/connect.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import type { MediaFile } from '../../providers/provider.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileKind, kindOf } from './file-type.ts'
 import { findStoredUpload } from './upload-store.ts'
 
-/** An uploaded file, to be read to its end or destroyed; undefined: the company has none of this id. */
+/**
+ * An uploaded file, to be read to its end or destroyed; undefined: the company has none of this id.
+ * @throws {StorageFailure}
+ */
 export async function openUpload(
   { db, blobStore }: { db: Db; blobStore: BlobStore },
   companyId: number,
   mediaId: string,
 ): Promise<{ kind: FileKind; file: MediaFile } | undefined> {
   const upload = await withTimeout(findStoredUpload(db, companyId, mediaId))
-  const body = upload && (await blobStore.open(upload.storageKey))
-  if (upload === undefined || body === undefined) return undefined
+  if (upload === undefined) return undefined
+  const body = await blobStore.open(upload.storageKey)
+  if (body === undefined) throw new StorageFailure(new Error('the file is missing'))
   const { mimeType, sizeBytes } = upload
   return { kind: kindOf(mimeType), file: { body, sizeBytes, mimeType } }
 }

@@ -1,6 +1,8 @@
 import { createPromiseCache } from '../../batching/promise-cache.ts'
 import type { Db } from '../../db/connect.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { failed } from '../../providers/graph-answer.ts'
 import type { Fetched, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
@@ -80,18 +82,14 @@ async function copyToProvider(
   { storageKey, sizeBytes, mimeType }: Upload,
 ): Promise<Fetched<string>> {
   const provider = providers[sender.provider]
-  const body = provider && (await blobStore.open(storageKey))
-  if (provider === undefined || body === undefined) return unavailable('the file cannot be read')
+  if (provider === undefined) return failed(`no adapter for the provider ${sender.provider}`)
+  const body = await blobStore.open(storageKey)
+  if (body === undefined) throw new StorageFailure(new Error('the file is missing'))
   try {
-    return await provider.uploadMedia(sender, { body, sizeBytes, mimeType })
+    const copied = await provider.uploadMedia(sender, { body, sizeBytes, mimeType })
+    if (copied.kind === 'failed' && body.errored) throw body.errored
+    return copied
   } finally {
     body.destroy()
   }
 }
-
-const unavailable = (title: string): Fetched<never> => ({
-  kind: 'failed',
-  isRefused: false,
-  isDenied: false,
-  error: { code: null, title, details: null },
-})

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import type { FileFacts } from './file-type.ts'
 
@@ -19,22 +20,28 @@ export async function readFileFacts(store: BlobStore, storageKey: string, sizeBy
 async function readHead(store: BlobStore, storageKey: string, sizeBytes: number): Promise<Buffer> {
   if (sizeBytes === 0) return Buffer.alloc(0)
   const body = await store.open(storageKey, { start: 0, end: Math.min(sizeBytes, HEAD_BYTES) - 1 })
-  return body === undefined ? Buffer.alloc(0) : buffer(body)
+  return body === undefined ? fileMissing() : buffer(body)
 }
 
 async function detectType(store: BlobStore, storageKey: string): Promise<string | undefined> {
   const body = await store.open(storageKey)
-  if (body === undefined) return undefined
+  if (body === undefined) return fileMissing()
   // Loaded when it is needed: an idle service does without it.
   const { fileTypeFromStream } = await import('file-type')
   try {
     return (await fileTypeFromStream(Readable.toWeb(body)))?.mime
   } catch {
-    // A file that breaks off where its type promises more.
+    // Mostly a file that breaks off where its type promises more.
+    if (body.errored) throw body.errored
     return undefined
   } finally {
     body.destroy()
   }
+}
+
+/** The file was stored by this request. */
+function fileMissing(): never {
+  throw new StorageFailure(new Error('a stored file is missing'))
 }
 
 function isText(head: Buffer, sizeBytes: number): boolean {

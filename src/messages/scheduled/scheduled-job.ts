@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, mediaStorageUnavailable } from '../../errors.ts'
+import { StorageFailure } from '../../files/storage-failure.ts'
 import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
 import type { SingleKind } from '../../jobs/job-kind.ts'
 import type { Publish } from '../../live-change.ts'
@@ -59,6 +60,7 @@ async function send(
     return undefined
   } catch (error) {
     if (error instanceof AppError) return error
+    if (error instanceof StorageFailure) return mediaStorageUnavailable()
     throw error
   }
 }

@@ -50,6 +50,7 @@ export async function provideSample(
     const stored = await provider.uploadSample(sender, file)
     if (stored.kind === 'unsupported') throw unsupportedByTransport(path, 'a sample by its mediaId', sender.provider)
     if (stored.kind === 'failed') {
+      if (file.body.errored) throw file.body.errored
       const message = providerMessage(stored.error)
       if (!stored.isRefused) throw serviceUnavailable(`The sample could not be given to the provider: ${message}`)
       throw validationError([{ path, message: `is refused by the provider: ${message}` }])
