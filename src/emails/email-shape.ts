@@ -39,20 +39,40 @@ export const OneShotBody = Type.Object(
   },
 )
 
+const TextValue = [Type.String(), Type.Number(), Type.Boolean()]
+/** Items of a list in one mail, and members of an item. */
+const MAX_ITEMS = 200
+const MAX_MEMBERS = 50
+
+const Items = Type.Array(
+  Type.Record(Type.String(), Type.Union([...TextValue, Type.Null()]), { maxProperties: MAX_MEMBERS }),
+  {
+    maxItems: MAX_ITEMS,
+  },
+)
+
 export const TemplateEmailBody = Type.Object(
   {
     uid: Type.String({ minLength: 1, description: 'The id of the email template, `tmpl_…`.' }),
     recipient: Type.String({ maxLength: 254, description: 'The address of the one recipient, without a name.' }),
     customFields: Type.Optional(
-      Type.Record(Type.String(), Type.String(), {
+      Type.Record(Type.String(), Type.Union([...TextValue, Items]), {
         description:
-          'The values of the variables. A missing one is empty. A form has fields such as `customFields.<key>`.',
+          'The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A ' +
+          'missing one is empty. A form has fields such as `customFields.<key>`.',
       }),
+    ),
+    strict: Type.Optional(
+      Type.Boolean({ description: 'Refuses the mail if a variable of the template has no value, by default false.' }),
     ),
   },
   {
     title: 'NewTemplateEmail',
-    example: { uid: 'tmpl_8d41f0c2a96b', recipient: 'ada.rossi@example.com', customFields: { first_name: 'Ada' } },
+    example: {
+      uid: 'tmpl_8d41f0c2a96b',
+      recipient: 'ada.rossi@example.com',
+      customFields: { first_name: 'Ada', lines: [{ name: 'Tea', quantity: 2 }] },
+    },
   },
 )
 

@@ -25,7 +25,10 @@ export type NewEmailTemplate = {
 }
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
-/** Creates a template. 422 names a blank name and each part that is not valid Liquid or reads a member of a variable. */
+/**
+ * Creates a template. 422 lists a blank name, each part that is not valid Liquid or uses a
+ * variable in a way that no value can fill, and MARKETING html without `{{ unsubscribe_url }}`.
+ */
 export const createEmailTemplate = async (db: Db, companyId: number, input: NewEmailTemplate): Promise<EmailTemplate> =>
   insertEmailTemplate(db, companyId, newTemplateId(), await toValues(companyId, input))
 
@@ -75,16 +78,23 @@ export const emailTemplateFaults = async (change: EmailTemplateChange): Promise<
 /** Templates whose shape is at fault wait for the worker together. */
 const NO_COMPANY = 0
 
+const NO_UNSUBSCRIBE_LINK: FieldFault = {
+  path: 'html',
+  message: 'must contain a link to {{ unsubscribe_url }}, since the template is MARKETING',
+}
+
 const nameFaults = ({ name }: EmailTemplateChange): FieldFault[] =>
   name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
 
 async function toValues(companyId: number, input: NewEmailTemplate): Promise<EmailTemplateValues> {
   const name = input.name.trim()
   const parts = { subject: input.subject, html: input.html, text: input.text ?? null }
-  const { variables, faults } = await examineTemplate(companyId, parts)
+  const category = input.category ?? 'TRANSACTIONAL'
+  const { variables, faults, hasUnsubscribeLink } = await examineTemplate(companyId, parts)
   const all = [...nameFaults(input), ...faults]
+  if (all.length === 0 && category === 'MARKETING' && !hasUnsubscribeLink) all.push(NO_UNSUBSCRIBE_LINK)
   if (all.length > 0) throw validationError(all)
-  return { name, ...parts, category: input.category ?? 'TRANSACTIONAL', variables }
+  return { name, ...parts, category, variables }
 }
 
 /**

@@ -16,9 +16,9 @@ import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'
 import { addressFaults, headersFaults, lineFaults } from './rendering/header-text.ts'
-import type { Values } from './rendering/liquid.ts'
 import { findTrackingOf } from './rendering/mail-text.ts'
 import { fillTemplate } from './rendering/template-text.ts'
+import type { Values } from './rendering/template-values.ts'
 import { MARKETING_REFUSALS, type MarketingRefusal } from './suppression/marketing-refusal.ts'
 import { newSecret } from './tracking/tracking-token.ts'
 
@@ -35,7 +35,7 @@ export type OneShotEmail = {
   trackClicks?: boolean
 }
 
-export type TemplateEmail = { uid: string; recipient: string; customFields?: Values }
+export type TemplateEmail = { uid: string; recipient: string; customFields?: Values; strict?: boolean }
 
 export type EmailDeps = SettingsDeps & {
   baseUrl: string
@@ -112,8 +112,8 @@ export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<Te
 
 /**
  * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
- * the contact has refused it or the address is suppressed; 422 for a bad address and for values that the template
- * cannot take; 503 without a mail server or sender address.
+ * the contact has refused it or the address is suppressed; 422 for a bad address, for values that the template
+ * cannot take, and with `strict` for missing ones; 503 without a mail server or sender address.
  */
 export async function sendTemplateEmail(
   deps: EmailDeps,
@@ -142,7 +142,7 @@ export async function sendTemplateEmail(
       fromAddress: settings.from,
       fromName: settings.fromName,
       replyTo: null,
-      ...(await fillTemplate(caller.companyId, template, request.customFields ?? {})),
+      ...(await fillTemplate(caller.companyId, template, request.customFields ?? {}, request.strict)),
       headers: {},
       trackOpens: true,
       trackClicks: true,

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
+import { AppError } from '../../errors.ts'
 import { type PartName, renderTemplate, type TemplateParts } from './liquid.ts'
 import { examineTemplate } from './template-text.ts'
+import type { Values } from './template-values.ts'
 
 const template = (html: string, others = {}) => ({ subject: 'Hello', html, text: null, ...others })
-const fill = (html: string, values: Record<string, string> = {}) => renderTemplate(template(html), values).html
+const fill = (html: string, values: Values = {}) => renderTemplate(template(html), values).html
 
 const examine = (parts: TemplateParts) => examineTemplate(1, parts)
 const faultsOf = async (parts: TemplateParts): Promise<[PartName | string, string][]> =>
@@ -12,7 +14,7 @@ const faultsOf = async (parts: TemplateParts): Promise<[PartName | string, strin
 test('lists the variables of all parts in the order of first appearance', async () => {
   const parts = {
     subject: '{{ order }} for {{ name }}',
-    html: '{% if vip %}{{ name | upcase }}{% endif %}{% for line in lines %}{{ line }}{% endfor %}{% assign x = 1 %}{{ x }}',
+    html: '{% if vip %}{{ name | upcase }}{% endif %}{% for line in lines %}{{ line.name }}{% endfor %}{% assign x = 1 %}{{ x }}',
     text: '{{ order }}{{ footer }}',
   }
   expect((await examine(parts)).variables).toEqual(['order', 'name', 'vip', 'lines', 'footer'])
@@ -28,8 +30,12 @@ test.each([
   '{{ user.name }}',
   '{% if user.vip %}x{% endif %}',
   '{{ a.b.c }}',
-  '{{ rows[0].name }}',
+  '{{ rows[0].product.name }}',
   '{{ a | append: b.c }}',
+  '{% for line in lines %}{{ line }}{% endfor %}',
+  '{% for line in lines %}{{ line.product.name }}{% endfor %}',
+  '{% for line in lines %}{% if line.product.stock > 1 %}x{% endif %}{% endfor %}',
+  '{% tablerow line in lines %}{{ line.a.b | upcase }}{% endtablerow %}',
 ])('%s is refused, since no value can fill it', async (html) =>
   expect(await faultsOf(template(html))).toEqual([['html', expect.stringMatching(/^asks for .* no value can fill/)]]))
 
@@ -38,6 +44,87 @@ test.each([
   '{{ name[0] }}',
   '{% assign parts = list | split: "," %}{{ parts.first }}{% for part in parts %}{{ forloop.index }}{% endfor %}',
 ])('%s is allowed, since text can fill it', async (html) => expect(await faultsOf(template(html))).toEqual([]))
+
+test.each([
+  '{% for line in lines %}{{ line.name }} {{ line.quantity | times: 2 }}{% endfor %}',
+  '{% if a %}{% for line in lines %}{% unless line.gift %}{{ line.name.size }}{% endunless %}{% endfor %}{% endif %}',
+  '{{ lines[0].name }} {{ lines.first.name }} {{ lines.size }} {{ lines | map: "name" | join: ", " }}',
+  '{% tablerow line in lines cols: 2 %}{{ line.name }}{% endtablerow %}',
+])('%s is allowed, since a list of items can fill it', async (html) =>
+  expect(await faultsOf(template(html))).toEqual([]))
+
+test('refuses a variable that is a text and a list, in one part or in two', async () => {
+  const loop = '{% for line in lines %}{{ line.name }}{% endfor %}'
+  expect(await faultsOf(template(`${loop}{{ lines }}`))).toEqual([['html', 'uses `lines` as a text and as a list']])
+  expect(await faultsOf({ subject: '{{ lines }}', html: loop, text: null })).toEqual([
+    ['subject', 'uses `lines` as a text, and another part as a list'],
+  ])
+})
+
+test('fills loops, conditions and filters with lists of items, numbers and booleans', () => {
+  const html =
+    '{% for line in lines %}[{{ line.name }}:{{ line.quantity }}{% if line.gift %}!{% endif %}{{ line.note }}]{% endfor %}'
+  const lines = [
+    { name: 'Tea & milk', quantity: 2, gift: true },
+    { name: 'Cup', quantity: 1.5, gift: false, note: null },
+  ]
+  expect(fill(html, { lines })).toBe('[Tea &amp; milk:2!][Cup:1.5]')
+  expect(fill('{{ total | plus: 1 }}{% if vip %}vip{% endif %}{{ vip }}', { total: 41, vip: false })).toBe('42false')
+  expect(fill('{{ lines | map: "name" | join: ", " }} {{ lines.size }} {{ lines[1].name }}', { lines })).toBe(
+    'Tea &amp; milk, Cup 2 Cup',
+  )
+})
+
+const refusalOf = (html: string, values: Values, isStrict = false) => {
+  try {
+    return renderTemplate(template(html), values, isStrict).html
+  } catch (error) {
+    return error instanceof AppError ? error.body : error
+  }
+}
+
+test.each([
+  [
+    '{% for line in lines %}{{ line.name }}{% endfor %}',
+    { lines: 'Tea' },
+    'must be a list of items: the template reads its items',
+  ],
+  ['{{ lines | map: "name" }}', { lines: 7 }, 'must be a list of items: the template reads its items'],
+  ['{{ lines }}', { lines: [{ name: 'Tea' }] }, 'must not be a list: the template writes it as a text'],
+  ['{{ lines | upcase }}', { lines: [] }, 'must not be a list: the template writes it as a text'],
+])('%s refuses %j', (html, values, message) => {
+  expect(refusalOf(html, values)).toMatchObject({
+    error: { details: { fields: [{ path: 'customFields.lines', message }] } },
+  })
+})
+
+test('lists missing variables and members of items only if asked to', () => {
+  const html = '{{ name }}{% for line in lines %}{{ line.name }}{{ line.price }}{% endfor %}{{ unsubscribe_url }}'
+  const lines = [{ name: 'Tea', price: 1 }, { name: 'Cup' }]
+  expect(refusalOf(html, { lines })).toBe('Tea1Cup{{ unsubscribe_url }}')
+  expect(refusalOf(html, { lines }, true)).toEqual({
+    error: {
+      code: 'parameter_mismatch',
+      message: 'Values are missing: name, lines[1].price',
+      details: { missing: ['name', 'lines[1].price'] },
+    },
+  })
+  expect(refusalOf(html, { name: '', lines: [] }, true)).toBe('{{ unsubscribe_url }}')
+})
+
+test('leaves the unsubscribe link to the service', async () => {
+  expect(await examine(template('<a href="{{ unsubscribe_url }}">x</a>{{ a }}'))).toMatchObject({
+    variables: ['a'],
+    faults: [],
+    hasUnsubscribeLink: true,
+  })
+  expect(await faultsOf({ subject: '{{ unsubscribe_url }}', html: 'x', text: null })).toEqual([
+    ['subject', 'must not contain `unsubscribe_url`'],
+  ])
+  expect(refusalOf('x', { unsubscribe_url: 'https://shop.example' })).toMatchObject({
+    error: { details: { fields: [{ path: 'customFields.unsubscribe_url' }] } },
+  })
+})
 
 test('escapes values in HTML', () => {
   expect(fill('<p title="{{ a }}">{{ a }}</p>', { a: `<script>"'&` })).toBe(

@@ -1,6 +1,8 @@
 import { Liquid, LiquidError, type Template } from 'liquidjs'
 import { LRUCache } from 'lru-cache'
 import { type FieldFault, validationError } from '../../errors.ts'
+import { checkValues, type Values } from './template-values.ts'
+import { readUse, UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 /** Limits of one rendering, enough for every mail. Its processor time is bounded where it runs, in `mail-worker.ts`. */
 const MAX_TEMPLATE_LENGTH = 500_000
@@ -9,7 +11,6 @@ export const MAX_RENDERED_LENGTH = 2_000_000
 const MAX_SUBJECT_LENGTH = 500
 
 export type TemplateParts = { subject: string; html: string; text: string | null }
-export type Values = Readonly<Record<string, string>>
 
 const OPTIONS = {
   ownPropertyOnly: true,
@@ -37,40 +38,59 @@ function parse(engine: Engine, source: string): Template[] {
 
 export type PartName = keyof TemplateParts
 
-/**
- * The variables that a part of a template uses, in the order of their first appearance, and its faults: that it is no
- * Liquid, or asks for a member of a variable, since values are text and have none.
- */
-export function examinePart({ path, source }: { path: PartName; source: string }): {
-  variables: string[]
-  faults: FieldFault[]
-} {
-  const engine: Engine = path === 'html' ? 'html' : 'plain'
+/** Stands for the unsubscribe link in filled texts until the mail goes out. */
+const UNSUBSCRIBE_PLACEHOLDER = `{{ ${UNSUBSCRIBE_URL} }}`
+
+/** The variables of a part, and its faults: no valid Liquid, or a reference that no value can fill. */
+export type ExaminedPart = { use: VariableUse; faults: FieldFault[] }
+
+/** Reads the variables of a part and finds its faults. */
+export function examinePart({ path, source }: { path: PartName; source: string }): ExaminedPart {
   try {
-    const template = parse(engine, source)
+    const use = useOf(source)
     // Unknown filters and other templates are found only when it is filled.
-    engines[engine].renderSync(template, {})
-    const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
-    const message = `asks for \`${unfillable?.join('.')}\`, which no value can fill: values are text without members`
-    return {
-      variables: engines[engine].globalVariablesSync(template),
-      faults: unfillable ? [{ path, message }] : [],
-    }
+    engines[engineOf(path)].renderSync(parse(engineOf(path), source), {})
+    return { use, faults: useFaults(path, use) }
   } catch (error) {
     if (!(error instanceof Error)) throw error
-    return { variables: [], faults: [{ path, message: `is no template: ${error.message}` }] }
+    const use = { names: [], texts: [], lists: {}, unfillable: undefined }
+    return { use, faults: [{ path, message: `is no template: ${error.message}` }] }
   }
 }
 
-/** A variable itself, and what text has in Liquid: its size and its characters. */
-const isFillable = ([, member, ...more]: readonly unknown[]): boolean =>
-  member === undefined || (more.length === 0 && (member === 'size' || member === 'length' || Number.isInteger(member)))
+const engineOf = (path: PartName): Engine => (path === 'html' ? 'html' : 'plain')
+
+/** How a part uses its variables. Read from plain text, whose outputs pass no filter but their own. */
+function useOf(source: string): VariableUse {
+  const template = parse('plain', source)
+  const { variables, globals } = engines.plain.analyzeSync(template, { partials: false })
+  return readUse(template, variables, globals)
+}
+
+function useFaults(path: PartName, { names, texts, lists, unfillable }: VariableUse): FieldFault[] {
+  const message = `asks for \`${unfillable}\`, which no value can fill: values are texts, and lists of items with members`
+  const both = texts.find((name) => name in lists)
+  return [
+    ...(unfillable === undefined ? [] : [{ path, message }]),
+    ...(both === undefined ? [] : [{ path, message: `uses \`${both}\` as a text and as a list` }]),
+    ...(path === 'subject' && names.includes(UNSUBSCRIBE_URL)
+      ? [{ path, message: `must not contain \`${UNSUBSCRIBE_URL}\`` }]
+      : []),
+  ]
+}
 
 /**
  * Fills a template. Values are escaped in HTML; in the subject line ends and control characters become blanks, so that
- * none can end the header. A variable without a value is empty. 422 when it would take too much time or room.
+ * none can end the header. A variable without a value is empty, or 422 `parameter_mismatch` when `isStrict`. 422 for a value
+ * of a kind that the template cannot use, and when it would take too much time or room.
  */
-export function renderTemplate(parts: TemplateParts, values: Values): TemplateParts {
+export function renderTemplate(parts: TemplateParts, given: Values, isStrict = false): TemplateParts {
+  checkValues(
+    Object.values(parts).flatMap((source) => (source === null ? [] : [useOf(source)])),
+    given,
+    isStrict,
+  )
+  const values = { ...given, [UNSUBSCRIBE_URL]: UNSUBSCRIBE_PLACEHOLDER }
   return {
     subject: toLine(render('subject', 'plain', parts.subject, values)),
     html: render('html', 'html', parts.html, values),
@@ -78,9 +98,9 @@ export function renderTemplate(parts: TemplateParts, values: Values): TemplatePa
   }
 }
 
-function render(path: string, engine: Engine, source: string, values: Values): string {
+function render(path: string, engine: Engine, source: string, values: Record<string, unknown>): string {
   try {
-    const rendered = String(engines[engine].renderSync(parse(engine, source), { ...values }))
+    const rendered = String(engines[engine].renderSync(parse(engine, source), values))
     if (rendered.length <= MAX_RENDERED_LENGTH) return rendered
   } catch (error) {
     if (!LiquidError.is(error)) throw error

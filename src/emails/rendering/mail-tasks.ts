@@ -3,15 +3,16 @@ import { readDeliveryReport } from '../reports/delivery-report.ts'
 import { trackingOf } from '../tracking/track-email.ts'
 import type { Tracking } from '../tracking/tracking.ts'
 import { composeTexts, type EmailTexts } from './compose-texts.ts'
-import { examinePart, renderTemplate, type TemplateParts, type Values } from './liquid.ts'
+import { examinePart, renderTemplate, type TemplateParts } from './liquid.ts'
+import type { Values } from './template-values.ts'
 
 /** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it in a thread. */
 export const MAIL_TASKS = {
   examine: examinePart,
   /** The refusal of values that do not fit is a value: errors of other classes do not pass between the workers. */
-  render: ({ parts, values }: { parts: TemplateParts; values: Values }) => {
+  render: ({ parts, values, isStrict }: { parts: TemplateParts; values: Values; isStrict: boolean }) => {
     try {
-      return { rendered: renderTemplate(parts, values) }
+      return { rendered: renderTemplate(parts, values, isStrict) }
     } catch (error) {
       if (error instanceof AppError) return { refusal: { status: error.status, body: error.body } }
       throw error

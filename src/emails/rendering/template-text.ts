@@ -1,40 +1,65 @@
 import { AppError, type FieldFault, validationError } from '../../errors.ts'
-import type { PartName, TemplateParts, Values } from './liquid.ts'
+import type { PartName, TemplateParts } from './liquid.ts'
 import { runMailTask } from './mail-worker.ts'
+import type { Values } from './template-values.ts'
+import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 const TOO_SLOW = 'takes more than 300 ms to fill, or too much memory: make it simpler'
 
-/** The variables of a template in the order of their first appearance, and its faults; absent parts are not checked. */
+export type ExaminedTemplate = {
+  /** Of the caller, in the order of first appearance. */
+  variables: string[]
+  faults: FieldFault[]
+  /** Whether the HTML contains the unsubscribe link. */
+  hasUnsubscribeLink: boolean
+}
+
+/** Finds the variables of a template and its faults; absent parts are not checked. */
 export async function examineTemplate(
   companyId: number,
   { subject, html, text }: Partial<TemplateParts>,
-): Promise<{ variables: string[]; faults: FieldFault[] }> {
+): Promise<ExaminedTemplate> {
   const parts: [PartName, string | null | undefined][] = [
     ['subject', subject],
     ['html', html],
     ['text', text],
   ]
-  const variables: string[] = []
+  const uses = new Map<PartName, VariableUse>()
   const faults: FieldFault[] = []
   for (const [path, source] of parts) {
     if (typeof source !== 'string') continue
     const examined = await runMailTask(companyId, 'examine', { path, source })
     if (examined === 'too-slow') faults.push({ path, message: TOO_SLOW })
     else {
-      variables.push(...examined.variables)
+      uses.set(path, examined.use)
       faults.push(...examined.faults)
     }
   }
-  return { variables: [...new Set(variables)], faults }
+  const variables = new Set([...uses.values()].flatMap(({ names }) => names))
+  variables.delete(UNSUBSCRIBE_URL)
+  return {
+    variables: [...variables],
+    faults: [...faults, ...conflicts(uses)],
+    hasUnsubscribeLink: uses.get('html')?.names.includes(UNSUBSCRIBE_URL) ?? false,
+  }
 }
 
-/** Fills a template, see `renderTemplate`. 422 when it would take too much time or memory. */
+/** Variables that one part writes as a text and another reads as a list: no value fits both. */
+const conflicts = (uses: ReadonlyMap<PartName, VariableUse>): FieldFault[] =>
+  [...uses].flatMap(([path, { texts }]) =>
+    texts
+      .filter((name) => [...uses].some(([other, { lists }]) => other !== path && name in lists))
+      .map((name) => ({ path, message: `uses \`${name}\` as a text, and another part as a list` })),
+  )
+
+/** Fills a template, see `renderTemplate`. 422 also when it would take too much time or memory. */
 export async function fillTemplate(
   companyId: number,
   { subject, html, text }: TemplateParts,
   values: Values,
+  isStrict = false,
 ): Promise<TemplateParts> {
-  const outcome = await runMailTask(companyId, 'render', { parts: { subject, html, text }, values })
+  const outcome = await runMailTask(companyId, 'render', { parts: { subject, html, text }, values, isStrict })
   if (outcome === 'too-slow')
     throw validationError([{ path: 'customFields', message: `cannot fill it: it ${TOO_SLOW}` }])
   if (outcome.refusal) throw new AppError(outcome.refusal.status, outcome.refusal.body)

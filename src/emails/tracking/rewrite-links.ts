@@ -16,8 +16,8 @@ type LinkPosition = readonly [start: number, end: number, link: number]
  * the end of its body. The HTML is read by the tokenizer of browsers, which reports where in the source each
  * attribute's value is, and is never serialised. Takes time in proportion to the length, whatever the HTML.
  *
- * Everything but links of `a` or `area` to http(s) is left alone, and so is everything in comments (Outlook's
- * conditionals), scripts, styles and foreign elements, and what is tracked already.
+ * Everything but links of `a` or `area` to http(s) is left alone, and so are links with `data-parley-track="off"`, everything in
+ * comments (Outlook's conditionals), scripts, styles and foreign elements, and what is tracked already.
  */
 export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {
   const { links, sources, bodyEnd } = readHtml(html)
@@ -118,7 +118,7 @@ function readHtml(html: string): Read {
           tokenizer.state = mode
           end.textBegins(token)
         }
-        if (LINKING.has(token.tagName)) read.links.push(...attributesOf(token, 'href'))
+        if (LINKING.has(token.tagName) && !isUntracked(token)) read.links.push(...attributesOf(token, 'href'))
         if (token.tagName === 'img') read.sources.push(...attributesOf(token, 'src').map(({ value }) => value))
       },
       onEndTag: (token) => {
@@ -183,6 +183,10 @@ function createEnd(html: string) {
     },
   }
 }
+
+/** Whether its author asked to leave a link as it is. */
+const isUntracked = ({ attrs }: Token.TagToken): boolean =>
+  attrs.some(({ name, value }) => name === 'data-parley-track' && value.trim().toLowerCase() === 'off')
 
 function attributesOf(token: Token.TagToken, name: string): Attribute[] {
   const attribute = token.attrs.find((one) => one.name === name)

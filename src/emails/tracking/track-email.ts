@@ -52,8 +52,11 @@ export function putAddresses(html: string, replacements: string, addressOf: (lin
 const pixelTag = (address: string): string =>
   `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 
+/** Where the recipient of a mail ends marketing mails. */
+export const unsubscribeUrl = (baseUrl: string, email: Email): string => addressOf(baseUrl, email, 'unsubscribe', 0)
+
 /** The headers by which the reader's program unsubscribes from marketing mails with one click (RFC 8058). */
 export const unsubscribeHeaders = (baseUrl: string, email: Email): Record<string, string> => ({
-  'List-Unsubscribe': `<${addressOf(baseUrl, email, 'unsubscribe', 0)}>`,
+  'List-Unsubscribe': `<${unsubscribeUrl(baseUrl, email)}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 })

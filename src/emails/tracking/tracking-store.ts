@@ -43,7 +43,6 @@ export async function findMailed(db: Db, token: TrackingToken): Promise<Mailed |
     select company_id, id as email_id, recipient
     from emails
     where (company_id, id) = (${token.companyId}, ${token.emailId})
-      and is_marketing
       and substring(sha256(secret || decode(${token.tail}, 'hex')) for 18) = decode(${token.mac}, 'hex')
   `
   return row
