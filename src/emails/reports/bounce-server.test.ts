@@ -116,3 +116,10 @@ test('a mail of many short lines holds up no other work: its first lines are rea
   expect(await send(port, dsn({ more: 'x\r\n'.repeat(100_000) }))).toMatch(/^250/)
   expect(outcomes).toEqual(['ignored', { kind: 'bounce', isPermanent: true, message: '550 5.1.1 No such user' }])
 })
+
+test('reads a report after a long first part', async () => {
+  const { port, outcomes } = await start({})
+  const [before = '', ...parts] = dsn().split('The mail could not be delivered.')
+  await send(port, [before, 'A line of the explanation.\r\n'.repeat(12_000), ...parts].join(''))
+  expect(outcomes).toEqual([{ kind: 'bounce', isPermanent: true, message: '550 5.1.1 No such user' }])
+})

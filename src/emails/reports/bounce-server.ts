@@ -7,6 +7,7 @@ import type { MailReport } from '../../mailers/mail-reports.ts'
 import { runMailTask } from '../rendering/mail-worker.ts'
 import type { ReportToken } from '../tracking/tracking-token.ts'
 import { boundSockets } from './bounce-sockets.ts'
+import type { ReceivedMail } from './delivery-report.ts'
 import { readReturnPath } from './return-path.ts'
 
 /** Limits of one process for anonymous senders. A sender that is refused repeats for days. */
@@ -23,9 +24,12 @@ const BOUNDS = {
 }
 /** Connections to the database that unproven recipients may use at a time. */
 const LOOKUPS = 2
-/** The bytes and lines of a mail that are read: a notification comes before the copy of the returned mail. */
-const READ_BYTES = 256 * 1024
+/** The bytes of a mail that are read, and the lines of them that are parsed: a report comes before the returned mail. */
+const READ_BYTES = 512 * 1024
 const READ_LINES = 4_096
+const MACHINE_PART = /^content-type:\s*message\/(?:(?:global-)?delivery-status|feedback-report)/im
+/** Before the type of a part: its other headers and its boundary. */
+const LINES_BEFORE = 64
 const CLOSE_MS = 5_000
 
 export type BounceServerDeps = {
@@ -80,7 +84,8 @@ export function createBounceServer(deps: BounceServerDeps, others: Partial<typeo
     },
     onData: (stream, { envelope }, done) => {
       const [recipient] = envelope.rcptTo
-      receive(deps, recipient?.address ?? '', stream).then(
+      const hasNullSender = envelope.mailFrom !== false && envelope.mailFrom.address === ''
+      receive(deps, recipient?.address ?? '', stream, hasNullSender).then(
         () => done(null, '2.6.0 Recorded'),
         (error) => done(failed(deps, error)),
       )
@@ -106,10 +111,15 @@ async function findToken(deps: BounceServerDeps, address: string): Promise<Repor
   return token !== undefined && (await deps.isReportToken(token)) ? token : undefined
 }
 
-async function receive(deps: BounceServerDeps, address: string, stream: Readable): Promise<void> {
+async function receive(
+  deps: BounceServerDeps,
+  address: string,
+  stream: Readable,
+  hasNullSender: boolean,
+): Promise<void> {
   const raw = await readStart(stream)
   const token = readReturnPath(deps.domain, address)
-  const report = token && (await readInTurn(token.companyId, raw))
+  const report = token && (await readInTurn(token.companyId, { raw, hasNullSender }))
   if (token === undefined || report === undefined) return deps.onIgnored()
   await deps.record(token, report)
 }
@@ -118,12 +128,12 @@ async function receive(deps: BounceServerDeps, address: string, stream: Readable
 const reading = bulkhead(1, Number.POSITIVE_INFINITY)
 
 /** Undefined for what no mail server writes, too: a mail that takes long to read. */
-async function readInTurn(companyId: number, raw: Buffer): Promise<MailReport | undefined> {
-  const report = await reading.execute(() => runMailTask(companyId, 'report', { raw }))
+async function readInTurn(companyId: number, mail: ReceivedMail): Promise<MailReport | undefined> {
+  const report = await reading.execute(() => runMailTask(companyId, 'report', mail))
   return report === 'too-slow' ? undefined : report
 }
 
-/** Reads all of a stream and returns its first lines. */
+/** Reads all of a stream and returns its first lines, with the report after a long first part. */
 async function readStart(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -131,13 +141,15 @@ async function readStart(stream: Readable): Promise<Buffer> {
     if (bytes < READ_BYTES) chunks.push(chunk)
     bytes += chunk.length
   }
-  const start = Buffer.concat(chunks).subarray(0, READ_BYTES)
-  let end = -1
-  for (let line = 0; line < READ_LINES; line += 1) {
-    end = start.indexOf('\n', end + 1)
-    if (end < 0) return start
-  }
-  return start.subarray(0, end + 1)
+  const text = Buffer.concat(chunks).subarray(0, READ_BYTES).toString('latin1')
+  const lines = text.split('\n')
+  const before = text.slice(0, MACHINE_PART.exec(text)?.index ?? 0).split('\n').length
+  const isFar = before > READ_LINES / 2
+  const from = Math.max(READ_LINES / 2, before - LINES_BEFORE)
+  const read = isFar
+    ? [...lines.slice(0, READ_LINES / 2), ...lines.slice(from, from + READ_LINES / 2)]
+    : lines.slice(0, READ_LINES)
+  return Buffer.from(read.join('\n'), 'latin1')
 }
 
 const reply = (responseCode: number, message: string): Error => Object.assign(new Error(message), { responseCode })

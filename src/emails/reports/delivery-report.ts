@@ -1,26 +1,49 @@
-import PostalMime from 'postal-mime'
+import PostalMime, { type Attachment, type Email } from 'postal-mime'
 import type { MailReport } from '../../mailers/mail-reports.ts'
 import { toServerMessage } from '../../mailers/server-message.ts'
+import { plainTextOf } from '../rendering/plain-text.ts'
+import { classOf, refusesAddress } from './refusal.ts'
 
 const MAX_NESTING = 8
 const MAX_HEADERS = 64 * 1024
+/** Of a report without a machine-readable part; the returned mail comes later. */
+const MAX_TEXT = 8_192
+
+export type ReceivedMail = {
+  raw: Uint8Array
+  /** MAIL FROM:<>, as mail servers send their notifications. */
+  hasNullSender: boolean
+}
 
 /**
- * Reads a delivery status notification (RFC 3464) from a raw mail; undefined for every other mail, such as an automatic
- * answer, and for a notification of a delay or a success. The mail may be cut after the notification's second part.
+ * Reads a report from a mail to a return path: a delivery status notification (RFC 3464, RFC 6533), a complaint (RFC 5965), or the text of a
+ * mail server that writes neither. Undefined for every other mail, such as an automatic answer, and for a notification of a delay
+ * or a success. The mail may be cut after the report's second part.
  */
-export async function readDeliveryReport(raw: Uint8Array): Promise<MailReport | undefined> {
-  const { attachments } = await PostalMime.parse(raw, {
+export async function readDeliveryReport({ raw, hasNullSender }: ReceivedMail): Promise<MailReport | undefined> {
+  const mail = await PostalMime.parse(raw, {
     maxNestingDepth: MAX_NESTING,
     maxHeadersSize: MAX_HEADERS,
     attachmentEncoding: 'utf8',
     // The returned mail is not read.
     forceRfc822Attachments: true,
-  }).catch(() => ({ attachments: [] }))
-  const status = attachments.find(({ mimeType }) => mimeType === 'message/delivery-status')
-  if (typeof status?.content !== 'string') return undefined
-  for (const fields of readGroups(status.content)) {
-    const report = toReport(fields)
+  }).catch(() => undefined)
+  if (mail === undefined) return undefined
+  const status = partOf(mail, /^message\/(?:global-)?delivery-status$/)
+  if (status !== undefined) return firstOf(readGroups(status), toBounce)
+  const feedback = partOf(mail, /^message\/feedback-report$/)
+  if (feedback !== undefined) return firstOf(readGroups(feedback), toComplaint)
+  return hasNullSender ? readText(mail) : undefined
+}
+
+function partOf({ attachments }: Email, type: RegExp): string | undefined {
+  const part = attachments.find(({ mimeType }: Attachment) => type.test(mimeType))
+  return typeof part?.content === 'string' ? part.content : undefined
+}
+
+function firstOf(groups: Iterable<Fields>, read: (fields: Fields) => MailReport | undefined): MailReport | undefined {
+  for (const fields of groups) {
+    const report = read(fields)
     if (report !== undefined) return report
   }
   return undefined
@@ -42,16 +65,54 @@ function* readGroups(text: string): Generator<Fields> {
   }
 }
 
-/** Classes of status codes (RFC 3463): 4 is a persistent transient failure, 5 a permanent one. */
-const FAILED_STATUS = /^([45])\.\d{1,3}\.\d{1,3}/
-/** Refusals of this mail, its sender or its size, a full mailbox and a loop: no statement about the address itself. */
-const ABOUT_THE_MAIL = /^5\.(?:[367]\.\d+|1\.[78]|2\.[23]|4\.[67])\b/
+const withoutComments = (value: string): string => value.replaceAll(/\([^()]*\)/g, '').trim()
 
-function toReport(fields: Fields): MailReport | undefined {
-  const status = fields.get('status') ?? ''
-  const [, failedClass] = FAILED_STATUS.exec(status) ?? []
-  if (fields.get('action')?.toLowerCase() !== 'failed' || failedClass === undefined) return undefined
-  const diagnostic = fields.get('diagnostic-code')?.replace(/^[a-z-]+\s*;\s*/i, '')
-  const isPermanent = failedClass === '5' && !ABOUT_THE_MAIL.test(status)
-  return { kind: 'bounce', isPermanent, message: toServerMessage(diagnostic || status) }
+function toBounce(fields: Fields): MailReport | undefined {
+  if (withoutComments(fields.get('action') ?? '').toLowerCase() !== 'failed') return undefined
+  const status = withoutComments(fields.get('status') ?? '')
+  const text = (fields.get('diagnostic-code') ?? '').replace(/^[a-z-]+\s*;\s*/i, '')
+  return toReport({ status, text }, text || fields.get('status') || 'failed')
 }
+
+/** Other types, such as `not-spam` and `auth-failure`, are no complaint of the recipient. */
+const COMPLAINTS = ['abuse', 'fraud', 'opt-out']
+
+function toComplaint(fields: Fields): MailReport | undefined {
+  const type = withoutComments(fields.get('feedback-type') ?? '').toLowerCase()
+  return COMPLAINTS.includes(type) ? { kind: 'complaint', message: toServerMessage(type) } : undefined
+}
+
+const MAIL_SERVER = /^(?:mailer-?daemon|mail-?daemon|post-?master|microsoftexchange)/i
+const RETURNED_MAIL = /^[ \t-]*-{2,}.*(?:copy|original|below|returned|message follows).*$/im
+/** The first reply or enhanced code of a permanent refusal, with what follows it. */
+const REFUSAL = /(?<![\d.])(?:5\d\d[ -]|#?5\.\d{1,3}\.\d{1,3}(?!\.?\d)).*/s
+
+/** The report of a server such as Exim, qmail or QQ, whose text is for people. */
+function readText(mail: Email): MailReport | undefined {
+  const names = mail.headers.some(({ key }) => key === 'x-failed-recipients')
+  if (!names && !MAIL_SERVER.test(mail.from?.address ?? '')) return undefined
+  const [text = ''] = (mail.text || plainTextOf(mail.html ?? '') || '').slice(0, MAX_TEXT).split(RETURNED_MAIL)
+  const [refusal] = REFUSAL.exec(text) ?? []
+  if (refusal !== undefined) return toReport({ text: paragraphOf(text, refusal) }, refusal)
+  // Warnings of a delay list no failed recipients.
+  return names ? { kind: 'bounce', isPermanent: false, message: toServerMessage(text) } : undefined
+}
+
+/** The paragraph around a refusal: some servers write the code after the words. */
+function paragraphOf(text: string, refusal: string): string {
+  const before =
+    text
+      .slice(0, text.length - refusal.length)
+      .split(EMPTY_LINE)
+      .at(-1) ?? ''
+  const [after = ''] = refusal.split(EMPTY_LINE)
+  return before + after
+}
+
+const EMPTY_LINE = /\r?\n[\t ]*\r?\n/
+
+const toReport = (refusal: { status?: string; text: string }, message: string): MailReport => ({
+  kind: 'bounce',
+  isPermanent: classOf(refusal) !== '4' && refusesAddress(refusal),
+  message: toServerMessage(message),
+})
