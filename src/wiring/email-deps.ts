@@ -4,6 +4,7 @@ import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createEmailAcceptance } from '../emails/accept-emails.ts'
 import type { DeliveryDeps } from '../emails/delivery/email-delivery.ts'
 import type { EmailDeps } from '../emails/email.ts'
+import { suppressRefused } from '../emails/reports/record-report.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import type { TrackingDeps } from '../emails/tracking/tracking-routes.ts'
 import { emailKey } from '../text/email-address.ts'
@@ -23,6 +24,10 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       const suppression = await findSuppression(db, companyId, emailKey(address))
       if (suppression !== undefined) return suppression.reason
       return (await hasRefusedEmail(db, companyId, address)) ? 'consent' : null
+    },
+    suppressRefused: async (companyId, recipient, message) => {
+      const id = await suppressRefused(deps, companyId, recipient, message)
+      if (id !== undefined) deps.publish([{ topic: 'contact', companyId, id }])
     },
     unsubscribe: ({ companyId, ...email }) =>
       onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => unsubscribe(deps, companyId, email)),

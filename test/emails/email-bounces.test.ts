@@ -177,6 +177,35 @@ describe('a notification at the return path', () => {
   })
 })
 
+describe('a refusal in the session', () => {
+  test.each([
+    ['User unknown', 550, '5.1.1 User unknown', 'bounce'],
+    ['User unknown without a code', 550, 'No such user here', 'bounce'],
+    ['a blocklist', 550, '5.7.1 Client host blocked using zen.spamhaus.org', undefined],
+    ['a full mailbox', 552, 'Mailbox is full', undefined],
+    ['an unknown reason', 554, 'Transaction failed', undefined],
+    ['a temporary one', 450, '4.1.1 User unknown', undefined],
+  ])('for %s suppresses the address or not', async (_name, code, message, reason) => {
+    const { api, companyId } = await createMailing()
+    const server = await startMailServer({ behave: (moment) => (moment === 'RCPT' ? { code, message } : undefined) })
+    const settings = { from: 'shop@example.org', smtpUrl: server.url }
+    await operator('PUT', `/companies/${companyId}/email-settings`, settings)
+    const to = uniqueAddress()
+    await api('POST', '/contacts', { email: to })
+    const receiver = await subscribe(api, ['contact.changed'])
+    const { id } = (await api('POST', '/emails', { to, subject: 'Hi', html: 'Hi' })).body.data
+    await eventually(
+      async () =>
+        (await db`select from jobs where company_id = ${companyId} and kind = 'email.send' and attempts = 0`).length ===
+        0,
+    )
+    if (code >= 500) expect(await mailing.untilCompleted(api, id)).toMatchObject({ status: 'failed' })
+    expect((await contactOf(api, to)).email_suppression?.reason).toBe(reason)
+    if (reason !== undefined) await eventually(async () => receiver.received.length === 1)
+    await server.stop()
+  })
+})
+
 describe('the mail server of return paths', () => {
   test('refuses every other recipient', async () => {
     const { api } = await createMailing()

@@ -62,6 +62,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
     baseUrl: 'http://127.0.0.1',
     smtpUrl,
     findMarketingRefusal: async () => null,
+    suppressRefused: async () => {},
     bounceDomain: undefined,
     readsPostedReports: false,
     recordEvents: NO_EVENTS,

@@ -233,6 +233,26 @@ describe('marketing', () => {
     expect(history).toMatchObject({ source: 'unsubscribe', value: false })
   })
 
+  test('links the way out in the HTML and text of every kind of mail, untracked', async () => {
+    const { api, send } = await createMailing({ category: 'MARKETING' })
+    const email = uniqueAddress()
+    await untilCompleted(api, (await send(email)).body.data.id)
+    const [marketing] = await received(email)
+    expect(marketing.html).toContain(`${await wayOut(email)}">Unsubscribe</a>`)
+    expect(marketing.html).not.toContain('unsubscribe_url')
+
+    const { arrived, to } = await deliver(api, {
+      html: '<a href="{{unsubscribe_url}}">out</a><a href="%7B%7B%20unsubscribe_url%20%7D%7D">encoded</a>',
+      text: 'Out: {{ unsubscribe_url }}',
+    })
+    const [link] = /http:\/\/[^/]+\/public\/v1\/u\/[\w-]+/.exec(arrived.text)!
+    expect(arrived.html).toContain(`<a href="${link}">out</a><a href="${link}">encoded</a>`)
+    await api('POST', '/contacts', { email: to, marketingConsent: { email: true } })
+    expect((await get(new URL(link).pathname, { method: 'POST' })).status).toBe(200)
+    const contact = await api('GET', `/contacts/by-email/${encodeURIComponent(to)}`)
+    expect(contact.body.data.marketing_consent.email).toBe(false)
+  })
+
   test('the way out also counts for who is no contact yet', async () => {
     const { api, send } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()

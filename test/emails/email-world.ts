@@ -64,7 +64,9 @@ export async function startMailing(config: Partial<Config> = {}, { mirrors = tru
     const template = await operator('POST', `${path}/email-templates`, {
       name: 'Order update',
       subject: 'Order {{ order }}',
-      html: '<p>Hello {{ name }}, <a href="https://shop.example/orders/{{ order }}">your order</a></p>',
+      html: `<p>Hello {{ name }}, <a href="https://shop.example/orders/{{ order }}">your order</a></p>${
+        input.category === 'MARKETING' ? '<a href="{{ unsubscribe_url }}">Unsubscribe</a>' : ''
+      }`,
       text: 'Hello {{ name }}',
       ...(input.category && { category: input.category }),
     })

@@ -1299,10 +1299,14 @@ export type NewTemplateEmail = {
   uid: string
   /** The address of the one recipient, without a name. */
   recipient: string
-  /** The values of the variables. A missing one is empty. A form has fields such as `customFields.<key>`. */
+  /** The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A missing one is empty. A form has fields such as `customFields.<key>`. */
   customFields?: {
-    [name: string]: string
+    [name: string]: string | number | boolean | Array<{
+    [name: string]: string | number | boolean | null
+  }>
   }
+  /** Refuses the mail if a variable of the template has no value, by default false. */
+  strict?: boolean
 }
 
 /** The contact. */

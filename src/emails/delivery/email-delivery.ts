@@ -9,6 +9,7 @@ import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { EMAIL_SEND } from '../email-store.ts'
 import { findTrackingOf, prepareTexts } from '../rendering/mail-text.ts'
+import { refusesAddress } from '../reports/refusal.ts'
 import { returnPath } from '../reports/return-path.ts'
 import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/marketing-refusal.ts'
 import { watchEmails } from '../tracking/email-event-store.ts'
@@ -71,6 +72,8 @@ export type DeliveryDeps = {
   /** Whether providers of mail post reports. */
   readsPostedReports: boolean
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
+  /** Suppresses an address that its mail server refused for good. */
+  suppressRefused(companyId: number, recipient: string, message: string): Promise<void>
   /** `server` names the mail server: the company's own, or that of the whole service. */
   onAttempt(email: EmailKey, server: 'company' | 'service', outcome: MailOutcome, durationMs: number): void
 }
@@ -218,6 +221,10 @@ async function refused(
   const isTemporary = outcome.kind === 'unavailable' || outcome.isTemporary
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
+  if (!isTemporary && refusesAddress({ text: outcome.message })) {
+    // Before the outcome, which ends the job.
+    await deps.suppressRefused(email.companyId, email.recipient, outcome.message)
+  }
   if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.message)
   await complete('pending')
   return retryAfter(waitMs, { error: outcome.message })

@@ -1,9 +1,14 @@
-import type { Pool } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
 import { onBehalfOf } from '../../db/pool/fair-pool.ts'
 import type { MailReport } from '../../mailers/mail-reports.ts'
 import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
-import { findSuppressedContact, findSuppression, writeSuppression } from '../suppression/suppression-store.ts'
+import {
+  findSuppressedContact,
+  findSuppression,
+  type Suppression,
+  writeSuppression,
+} from '../suppression/suppression-store.ts'
 import type { ReportToken } from '../tracking/tracking-token.ts'
 import { decideReport } from './mail-report.ts'
 import { lockReportedEmail, writeReport } from './mail-report-store.ts'
@@ -38,16 +43,45 @@ export async function recordReport(deps: ReportDeps, token: ReportToken, report:
       await writeReport(tx, companyId, emailId, effect, report.message)
       const changes: RecordChange[] = []
       if (effect.status !== null) changes.push({ event: 'email.status', companyId, id: emailId, change: effect.status })
-      let contactId: number | undefined
-      if (effect.suppressFor !== null) {
-        await writeSuppression(tx, companyId, { address, reason: effect.suppressFor, detail: report.message })
-        contactId = await findSuppressedContact(tx, companyId, address)
-        if (contactId !== undefined)
-          changes.push({ event: 'contact.changed', companyId, id: contactId, change: 'updated' })
-      }
       await deps.recordEvents.publish(tx, changes)
+      const contactId =
+        effect.suppressFor === null
+          ? undefined
+          : await suppress(tx, deps, companyId, { address, reason: effect.suppressFor, detail: report.message })
       return { companyId, emailId, kind: report.kind, contactId }
     }),
   )
   if (recorded !== undefined) deps.onReport(recorded)
+}
+
+/**
+ * Suppresses the address of a mail that its server refused for good in the session: the refusal counts like the same one in a report.
+ * Returns the contact with the address, if the suppression is new.
+ */
+export function suppressRefused(
+  { db, recordEvents }: Pick<ReportDeps, 'db' | 'recordEvents'>,
+  companyId: number,
+  recipient: string,
+  detail: string,
+): Promise<number | undefined> {
+  const address = emailKey(recipient)
+  return db.begin(async (tx) => {
+    if ((await findSuppression(tx, companyId, address)) !== undefined) return undefined
+    return suppress(tx, { recordEvents }, companyId, { address, reason: 'bounce', detail })
+  })
+}
+
+/** Suppresses an address, and publishes the change of its contact, whose id it returns. */
+async function suppress(
+  tx: Db,
+  { recordEvents }: Pick<ReportDeps, 'recordEvents'>,
+  companyId: number,
+  suppression: Omit<Suppression, 'createdAt'>,
+): Promise<number | undefined> {
+  await writeSuppression(tx, companyId, suppression)
+  const id = await findSuppressedContact(tx, companyId, suppression.address)
+  if (id !== undefined) {
+    await recordEvents.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'updated' }])
+  }
+  return id
 }

@@ -12,6 +12,15 @@ test.each([
   'python-requests/2.31',
   'curl/8.5.0',
   'Microsoft Office Existence Discovery',
+  'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/140.0.0.0 Safari/537.36',
+  'Go-http-client/2.0',
+  'Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)',
+  'facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)',
+  'okhttp/4.12.0',
+  'axios/1.7.9',
+  'node',
+  'undici',
   '',
 ])('%s is taken for a machine', (agent) => expect(isMachine({ 'user-agent': agent })).toBe(true))
 

@@ -129,6 +129,13 @@ describe('links', () => {
     expect(asked).toEqual([1, 0])
   })
 
+  test('a link whose author turned tracking off stays as it is', () => {
+    const html =
+      '<a href="https://a.example/" data-parley-track="off">x</a><a DATA-PARLEY-TRACK=Off href=https://b.example/>y</a>'
+    expect(rewrite(html, { links: true, pixel: false })).toEqual({ html, targets: [] })
+    expect(rewrite('<a href="https://a.example/" data-parley-track="on">x</a>').targets).toEqual(['https://a.example/'])
+  })
+
   test('neither links nor pixel without the options for them', () => {
     const html = '<a href="https://a.example/">x</a>'
     expect(rewrite(html, { links: false, pixel: false }).html).toBe(html)

@@ -20,7 +20,7 @@ afterAll(close)
 const TEMPLATE = {
   name: 'Order',
   subject: 'Order {{ order }}',
-  html: '<p>{{ name }}</p>',
+  html: '<p>{{ name }}</p><a href="{{ unsubscribe_url }}">Unsubscribe</a>',
   text: '{{ footer }}',
   category: 'MARKETING',
 }
@@ -39,8 +39,16 @@ describe('email templates', () => {
     const path = `${base}/email-templates/${created.id}`
     expect((await call('GET', path)).body).toEqual(created)
     expect((await call('GET', `${base}/email-templates`)).body).toEqual([created])
-    const changed = await call('PATCH', path, { text: null, html: '{{ other }}' })
-    expect(changed.body).toEqual({ ...created, text: null, html: '{{ other }}', variables: ['order', 'other'] })
+    const changed = await call('PATCH', path, {
+      text: null,
+      html: '{{ other }}{{ unsubscribe_url }}',
+    })
+    expect(changed.body).toEqual({
+      ...created,
+      text: null,
+      html: '{{ other }}{{ unsubscribe_url }}',
+      variables: ['order', 'other'],
+    })
     expect(await call('DELETE', path)).toMatchObject({ status: 200, body: { success: true } })
     for (const method of ['GET', 'DELETE'] as const) {
       expect(await call(method, path)).toMatchObject({ status: 404, body: { message: 'Transactional not found' } })
@@ -54,6 +62,7 @@ describe('email templates', () => {
     ['an unknown category', { ...TEMPLATE, category: 'SPAM' }, 422],
     ['a broken part', { ...TEMPLATE, html: '{% if %}' }, 422],
     ['a variable that no value can fill', { ...TEMPLATE, html: '{{ user.name }}' }, 422],
+    ['MARKETING without an unsubscribe link', { ...TEMPLATE, html: 'x' }, 422],
     ['a subject of two lines', { ...TEMPLATE, subject: 'a\r\nBcc: x@y.example' }, 422],
     ['a part that is too long', { ...TEMPLATE, html: 'x'.repeat(500_001) }, 422],
   ])('with %s are refused', async (_name, body, status) => {
@@ -64,7 +73,7 @@ describe('email templates', () => {
     const { body: created } = await call('POST', `${base}/email-templates`, TEMPLATE)
     const path = `${base}/email-templates/${created.id}`
     for (let round = 0; round < 10; round += 1) {
-      const changes = { name: `N${round}`, subject: `S${round}`, html: `H${round}`, text: `T${round}` }
+      const changes = { name: `N${round}`, subject: `S${round}`, html: `H${round} {{ unsubscribe_url }}`, text: `T${round}` }
       await Promise.all(Object.entries(changes).map(([part, value]) => call('PATCH', path, { [part]: value })))
       expect((await call('GET', path)).body).toMatchObject(changes)
     }
