@@ -73,7 +73,12 @@ describe('email templates', () => {
     const { body: created } = await call('POST', `${base}/email-templates`, TEMPLATE)
     const path = `${base}/email-templates/${created.id}`
     for (let round = 0; round < 10; round += 1) {
-      const changes = { name: `N${round}`, subject: `S${round}`, html: `H${round} {{ unsubscribe_url }}`, text: `T${round}` }
+      const changes = {
+        name: `N${round}`,
+        subject: `S${round}`,
+        html: `H${round} {{ unsubscribe_url }}`,
+        text: `T${round}`,
+      }
       await Promise.all(Object.entries(changes).map(([part, value]) => call('PATCH', path, { [part]: value })))
       expect((await call('GET', path)).body).toMatchObject(changes)
     }
