@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { diskCall } from '../files/disk-call.ts'
 import type { TemporaryFiles } from '../files/temporary-files.ts'
-import type { Measured } from './blobs/blob-store.ts'
+import type { BlobMeta, Measured } from './blobs/blob-store.ts'
 
 /** More bytes came than may be kept. */
 export class TooLarge extends Error {
@@ -18,19 +18,20 @@ export class TooLarge extends Error {
 const SYNC_BYTES = 8 * 1024 * 1024
 
 /**
- * Writes a stream to its end into a temporary file and calls `keep` with it; returns what went through. Throws what the stream
- * throws, TooLarge as soon as there are more than `maxBytes`, and StorageFailure.
+ * Writes a stream to its end into a temporary file and calls `check` and `keep` with it; returns what went through. Throws what
+ * these and the stream throw, TooLarge as soon as there are more than `maxBytes`, and StorageFailure.
  */
 export function keepMeasured(
   temporary: TemporaryFiles,
   from: Readable,
-  maxBytes: number,
+  { maxBytes, check }: Pick<BlobMeta, 'maxBytes' | 'check'>,
   keep: (path: string, measured: Measured) => Promise<unknown>,
 ): Promise<Measured> {
   // It may fail before it is read.
   from.on('error', () => undefined)
   return temporary.use(async (path) => {
     const measured = await writeMeasured(from, path, maxBytes)
+    await check?.(path, measured)
     await keep(path, measured)
     return measured
   })

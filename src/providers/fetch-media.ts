@@ -28,7 +28,7 @@ type Description = {
   sha256: string | null
 }
 
-/** Codes for what is not there, never was, or is another number's. */
+/** Codes for what is not there, never was, is another number's, or may not be read by this credential. */
 const MISSING = new Set([100, 33])
 const DEFAULT_WAIT_SECONDS = 60
 
@@ -113,7 +113,8 @@ async function download(
     answer.body.on('error', () => undefined)
     if (answer.statusCode === 200) {
       const type = mimeType ?? text(answer.headers['content-type'])
-      return { kind: 'fetched', mimeType: type, sizeBytes, sha256, body: answer.body }
+      const size = sizeBytes ?? readLength(answer.headers['content-length'])
+      return { kind: 'fetched', mimeType: type, sizeBytes: size, sha256, body: answer.body }
     }
     answer.body.destroy()
     if (answer.statusCode === 404) return 'address-died'
@@ -124,5 +125,8 @@ async function download(
     return failed(error instanceof Error ? error.message : 'the bytes could not be fetched')
   }
 }
+
+const readLength = (header: string | string[] | undefined): number | null =>
+  typeof header === 'string' && /^[0-9]{1,15}$/.test(header) ? Number(header) : null
 
 const failed = (title: string): MediaOutcome => ({ kind: 'failed', error: failure(title) })

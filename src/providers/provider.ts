@@ -148,7 +148,7 @@ export type MediaOutcome =
       /** To be read to its end or destroyed. */
       body: Readable
     }
-  /** The provider never had it, or no longer has it. */
+  /** The provider says that it does not have it, which is also how a missing permission looks. */
   | { kind: 'gone' }
   | { kind: 'throttled'; retryAfterSeconds: number }
   | { kind: 'failed'; error: ProviderError }

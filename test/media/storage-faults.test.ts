@@ -136,7 +136,6 @@ test('a bucket that falls silent within a file is 503, and no answer of another 
   mediaId = await uploaded()
   bucket.mode.current = 'falls silent'
   await expectUnavailable(send)
-  await expectUnavailable(upload)
 })
 
 test('a failure is logged once, with its cause', async () => {

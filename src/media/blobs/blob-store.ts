@@ -6,13 +6,20 @@ export type ByteRange = { start: number; end: number }
 
 export type Measured = { sizeBytes: number; sha256: string }
 
+export type BlobMeta = {
+  mimeType: string
+  maxBytes: number
+  /** Reads the whole file on this machine before it is kept; it throws to keep nothing. */
+  check?: ((path: string, measured: Measured) => Promise<unknown>) | undefined
+}
+
 /** The port to where the bytes of media are kept. */
 export type BlobStore = {
   /**
    * Keeps all bytes of the stream under the key, durably and whole or not at all: until it resolves, nothing or the
-   * earlier bytes are there. Throws what the stream throws, TooLarge beyond `maxBytes`, and what the place throws.
+   * earlier bytes are there. Throws what the stream and `check` throw, TooLarge beyond `maxBytes`, and what the place throws.
    */
-  put(key: string, body: Readable, meta: { mimeType: string; maxBytes: number }): Promise<Measured>
+  put(key: string, body: Readable, meta: BlobMeta): Promise<Measured>
   /** The bytes, or those of the range, which lies within them; undefined when there is nothing under the key. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
   /** Takes the bytes away; none there is no fault. */

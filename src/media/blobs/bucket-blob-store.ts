@@ -36,9 +36,9 @@ export async function openBucketBlobStore(
   await checkBucket(client, place)
   const temporary = await openTemporaryFiles(temporaryFolder)
   return {
-    put: (key, body, { mimeType, maxBytes }) => {
-      const target = { Bucket, Key: named(key), ContentType: mimeType }
-      return keepMeasured(temporary, body, maxBytes, (path, { sizeBytes }) =>
+    put: (key, body, meta) => {
+      const target = { Bucket, Key: named(key), ContentType: meta.mimeType }
+      return keepMeasured(temporary, body, meta, (path, { sizeBytes }) =>
         storageCall((abortSignal, moved) => {
           const Body = Readable.from(partsOf(path, moved), { objectMode: false })
           const object = { ...target, Body, ContentLength: sizeBytes }

@@ -21,10 +21,10 @@ export async function openFolderBlobStore(path: string): Promise<BlobStore> {
   await makeWritableFolder(folder)
   const temporary = await openTemporaryFiles(join(folder, 'unfinished'))
   return {
-    put: (key, body, { maxBytes }) => {
+    put: (key, body, meta) => {
       const target = pathOf(folder, key)
       const keep = (path: string) => diskCall(() => moveTo(folder, path, target))
-      return keepMeasured(temporary, body, maxBytes, keep).catch((error: unknown) => {
+      return keepMeasured(temporary, body, meta, keep).catch((error: unknown) => {
         throw takesNoFiles(error) ? unusableFolder(folder, error) : error
       })
     },

@@ -155,11 +155,45 @@ describe('copying', () => {
     expect(await buffer((await deps.blobStore.open((await rowOf(message))!.storageKey))!)).toEqual(BYTES)
   })
 
-  test('media that the provider does not have are gone for good', async () => {
+  test('media that the provider refuses are asked for again, until it has forgotten them', async () => {
     const message = await noted('424242')
+    const { createdAt } = (await rowOf(message))!
+    clock.set(createdAt)
+    expect(await copy(message)).toEqual({ kind: 'retry', at: new Date(createdAt.getTime() + 5_000) })
+    expect(await rowOf(message)).toMatchObject({ state: 'pending', attempts: 1 })
+    clock.set(new Date(createdAt.getTime() + 7 * 24 * 3_600_000 - 1))
     expect(await copy(message)).toEqual({ kind: 'gone' })
     expect(await rowOf(message)).toMatchObject({ state: 'gone' })
     expect(await copy(message)).toEqual({ kind: 'gone' })
+    clock.set(new Date())
+  })
+
+  test.each<[string, number, string]>([
+    [
+      'a missing permission',
+      400,
+      JSON.stringify({
+        error: {
+          message:
+            "Unsupported get request. Object with ID '1' does not exist, cannot be loaded due to missing permissions, or does not support this operation",
+          type: 'GraphMethodException',
+          code: 100,
+          error_subcode: 33,
+        },
+      }),
+    ],
+    ['404', 404, 'Not Found'],
+  ])('a file that is refused once with %s is stored by the next attempt', async (_, status, body) => {
+    const id = await upload()
+    const message = await noted(id)
+    const refusing: RequestListener = (_request, response) => response.writeHead(status).end(body)
+    expect(
+      await playing(
+        () => refusing,
+        () => copy(message),
+      ),
+    ).toMatchObject({ kind: 'retry' })
+    expect(await copy(message)).toEqual({ kind: 'stored' })
   })
 
   test('a provider that is down is tried again on schedule, until it has forgotten', async () => {
@@ -240,15 +274,30 @@ describe('bytes that are not what they should be', () => {
     expect(await deps.blobStore.open(row.storageKey)).toBeUndefined()
   })
 
-  test('those that do not fit their digest are fetched again, and believed in the end', async () => {
+  test.each<[string, object, string]>([
+    ['do not fit their digest', { sha256: SHA256 }, 'another'],
+    ['do not fit their size', { mime_type: 'text/plain', file_size: 8 }, 'another'],
+    ['are a page in place of a picture', { mime_type: 'image/jpeg' }, '<html><body>Sign in</body></html>'],
+    ['are none', { mime_type: 'image/jpeg' }, ''],
+  ])('those that %s are never kept, however often they come', async (_, described, body) => {
     const message = await noted('1')
-    const wrong = describing({ sha256: SHA256 }, (_request, response) => response.end('another'))
+    const wrong = describing(described, (_request, response) => response.end(body))
     await playing(wrong, async () => {
       const kinds = []
-      for (let run = 0; run < 4; run += 1) kinds.push((await copy(message)).kind)
-      expect(kinds).toEqual(['retry', 'retry', 'retry', 'stored'])
+      for (let run = 0; run < 5; run += 1) kinds.push((await copy(message)).kind)
+      expect(new Set(kinds)).toEqual(new Set(['retry']))
     })
-    expect(await rowOf(message)).toMatchObject({ state: 'stored', sizeBytes: 7 })
+    const row = (await rowOf(message))!
+    expect(row.state).toBe('pending')
+    expect(await deps.blobStore.open(row.storageKey)).toBeUndefined()
+  })
+
+  test('those of which the message names another kind are not kept, whatever the answer says', async () => {
+    const message = await noted('1', { mimeType: 'image/jpeg' })
+    const page: RequestListener = (_request, response) =>
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>')
+    expect(await playing(describing({}, page), () => copy(message))).toMatchObject({ kind: 'retry' })
+    expect((await rowOf(message))!.state).toBe('pending')
   })
 
   test('too large ones are given up, whether said before or found out', async () => {

@@ -3,18 +3,18 @@ import type { Db } from '../../db/connect.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
-import type { BlobStore } from '../blobs/blob-store.ts'
+import type { BlobStore, Measured } from '../blobs/blob-store.ts'
 import { safeMimeType } from '../content-headers.ts'
 import { TooLarge } from '../measure.ts'
 import { findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from '../media-store.ts'
+import { readFileFacts } from '../uploads/read-file-facts.ts'
+import { type Announced, copyFault } from './copy-fault.ts'
 import { nextCopyAt } from './copy-schedule.ts'
 
 /** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
 /** The time of a whole copy: request, download and storage. */
 const COPY_DEADLINE_MS = 120_000
-/** Bytes that never fit their provider's own digest are kept all the same, once it is not the transport's fault. */
-const DIGEST_TRIED = 3
 
 export type MediaSender = SenderAccess & { readonly provider: ProviderName }
 
@@ -27,7 +27,7 @@ export type CopyDeps = {
   clock: Clock
 }
 
-/** `gone`: the provider no longer has it. `failed`: given up. Both are final, as is `stored`. */
+/** `gone`: the provider refused it for as long as it keeps files. `failed`: given up. Both are final, as is `stored`. */
 export type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
 
 /** Copies the media of one message from the provider into the blob store; the handler of its job. Repeating it is safe. */
@@ -44,22 +44,19 @@ export async function copyMedia(
   return copy.kind === 'not-yet' ? postpone(deps, media, copy) : copy
 }
 
-export type Copy = { kind: 'stored' } | { kind: 'gone' } | { kind: 'failed' } | NotYet
-/** `cause`: what the media storage threw. */
-type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number; cause?: unknown }
+export type Copy = { kind: 'stored' } | { kind: 'failed' } | NotYet
+/** `isRefused`: the provider says that it does not have it. `cause`: what the media storage threw. */
+type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number; isRefused: boolean; cause?: unknown }
 
 /** One copy. Resolves when the outcome is final. Failures of provider and blob store are values. */
 export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
   const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
   const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)
-  const { db } = deps
-  const { companyId, messageId } = media
   switch (answer.kind) {
     case 'fetched':
       return keep(deps, media, answer)
     case 'gone':
-      await markLost(db, companyId, messageId, 'gone', 'the provider does not have it')
-      return { kind: 'gone' }
+      return { ...notYet('the provider does not have it'), isRefused: true }
     case 'throttled':
       return notYet('the provider asked to wait', answer.retryAfterSeconds)
     case 'failed':
@@ -67,7 +64,12 @@ export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSig
   }
 }
 
-const notYet = (error: string, retryAfterSeconds = 0): NotYet => ({ kind: 'not-yet', error, retryAfterSeconds })
+const notYet = (error: string, retryAfterSeconds = 0): NotYet => ({
+  kind: 'not-yet',
+  error,
+  retryAfterSeconds,
+  isRefused: false,
+})
 
 async function fetchFromProvider(deps: CopyDeps, media: MediaRow, signal: AbortSignal): Promise<MediaOutcome> {
   const sender = await deps.findSender(media.companyId, media.senderId)
@@ -82,28 +84,47 @@ async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { k
   const { companyId, messageId } = media
   try {
     if (fetched.sizeBytes !== null && fetched.sizeBytes > MAX_MEDIA_BYTES) throw new TooLarge(MAX_MEDIA_BYTES)
-    const mimeType = safeMimeType(fetched.mimeType ?? media.mimeType)
-    const stored = await blobStore.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
-    if (fetched.sha256 !== null && fetched.sha256 !== stored.sha256 && media.attempts < DIGEST_TRIED) {
-      return notYet('the bytes do not fit the digest')
-    }
+    const stored = await blobStore.put(media.storageKey, fetched.body, {
+      mimeType: safeMimeType(fetched.mimeType ?? media.mimeType),
+      maxBytes: MAX_MEDIA_BYTES,
+      check: (path, measured) =>
+        checkCopy(path, measured, { ...fetched, mimeType: media.mimeType ?? withoutPage(fetched.mimeType) }),
+    })
     await markStored(db, companyId, messageId, { ...stored, mimeType: fetched.mimeType })
     return { kind: 'stored' }
   } catch (error) {
     fetched.body.destroy()
+    if (error instanceof NotTheFile) return notYet(error.message)
     if (!(error instanceof TooLarge)) return { ...notYet(`it could not be kept: ${reasonOf(error)}`), cause: error }
     await markLost(db, companyId, messageId, 'failed', error.message)
     return { kind: 'failed' }
   }
 }
 
-async function postpone(deps: CopyDeps, media: MediaRow, { error, retryAfterSeconds }: NotYet): Promise<CopyOutcome> {
+/** The type of an answer alone makes its page no file. */
+const withoutPage = (mimeType: string | null): string | null =>
+  safeMimeType(mimeType) === 'text/html' ? null : mimeType
+
+/** Other bytes came than the provider announced. */
+class NotTheFile extends Error {}
+
+async function checkCopy(path: string, measured: Measured, announced: Announced): Promise<void> {
+  const fault = copyFault(announced, { ...measured, ...(await readFileFacts(path, measured.sizeBytes)) })
+  if (fault !== undefined) throw new NotTheFile(fault)
+}
+
+async function postpone(
+  deps: CopyDeps,
+  media: MediaRow,
+  { error, retryAfterSeconds, isRefused }: NotYet,
+): Promise<CopyOutcome> {
   const { companyId, messageId, attempts, createdAt } = media
   const now = deps.clock.now()
-  const next = nextCopyAt(attempts + 1, createdAt, now)
+  const next = nextCopyAt({ failures: attempts + 1, isRefused }, createdAt, now)
   if (next === undefined) {
-    await markLost(deps.db, companyId, messageId, 'failed', error)
-    return { kind: 'failed' }
+    const kind = isRefused ? 'gone' : 'failed'
+    await markLost(deps.db, companyId, messageId, kind, error)
+    return { kind }
   }
   await recordFailedCopy(deps.db, companyId, messageId, error)
   const allowed = new Date(now.getTime() + retryAfterSeconds * 1_000)

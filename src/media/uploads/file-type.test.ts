@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { decideFile, MAX_FILE_BYTES, MAX_STILL_STICKER_BYTES } from './file-type.ts'
 
-const file = { detected: undefined, isText: false, isAnimated: false, sizeBytes: 10 } as const
+const file = { detected: undefined, isText: false, isPage: false, isAnimated: false, sizeBytes: 10 } as const
 
 describe('the type of a file that can be sent', () => {
   test.each([

@@ -60,6 +60,8 @@ export type FileFacts = {
   detected: string | undefined
   /** The bytes are text in UTF-8. */
   isText: boolean
+  /** The text is an HTML page. */
+  isPage: boolean
   /** It is a picture that moves. */
   isAnimated: boolean
   sizeBytes: number

@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
-import { StorageFailure } from '../../files/storage-failure.ts'
-import type { BlobStore } from '../blobs/blob-store.ts'
+import { open } from 'node:fs/promises'
+import { diskCall } from '../../files/disk-call.ts'
 import type { FileFacts } from './file-type.ts'
 
 /** So much of a file shows whether it is text, and whether a picture moves. */
@@ -9,48 +7,44 @@ const HEAD_BYTES = 64 * 1024
 /** The flags of a WebP file with an extended header, and the one of an animation. */
 const WEBP_FLAGS_AT = 20
 const WEBP_ANIMATION = 0x02
+const HTML = /^\s*<(!doctype\s+html|html)\b/i
 
-/** Reads what the bytes of a stored file show. */
-export async function readFileFacts(store: BlobStore, storageKey: string, sizeBytes: number): Promise<FileFacts> {
-  const head = await readHead(store, storageKey, sizeBytes)
-  const detected = await detectType(store, storageKey)
-  return { detected, isText: isText(head, sizeBytes), isAnimated: isAnimated(head), sizeBytes }
+/** Reads what the bytes of a file on this machine show. */
+export async function readFileFacts(path: string, sizeBytes: number): Promise<FileFacts> {
+  const head = await diskCall(() => readHead(path, Math.min(sizeBytes, HEAD_BYTES)))
+  const detected = await diskCall(() => detectType(path))
+  const text = textOf(head, sizeBytes)
+  const isPage = text !== undefined && HTML.test(text)
+  return { detected, isText: text !== undefined, isPage, isAnimated: isAnimated(head), sizeBytes }
 }
 
-async function readHead(store: BlobStore, storageKey: string, sizeBytes: number): Promise<Buffer> {
-  if (sizeBytes === 0) return Buffer.alloc(0)
-  const body = await store.open(storageKey, { start: 0, end: Math.min(sizeBytes, HEAD_BYTES) - 1 })
-  return body === undefined ? fileMissing() : buffer(body)
-}
-
-async function detectType(store: BlobStore, storageKey: string): Promise<string | undefined> {
-  const body = await store.open(storageKey)
-  if (body === undefined) return fileMissing()
-  // Loaded when it is needed: an idle service does without it.
-  const { fileTypeFromStream } = await import('file-type')
+async function readHead(path: string, length: number): Promise<Buffer> {
+  const file = await open(path, 'r')
   try {
-    return (await fileTypeFromStream(Readable.toWeb(body)))?.mime
-  } catch {
-    // Mostly a file that breaks off where its type promises more.
-    if (body.errored) throw body.errored
-    return undefined
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, 0)
+    return buffer.subarray(0, bytesRead)
   } finally {
-    body.destroy()
+    await file.close()
   }
 }
 
-/** The file was stored by this request. */
-function fileMissing(): never {
-  throw new StorageFailure(new Error('a stored file is missing'))
+async function detectType(path: string): Promise<string | undefined> {
+  // Loaded when it is needed: an idle service does without it.
+  const { fileTypeFromFile } = await import('file-type')
+  // A file that breaks off where its type promises more.
+  return fileTypeFromFile(path).then(
+    (found) => found?.mime,
+    () => undefined,
+  )
 }
 
-function isText(head: Buffer, sizeBytes: number): boolean {
-  if (head.includes(0)) return false
+/** Text in UTF-8; undefined: it is none. */
+function textOf(head: Buffer, sizeBytes: number): string | undefined {
+  if (head.includes(0)) return undefined
   try {
-    new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: head.length < sizeBytes })
-    return true
+    return new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: head.length < sizeBytes })
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -5,7 +5,7 @@ import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { newMediaId } from '../../ids.ts'
 import { type BlobStore, newStorageKey } from '../blobs/blob-store.ts'
 import { TooLarge } from '../measure.ts'
-import { decideFile, type FileKind, MAX_FILE_BYTES } from './file-type.ts'
+import { decideFile, type FileFacts, type FileKind, MAX_FILE_BYTES } from './file-type.ts'
 import { readFileFacts } from './read-file-facts.ts'
 import { completeUpload, deleteUpload, insertUpload, readUnsent } from './upload-store.ts'
 
@@ -21,7 +21,7 @@ export const MAX_ARRIVING_IN_PROCESS = 32
 export type UploadDeps = { db: Pool; blobStore: BlobStore }
 
 /** A file that is stored, and not yet the company's. */
-export type ReceivedFile = { id: string; storageKey: string; sizeBytes: number; sha256: string }
+export type ReceivedFile = { id: string; storageKey: string; sizeBytes: number; sha256: string; facts: FileFacts }
 
 export type TakenFile = {
   mediaId: string
@@ -93,8 +93,13 @@ async function storeFile(deps: UploadDeps, companyId: number, body: Readable): P
   const discard = () => discardFile(deps, companyId, file)
   await withTimeout(insertUpload(deps.db, companyId, file.id, file.storageKey), discard)
   try {
-    const meta = { mimeType: 'application/octet-stream', maxBytes: MAX_FILE_BYTES.document }
-    return { ...file, ...(await deps.blobStore.put(file.storageKey, body, meta)) }
+    const reading = Promise.withResolvers<FileFacts>()
+    const measured = await deps.blobStore.put(file.storageKey, body, {
+      mimeType: 'application/octet-stream',
+      maxBytes: MAX_FILE_BYTES.document,
+      check: async (path, { sizeBytes }) => reading.resolve(await readFileFacts(path, sizeBytes)),
+    })
+    return { ...file, ...measured, facts: await reading.promise }
   } catch (error) {
     // The sweep deletes what a silent database leaves.
     await withTimeout(discard()).catch(() => undefined)
@@ -103,12 +108,8 @@ async function storeFile(deps: UploadDeps, companyId: number, body: Readable): P
 }
 
 /** The type of a received file, by its bytes. Throws 422 that says why WhatsApp does not take it. */
-export async function inspectFile(
-  { blobStore }: Pick<UploadDeps, 'blobStore'>,
-  { storageKey, sizeBytes }: ReceivedFile,
-  filename: string | null,
-): Promise<{ mimeType: string; kind: FileKind }> {
-  const decision = decideFile(await readFileFacts(blobStore, storageKey, sizeBytes), filename)
+export function inspectFile({ facts }: ReceivedFile, filename: string | null): { mimeType: string; kind: FileKind } {
+  const decision = decideFile(facts, filename)
   if ('fault' in decision) throw validationError([{ path: 'body', message: decision.fault }])
   return decision
 }

@@ -116,7 +116,7 @@ export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
         const file = received.get(request)
         if (file === undefined) throw notAFile()
         const filename = request.query.filename ?? null
-        const type = await inspectFile(deps, file, filename)
+        const type = inspectFile(file, filename)
         const answer = await deps.db.begin(async (tx) => {
           const taken = await takeFile(tx, companyId, file, { ...type, filename })
           if (taken === undefined) throw idempotencyKeyInUse()
