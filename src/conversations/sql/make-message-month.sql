@@ -18,11 +18,11 @@ begin
   if month is null or month not between 1 and months_of_century then
     raise invalid_parameter_value using message = 'A message id names a month out of range';
   end if;
-  if to_regclass(partition) is not null then
+  if has_table(partition) then
     return false;
   end if;
   perform pg_advisory_xact_lock(advisory_key('message months', ''));
-  if to_regclass(partition) is not null then
+  if has_table(partition) then
     return false;
   end if;
   execute format('create table %I (like messages including all)', partition);

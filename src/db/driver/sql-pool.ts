@@ -1,9 +1,11 @@
+import { missingPartition } from '../missing-partition.ts'
+import { ContentionError } from '../pool/failure.ts'
 import { run } from './execution.ts'
 import { type Listening, listenOn } from './listen-on.ts'
 import { SessionPool, type Work as SessionWork } from './session/pool.ts'
 import { type ServerOptions, Servers } from './session/servers.ts'
 import { createSql, type Sql, type Transaction } from './sql.ts'
-import type { Gate, Runner } from './statement.ts'
+import type { Gate, Rows, Runner, Statement } from './statement.ts'
 import { type BeginOptions, runTransaction } from './transaction.ts'
 
 type Work<T> = (tx: Transaction) => T | PromiseLike<T>
@@ -37,8 +39,15 @@ function createPool(
   gate?: () => Gate | undefined,
 ): Pool {
   const send = (work: SessionWork) => sessions.add(work)
+  const runOnce = <T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> =>
+    run(statement, send, send)
+  const createMissing = partitionCreator(createSql({ run: runOnce }))
   const runner: Runner = {
-    run: (statement) => run(statement, send, send),
+    run: (statement) =>
+      runOnce(statement).catch(async (error) => {
+        if (await createMissing(error)) return runOnce(statement)
+        throw error
+      }),
     ...(gate && { gate }),
   }
   const start = <T>(options: string, work: Work<T>, more: BeginOptions): Promise<T> =>
@@ -52,7 +61,12 @@ function createPool(
   function begin<T>(first: string | Work<T>, second?: Work<T>, more: BeginOptions = {}): Promise<T> {
     const [options, work] = typeof first === 'string' ? [first.replaceAll(/[^a-z ]/gi, ''), second] : ['', first]
     if (work === undefined) throw new TypeError('A transaction needs its work')
-    const run = () => start(options, work, more)
+    const run = () =>
+      start(options, work, more).catch(async (error) => {
+        if (await createMissing(error))
+          throw new ContentionError('The partition of a row was missing', { cause: error })
+        throw error
+      })
     return gate?.()?.(run) ?? run()
   }
   return Object.assign(createSql(runner), {
@@ -67,3 +81,18 @@ function createPool(
     },
   })
 }
+
+/**
+ * Creates the partition that a failed statement needed, whatever clock chose the row's day or month; returns whether it did. The
+ * statement may then run again, and its transaction begin again.
+ */
+const partitionCreator =
+  (sql: Sql) =>
+  async (error: unknown): Promise<boolean> => {
+    const missing = missingPartition(error)
+    if (missing === undefined) return false
+    return await sql`select make_partition(${missing.table}, ${missing.key}::bigint)`.then(
+      () => true,
+      () => false,
+    )
+  }

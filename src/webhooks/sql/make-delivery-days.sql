@@ -1,34 +1,10 @@
 -- Makes the partitions of envelopes, deliveries and delivery_attempts from `days_back` days ago until `days_ahead` days from
--- now, and returns how many it made. Runs with the rights of its owner, so that a role without DDL rights can run the service; the role must
--- have the right to write deliveries. Attaching takes no lock that readers or writers wait for.
+-- now, and returns how many it made.
 create function make_delivery_days(days_ahead integer, days_back integer default 0)
 returns integer
-language plpgsql
-security definer
-set search_path = public, pg_temp
+language sql
 as $$
-declare
-  today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
-  inserted integer := 0;
-  parent text;
-  day integer;
-  partition text;
-begin
-  if not has_table_privilege(session_user, 'deliveries', 'insert') then
-    raise insufficient_privilege using message = 'The role may not write deliveries';
-  end if;
-  perform pg_advisory_xact_lock(advisory_key('delivery days', ''));
-  foreach parent in array array['envelopes', 'deliveries', 'delivery_attempts'] loop
-    for day in today - least(days_back, 3650) .. today + least(days_ahead, 31) loop
-      partition := parent || to_char(date '1970-01-01' + day, '_YYYYMMDD');
-      if to_regclass(partition) is null then
-        execute format('create table %I (like %I including all)', partition, parent);
-        execute format('alter table %I set (autovacuum_vacuum_insert_scale_factor = 0.5)', partition);
-        execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, partition, day, day + 1);
-        inserted := inserted + 1;
-      end if;
-    end loop;
-  end loop;
-  return inserted;
-end
+  select coalesce(sum(make_delivery_day(today.day + step)), 0)::integer
+  from (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
+  cross join generate_series(-least(days_back, 3650), least(days_ahead, 31)) as step
 $$;
