@@ -6,6 +6,7 @@ import { isIsolated, isolatedLane } from '../lane.ts'
 import type { BodyReader } from './bodies/body-reader.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
+import { isCausedByItem } from './item-error.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
@@ -59,27 +60,31 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
 
 /**
  * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number,
- * each item that fails being kept as failed. A number with more failing items than one transaction tries moves to its
+ * each item whose data is the cause being kept as failed. A number with more such items than one transaction tries moves to its
  * isolated lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane
  * some items of one event are handled. An event that cannot be written, not even as failed, goes to the end of the
  * isolated lane.
  *
- * @throws when the database is away, another transaction is in the way, or an isolated event cannot be written; then
- * the call may be repeated
+ * A number with any other failure keeps its events, in their order: the call must be repeated later.
+ *
+ * @throws when the database is away, another transaction is in the way, or an isolated event fails; then the call may be
+ * repeated
  */
-export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
+export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<HandledApart> {
   try {
-    const { handled } = isIsolated(lane)
+    return isIsolated(lane)
       ? await handleOnce(deps, [lane], ISOLATED_AT_ONCE, handleInHalves)
       : await handleOnce(deps, [lane], EVENTS_AT_ONCE, numberByNumber)
-    return handled
   } catch (error) {
-    if (isTemporary(error)) throw error
-    if (!isIsolated(lane)) return isolate(deps.db, lane)
+    if (!isCausedByItem(error)) throw error
+    if (!isIsolated(lane)) return { handled: await isolate(deps.db, lane) }
     await requeueOldest(deps.db, lane)
     throw error
   }
 }
+
+/** `failure`: why some numbers of the lane keep their events. */
+export type HandledApart = { handled: number; failure?: unknown }
 
 /** Moves the oldest events of a lane to where each is handled alone. */
 const isolate = (db: Pool, lane: number): Promise<number> =>
@@ -98,7 +103,7 @@ async function handleOnce(
   lanes: readonly number[],
   bounds: Bounds,
   handle: Handle,
-): Promise<Pick<Handled, 'handled' | 'large'>> {
+): Promise<Pick<Handled, 'handled' | 'large'> & { failure?: unknown }> {
   const work = async (tx: Db) => {
     // Sent together with `begin`: without a transaction it changes nothing.
     const events = await claimEvents(tx, lanes, bounds, deps.events.remembered())
@@ -113,7 +118,13 @@ async function handleOnce(
   const { events, rest, outcome } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
   for (const act of outcome.afterwards) act()
   if (outcome.unhandled.length > 0) deps.onUnhandled(outcome.unhandled)
-  return { handled: events.length, large: lanesOfLarge(events, rest) }
+  const untouched = outcome.failure === undefined ? 0 : countUntouched(events, outcome.left)
+  return { handled: events.length - untouched, large: lanesOfLarge(events, rest), failure: outcome.failure }
+}
+
+const countUntouched = (events: readonly LeftEvent[], left: readonly LeftEvent[]): number => {
+  const doneBefore = new Map(events.map(({ id, done }) => [id, done]))
+  return left.filter(({ id, done }) => doneBefore.get(id) === done).length
 }
 
 /** The lanes of events that were begun, and not ended. */
@@ -129,7 +140,8 @@ function isBefore(left: readonly LeftEvent[]): (item: Unhandled) => boolean {
 }
 
 /**
- * Each number's items by themselves, the numbers with fewest items first. Once a number has used up the attempts of this
+ * Each number's items by themselves, the numbers with fewest items first. A number whose failure no item causes keeps its items
+ * where they are. Once a number has used up the attempts of this
  * transaction, the rest of its items goes to its isolated lane, and the other numbers are left for the next transaction.
  */
 const numberByNumber: Handle = async (deps, tx, owned, at) => {
@@ -141,7 +153,12 @@ const numberByNumber: Handle = async (deps, tx, owned, at) => {
       all.left.push(...leaveFrom(items))
       continue
     }
-    const outcome = await handleInHalves(deps, tx, items, at)
+    const outcome = await handleInHalves(deps, tx, items, at).catch((failure: unknown) => {
+      if (isTemporary(failure)) throw failure
+      all.failure = failure
+      all.left.push(...leaveFrom(items))
+    })
+    if (outcome === undefined) continue
     all.unhandled.push(...outcome.unhandled)
     all.afterwards.push(...outcome.afterwards)
     isSpent = outcome.left.length > 0

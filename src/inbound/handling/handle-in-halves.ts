@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
-import { isTemporary } from '../../db/pool/failure.ts'
 import type { LeftEvent } from '../event-store.ts'
 import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
+import { isCausedByItem } from './item-error.ts'
 import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
@@ -15,6 +15,8 @@ export type HandlingOutcome = {
   afterwards: AfterCommit[]
   /** Events of which items are left. */
   left: LeftEvent[]
+  /** Why numbers keep items that failed for another reason than their data. */
+  failure?: unknown
 }
 
 /** All items in one go; when one of them fails, none is handled. */
@@ -35,7 +37,12 @@ export async function handleTogether(
   return { unhandled, afterwards, left: [] }
 }
 
-/** All items in one go; when that fails, one half after the other, so that an item that fails does so alone. */
+/**
+ * All items in one go; if their data is the cause of a failure, one half after the other, so that an item that fails does so
+ * alone.
+ *
+ * @throws every other error
+ */
 export async function handleInHalves(
   deps: HandleDeps,
   tx: Db,
@@ -59,7 +66,7 @@ export async function handleInHalves(
       unhandled.push(...outcome.unhandled)
       afterwards.push(...outcome.afterwards)
     } catch (error) {
-      if (isTemporary(error)) throw error
+      if (!isCausedByItem(error)) throw error
       failures += 1
       if (items.length === 1) {
         unhandled.push({ ...first, state: 'failed', reason: reasonOf(error) })

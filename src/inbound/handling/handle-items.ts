@@ -12,6 +12,7 @@ import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
+import { ofItem } from './item-error.ts'
 import type { InboundEntry } from './recording/decide-inbound.ts'
 import {
   namesCustomer,
@@ -106,15 +107,15 @@ export async function handleRouted(
 ): Promise<NotHandled[]> {
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handleCustomers(deps, tx, routed, at)
-  const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
-  const controlled = await applyHandovers(tx, routed.flatMap(toHandover), at)
-  const templateEvents = routed.flatMap(toTemplateEvent)
+  const moved = await recordStatuses(tx, routed.filter(isStatus).map(ofItem(toStatusRecord)), at)
+  const controlled = await applyHandovers(tx, routed.flatMap(ofItem(toHandover)), at)
+  const templateEvents = routed.flatMap(ofItem(toTemplateEvent))
   const templates = await applyTemplateEvents(tx, templateEvents)
-  await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
-  await applyMarketingTerms(tx, routed.flatMap(toMarketingTerms))
-  const accountEvents = await recordAccountEvents(tx, routed.flatMap(toAccountEvent))
+  await applyNumberLimits(tx, routed.flatMap(ofItem(toNumberLimit)))
+  await applyMarketingTerms(tx, routed.flatMap(ofItem(toMarketingTerms)))
+  const accountEvents = await recordAccountEvents(tx, routed.flatMap(ofItem(toAccountEvent)))
   if (accountEvents.length > 0) deps.afterwards.push(() => deps.onAccountEvents(accountEvents))
-  const contacts = await recordPreferences(tx, routed.flatMap(toPreference))
+  const contacts = await recordPreferences(tx, routed.flatMap(ofItem(toPreference)))
   await deps.recordEvents.publish(tx, [
     ...moved.map(toStatusChange),
     ...templates.map((template): RecordChange => ({ event: 'whatsapp.template.status', ...template })),
@@ -145,8 +146,8 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   const entries: InboundEntry[] = []
   const written: WrittenItem[] = []
   for (const one of items) {
-    if (isRenaming(one)) entries.push(toIdentityChange(one))
-    const record = isWritten(one) ? toRecord(one) : undefined
+    if (isRenaming(one)) entries.push(ofItem(toIdentityChange)(one))
+    const record = isWritten(one) ? ofItem(toRecord)(one) : undefined
     if (record === undefined || !isWritten(one)) continue
     entries.push(record)
     written.push(one)
@@ -154,7 +155,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   entries.push(...(await readRecipients(tx, items.filter(isStatus))), ...(await readIntroductions(tx, items)))
   const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, deps.sourceType, at)
   const changes = routed.filter(isChange)
-  const changeRecords = changes.map(toChange)
+  const changeRecords = changes.map(ofItem(toChange))
   const changed = await recordMessageChanges(tx, changeRecords, at)
   const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
 
@@ -185,9 +186,9 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     const place = isNew.get(one)
     return place === undefined ? [] : [{ ...one, messageId: place.messageId, conversationId: place.conversationId }]
   })
-  const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
-  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
-  await deps.recordEvents.publish(tx, [...fresh.flatMap(toEchoChange), ...toContactChanges(contacts)])
+  const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(ofItem(toForwarded))
+  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(ofItem(toMedia))), await deps.forward(tx, toReceivers))
+  await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...toContactChanges(contacts)])
   await publishContacts(deps, tx, fresh)
 }
 
@@ -204,7 +205,7 @@ const targetKey = ({ companyId, wamid }: { companyId: number; wamid: string | nu
 /** Preferences that name a customer by two identities. */
 async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]): Promise<InboundEntry[]> {
   const introducing = items.filter((one) => toIntroduction(one).length > 0)
-  const areErased = await areOfErased(tx, introducing.flatMap(toPreference))
+  const areErased = await areOfErased(tx, introducing.flatMap(ofItem(toPreference)))
   return introducing.filter((_, place) => !areErased[place]).flatMap(toIntroduction)
 }
 

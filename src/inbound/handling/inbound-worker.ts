@@ -1,5 +1,6 @@
 import { setTimeout as sleepAlways } from 'node:timers/promises'
 import { monotonicMs } from '../../clock.ts'
+import { type Backoff, backoffMs } from '../../jobs/backoff.ts'
 import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
@@ -11,6 +12,8 @@ const BESIDE_AFTER_MS = 20
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 const PAUSE_AFTER_FAILURE_MS = 500
+/** Pauses of a lane that cannot be handled. The longest is short, since further numbers of the lane wait, too. */
+const LANE_BACKOFF: Backoff = { baseMs: PAUSE_AFTER_FAILURE_MS, factor: 2, capMs: 5_000, jitter: 0 }
 /** A lane with a large event rests for so many times as long as its transaction took, and at most so long. */
 const REST = 2
 const LONGEST_REST_MS = 250
@@ -182,28 +185,42 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
 /** The lanes that are handled one at a time, in parallel to the others. */
 type Apart = { add(lane: number): void; has(lane: number): boolean; running(): Promise<void> }
 
+/** When a lane is handled next, and how often it could not be until then. */
+type Turn = { dueAtMs: number; failures: number }
+
 function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
-  const lanes = new Set<number>()
+  const turns = new Map<number, Turn>()
   let running: Promise<void> | undefined
 
+  const fail = (lane: number, failures: number, error: unknown): void => {
+    deps.onFailure(error)
+    turns.set(lane, { dueAtMs: monotonicMs() + backoffMs(LANE_BACKOFF, failures, 0), failures })
+  }
+  const handle = async (lane: number, { failures }: Turn): Promise<void> => {
+    try {
+      const { handled, failure } = await handleApart(deps, lane)
+      if (failure !== undefined) fail(lane, handled > 0 ? 1 : failures + 1, failure)
+      else if (handled > 0 && isIsolated(lane)) turns.set(lane, { dueAtMs: monotonicMs(), failures: 0 })
+      else turns.delete(lane)
+    } catch (error) {
+      fail(lane, failures + 1, error)
+    }
+  }
   const run = async () => {
-    for (let [lane] = lanes; lane !== undefined && !isStopping(); [lane] = lanes) {
-      const handled = await handleApart(deps, lane).catch(async (error) => {
-        deps.onFailure(error)
-        await sleepAlways(PAUSE_AFTER_FAILURE_MS)
-        return undefined
-      })
-      lanes.delete(lane)
-      if (handled === undefined || (handled > 0 && isIsolated(lane))) lanes.add(lane)
+    while (turns.size > 0 && !isStopping()) {
+      const [[lane, turn] = []] = [...turns].toSorted(([, one], [, other]) => one.dueAtMs - other.dueAtMs)
+      if (lane === undefined || turn === undefined) break
+      if (turn.dueAtMs > monotonicMs()) await sleepAlways(SHORTEST_PAUSE_MS)
+      else await handle(lane, turn)
     }
     running = undefined
   }
   return {
     add: (lane) => {
-      lanes.add(lane)
+      if (!turns.has(lane)) turns.set(lane, { dueAtMs: monotonicMs(), failures: 0 })
       running ??= run()
     },
-    has: (lane) => lanes.has(lane),
+    has: (lane) => turns.has(lane),
     running: async () => running,
   }
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../../../db/connect.ts'
-import { isTemporary } from '../../../db/pool/failure.ts'
+import { areValuesRefused } from '../../../db/pool/failure.ts'
 import type { InboundItem, Route } from '../../../providers/events/event-item.ts'
 import type { StoredEvent } from '../../event-store.ts'
 import { countUnhandled, type UnhandledCount } from '../../ingest/unhandled-store.ts'
@@ -74,7 +74,7 @@ async function keep(tx: Db, rows: readonly DeadLetter[]): Promise<void> {
   try {
     await savepoint(tx, (inner) => storeDeadLetters(inner, rows))
   } catch (error) {
-    if (isTemporary(error)) throw error
+    if (!areValuesRefused(error)) throw error
     const [only] = rows
     if (rows.length > 1) for (const row of rows) await keep(tx, [row])
     else if (only !== undefined) await storeDeadLetters(tx, [withoutIds(only)])
