@@ -12,7 +12,7 @@ type Caps = {
   companyCap?: number
   /** Batches in flight in this process at most. */
   concurrency?: number
-  /** Runs that may throw before the job fails. */
+  /** Runs that may throw because of the job's own data before it fails; after any other error it is always run again. */
   maxAttempts?: number
   /** Leases that may expire before the job fails, since it may be what kills its workers. */
   maxLeaseExpiries?: number

@@ -1,3 +1,5 @@
+import { areValuesRefused } from '../db/pool/failure.ts'
+
 /** A job to enqueue. Without `dueAt` or `dueInMs` it is due at once. */
 export type NewJob = {
   kind: string
@@ -41,6 +43,12 @@ export type DirectDispatch = {
   readonly leaseMs: number
   readonly madeAtMs: number
 }
+
+/** Thrown for a job that can never succeed because of its own data. */
+export class JobError extends Error {}
+
+/** Whether a job's own data caused an error. Only such errors may end a job: a database that fails is not its fault. */
+export const isCausedByJob = (error: unknown): boolean => error instanceof JobError || areValuesRefused(error)
 
 /** A run that ended without ending the job. */
 export type Retry = {

@@ -1,5 +1,5 @@
 import { backoffMs } from './backoff.ts'
-import type { Claim, Job, Outcome } from './job.ts'
+import { type Claim, isCausedByJob, type Job, type Outcome } from './job.ts'
 import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
 import type { Rescheduling } from './job-store.ts'
 
@@ -9,6 +9,8 @@ export type BatchResult = { complete: Claim[]; reschedule: Rescheduling[]; relea
 export type RunDeps = {
   log: { error(fields: object, message: string): void }
   random: () => number
+  /** Called with what a job threw. */
+  onThrow?: (kind: string, error: unknown) => void
 }
 
 /** Runs one batch and returns what to write. Never throws: if the handler throws, its jobs are retried or discarded. */
@@ -80,13 +82,20 @@ function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outc
   return outcome
 }
 
-function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): BatchResult {
+function fail(
+  { log, random, onThrow }: RunDeps,
+  kind: JobKind,
+  job: Job,
+  signal: AbortSignal,
+  error: unknown,
+): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
   // A job that was aborted has not failed.
   if (signal.aborted) return { complete: [], reschedule: [], release: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1
-  const isLast = failures >= maxAttempts
+  const isLast = failures >= maxAttempts && isCausedByJob(error)
+  onThrow?.(kind.kind, error)
   log.error({ kind: kind.kind, jobId: id, lane, companyId, subjectId, failures, isLast, err: error }, 'job.threw')
   const afterMs = backoffMs(backoff, failures, random())
   return {

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { createTestKey } from '../../test/api.ts'
 import { createWorkerFixture, gate, jobs, keeping } from '../../test/webhooks/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
-import { done, type Job, retryAfter, selfCompleted } from './job.ts'
+import { done, type Job, JobError, retryAfter, selfCompleted } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { completeJobs, enqueueJobs, listFailedJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
@@ -163,9 +163,9 @@ test('with a lane cap of 1 two workers take the batches of a lane in order, also
   expect(Object.fromEntries(seen)).toEqual({ a: expected, b: expected, c: expected })
 })
 
-test('a job that throws is retried, its error kept, and discarded after its last attempt', async () => {
+test('a job whose own data is the cause is retried, its error kept, and discarded after its last attempt', async () => {
   const handle = vi.fn(async (): Promise<never> => {
-    throw new Error('Broken')
+    throw new JobError('Broken')
   })
   startWorker({
     kind: 'work',
@@ -181,6 +181,22 @@ test('a job that throws is retried, its error kept, and discarded after its last
   expect(log.error).toHaveBeenCalledTimes(3)
 })
 
+test.each([
+  ['a fault of the service', new TypeError('A row is missing')],
+  ['an input/output error', Object.assign(new Error('I/O'), { code: '58030' })],
+  ['a missing permission', Object.assign(new Error('permission denied'), { code: '42501' })],
+])('a job that %s interrupts is run again until it succeeds', async (_, error) => {
+  const handle = vi.fn(async () => {
+    if (handle.mock.calls.length <= 5) throw error
+    return done
+  })
+  const backoff = { baseMs: 10, factor: 2, capMs: 20, jitter: 0 }
+  startWorker({ kind: 'work', laneCap: 1, maxAttempts: 2, backoff, handle })
+  await enqueueJobs(db, jobs(1))
+  await allDone()
+  expect([handle.mock.calls.length, await listFailedJobs(db, 10)]).toEqual([6, []])
+})
+
 test('one bad job of a batch does not take the others with it', async () => {
   const handled: number[] = []
   startWorker({
@@ -189,7 +205,7 @@ test('one bad job of a batch does not take the others with it', async () => {
     batch: 10,
     maxAttempts: 1,
     handle: async (batch) => {
-      if (subjects(batch).includes(4)) throw new Error('Bad job')
+      if (subjects(batch).includes(4)) throw new JobError('Bad job')
       handled.push(...subjects(batch))
       return done
     },

@@ -23,6 +23,7 @@ export type WorkerDeps = {
   log: RunDeps['log'] & { warn(fields: object, message: string): void }
   /** From 0 to 1; for jitter. */
   random?: () => number
+  onThrow?: RunDeps['onThrow']
   /** How long a lease lasts after its last renewal; 15 s by default. */
   leaseMs?: number
 }
@@ -48,7 +49,7 @@ export type Worker = {
  * failure of the database; a job may run twice after a crash, but ends once.
  */
 export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worker {
-  const { db, log, random = Math.random, leaseMs = LEASE_MS } = deps
+  const { db, log, random = Math.random, leaseMs = LEASE_MS, onThrow = () => {} } = deps
   const leases = createLeases({ db, log, leaseMs })
   const outcomes = createOutcomeWriter({ db, log }, kinds)
   const recover = createRecovery(db, kinds)
@@ -61,7 +62,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const inFlight = (kind: JobKind) => [...leases.batches].filter((batch) => batch.kind === kind)
 
   const run = async (kind: JobKind, batch: LeasedBatch): Promise<void> => {
-    const result = await runBatch({ log, random }, kind, batch.jobs, batch.controller.signal)
+    const result = await runBatch({ log, random, onThrow }, kind, batch.jobs, batch.controller.signal)
     await outcomes.write(kind, result)
     if (result.complete.length > 0) await kind.onDone?.(jobsOf(batch.jobs, result.complete))
     leases.drop(batch)

@@ -57,6 +57,11 @@ export function createMetrics() {
       'Attempts at webhook deliveries by what became of the delivery',
       ['outcome'],
     ),
+    workFailures: counter(
+      'parley_work_failures_total',
+      'Runs of background work that failed and are repeated: events of providers and jobs, by kind; without waits for locks',
+      ['work'],
+    ),
     imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
     deliverySeconds: new Histogram({
       name: 'parley_webhook_attempt_duration_seconds',

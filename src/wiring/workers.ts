@@ -4,6 +4,7 @@ import { importKind } from '../contacts/import/contact-import-job.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
+import { isContention, isLockTimeout, sqlState } from '../db/pool/failure.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/server/statistics-store.ts'
 import { emailSendKind } from '../emails/delivery/email-delivery.ts'
@@ -65,7 +66,8 @@ export function startWorkers(deps: Deps): Workers {
   registerJobGauges(deps.metrics.registry, deps.workerDb, kinds)
   registerEventGauges(deps.metrics.registry, deps.db)
   registerPausedGauge(deps.metrics.registry, deps.workerDb)
-  const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
+  const countFailure = failureCounter(deps, ['events', ...kinds.map(({ kind }) => kind)])
+  const jobs = createWorker({ ...deps, db: deps.workerDb, onThrow: countFailure }, kinds)
   deps.emailWorker.current = jobs
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const { tracing } = deps
@@ -97,7 +99,10 @@ export function startWorkers(deps: Deps): Workers {
     },
     onAccountEvents: (events) => noteAccountEvents(deps, events),
     onUnhandled: (unhandled) => deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled'),
-    onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
+    onFailure: (error) => {
+      countFailure('events', error)
+      deps.log.error({ code: sqlState(error), reason: String(error) }, 'inbound.failed')
+    },
   }
   const inbound = startInboundWorker(handling)
   const takeEvents = createAtOnce(handling)
@@ -115,6 +120,14 @@ export function startWorkers(deps: Deps): Workers {
       await deps.receiver.close()
       deps.mailer.close()
     },
+  }
+}
+
+/** Counts runs that fail, from 0 on for each kind of work. A wait for a lock is no failure. */
+function failureCounter({ metrics }: Deps, works: readonly string[]): (work: string, error: unknown) => void {
+  for (const work of works) metrics.workFailures.inc({ work }, 0)
+  return (work, error) => {
+    if (!isContention(error) && !isLockTimeout(error)) metrics.workFailures.inc({ work })
   }
 }
 

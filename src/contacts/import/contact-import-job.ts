@@ -2,7 +2,7 @@ import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
 import { StorageFailure } from '../../files/storage-failure.ts'
-import { done, retryAfter } from '../../jobs/job.ts'
+import { done, isCausedByJob, retryAfter } from '../../jobs/job.ts'
 import type { SingleKind } from '../../jobs/job-kind.ts'
 import { enqueueJobs } from '../../jobs/job-store.ts'
 import { abandonImport, type ImportRunDeps, runImport } from './contact-import-run.ts'
@@ -24,7 +24,10 @@ export async function enqueueImport(tx: Db, companyId: number, importId: number)
   await enqueueJobs(tx, [job])
 }
 
-/** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
+/**
+ * The job that runs imports. An import that fails ten times because of its list is marked as failed, with the reason; any other
+ * error only delays it.
+ */
 export const importKind = (deps: ImportJobDeps): SingleKind => ({
   kind: CONTACTS_IMPORT,
   laneCap: 1,
@@ -40,10 +43,9 @@ export const importKind = (deps: ImportJobDeps): SingleKind => ({
       return outcome !== 'paused' ? done : retryAfter(0, { counts: false })
     } catch (error) {
       if (signal.aborted) throw error
-      // Errors that pass by themselves never fail an import.
       if (isContention(error) || isDatabaseDown(error) || error instanceof StorageFailure)
         return retryAfter(RETRY_MS, { counts: false })
-      if (attempts + 1 < MAX_ATTEMPTS) throw error
+      if (!isCausedByJob(error) || attempts + 1 < MAX_ATTEMPTS) throw error
       await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
       deps.onSlice(companyId, subjectId, 'failed')
       return done

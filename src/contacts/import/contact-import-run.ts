@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../../db/connect.ts'
+import { JobError } from '../../jobs/job.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import { memberOf } from '../../text/own-member.ts'
@@ -96,7 +97,7 @@ async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport
   if (started.readBytes >= started.sizeBytes) return
   const range = { start: started.readBytes, end: started.sizeBytes - 1 }
   const bytes: Readable | undefined = await blobStore.open(started.storageKey, range)
-  if (bytes === undefined) throw new Error('The list is not in the blob store')
+  if (bytes === undefined) throw new JobError('The list is not in the blob store')
   const reader = createRecordReader(started.format === 'csv', { byte: started.readBytes, line: started.readLines + 1 })
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {

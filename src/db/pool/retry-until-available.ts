@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDatabaseDown } from './failure.ts'
+import { areValuesRefused } from './failure.ts'
 
 /**
- * Makes a write that may be made again, until the database is back if it is away. Throws every other error, and that one
- * when `shouldRetry`, called with the number of tries, returns false.
+ * Repeats a write that may be made again until the database takes it: an outcome that is lost counts as unknown. Throws when the
+ * database refuses the values, or when `shouldRetry`, called with the number of tries, returns false.
  */
 export async function retryUntilAvailable<T>(
   write: () => Promise<T>,
@@ -13,7 +13,7 @@ export async function retryUntilAvailable<T>(
     try {
       return await write()
     } catch (error) {
-      if (!isDatabaseDown(error) || !shouldRetry(tries)) throw error
+      if (areValuesRefused(error) || !shouldRetry(tries)) throw error
       await sleep(everyMs, undefined, { ref: false })
     }
   }
