@@ -195,6 +195,12 @@ export const templateNotApproved = (name: string, status: string) =>
   coded('template_not_approved', `The template ${name} is ${status} and cannot be sent`, { name, status })
 export const parameterMismatch = (details: ErrorDetails, message = 'The parameters do not fit the template') =>
   coded('parameter_mismatch', message, details)
+/** 422 of a request that the provider refuses, with its code and text. */
+export const refusedByProvider = (path: string, provider: string, code: 'validation_error' | 'invalid_phone_number') =>
+  coded(code, `The provider refuses the request: ${provider}`, {
+    fields: [{ path, message: `is refused by the provider: ${provider}` }],
+    provider,
+  })
 export const recipientNotOnWhatsapp = () => coded('recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
 /** 422 outside the 24-hour window. Both times are null when the provider refused, or when the customer never wrote. */
 export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date | null) =>
@@ -209,6 +215,9 @@ export const unsupportedByTransport = (path: string, what: string, provider: str
 export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
+/** 429 of a provider that asks to wait: nothing was done. */
+export const providerThrottled = (retryAfterSeconds: number) =>
+  rateLimitExceeded(retryAfterSeconds, 'The provider asks to wait')
 /** 503 after a request that the provider may have accepted; not to be repeated. */
 export const sendOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')

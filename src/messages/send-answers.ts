@@ -3,8 +3,9 @@ import {
   asFinal,
   parameterMismatch,
   providerText,
-  rateLimitExceeded,
+  providerThrottled,
   recipientNotOnWhatsapp,
+  refusedByProvider,
   sendFailed,
   sendOutcomeUnknown,
   serviceUnavailable,
@@ -35,8 +36,10 @@ export function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'
   return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }
 
-/** The address that a request names: the member of the request, its value and the provider of the sender. */
-export type Asked = { path: string; what: string; provider: string }
+/**
+ * A request to the provider of the sender: the member that chooses its kind, the kind, and the member with its contents.
+ */
+export type Asked = { path: string; what: string; part: string; provider: string }
 
 /** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */
 export function toRefusal(outcome: SendFailure, asked: Asked): AppError {
@@ -46,7 +49,7 @@ export function toRefusal(outcome: SendFailure, asked: Asked): AppError {
     case 'unknown':
       return asFinal(sendOutcomeUnknown())
     case 'throttled':
-      return rateLimitExceeded(outcome.retryAfterSeconds, 'The provider asks to wait')
+      return providerThrottled(outcome.retryAfterSeconds)
     case 'refused':
       return outcome.reason === 'unavailable'
         ? serviceUnavailable('The provider is not available at present; nothing was sent')
@@ -70,6 +73,12 @@ function providerRefusal({ reason, error }: Extract<SendFailure, { kind: 'refuse
       return providerText(error.title)
     case 'category':
       return validationError([{ path: 'category', message: `is refused by the provider: ${providerMessage(error)}` }])
+    case 'invalid_number':
+      return refusedByProvider('recipient', providerMessage(error), 'invalid_phone_number')
+    case 'recipient':
+      return refusedByProvider('recipient', providerMessage(error), 'validation_error')
+    case 'request':
+      return refusedByProvider(asked.part, providerMessage(error), 'validation_error')
     case 'unsupported':
       return unsupportedByTransport(asked.path, asked.what, asked.provider)
     default:

@@ -142,7 +142,8 @@ async function complete(
   message: SentMessage,
   outcome: SendOutcome,
 ): Promise<SendReply> {
-  const asked = { path: 'type', what: message.outbound.content.type, provider: message.sender.provider }
+  const { type } = message.outbound.content
+  const asked = { path: 'type', what: type, part: partOf(type), provider: message.sender.provider }
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : toRefusal(outcome, asked)
   try {
     await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
@@ -154,6 +155,10 @@ async function complete(
   if ('success' in answer) return answer
   throw answer
 }
+
+/** The member of a send that has the contents of its type. */
+const partOf = (type: OutboundMessage['content']['type']): string =>
+  ['image', 'video', 'audio', 'document', 'sticker'].includes(type) ? 'media' : type
 
 function toCompletedSend(
   at: Date,

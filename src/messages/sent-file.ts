@@ -1,4 +1,4 @@
-import { type AppError, mediaNotFound, serviceUnavailable, validationError } from '../errors.ts'
+import { type AppError, mediaNotFound, providerThrottled, serviceUnavailable, validationError } from '../errors.ts'
 import type { FileKind } from '../media/uploads/file-type.ts'
 import type { ProvidedFile, ProvideUpload, Provision } from '../media/uploads/provide-upload.ts'
 import { providerMessage } from '../providers/graph-error.ts'
@@ -15,7 +15,7 @@ const HEADER_KINDS = ['image', 'video', 'document'] as const
 
 /**
  * The uploaded file that a message carries, known to the provider of the sender; undefined: it carries none.
- * @throws {AppError} 404 when the company has no such file, 422 when it cannot be sent so, 503 when the provider cannot be reached
+ * @throws {AppError} 404 when the company has no such file, 422 when it cannot be sent so, 429 when the provider asks to wait, 503 when the provider cannot be reached
  */
 export async function provideFile(
   provide: ProvideUpload,
@@ -40,6 +40,8 @@ function toFault(provision: Exclude<Provision, { kind: 'provided' }>, { path, me
     }
     case 'refused':
       return validationError([{ path, message: `is refused by the provider: ${providerMessage(provision.error)}` }])
+    case 'throttled':
+      return providerThrottled(provision.retryAfterSeconds)
     case 'unavailable':
       return serviceUnavailable(
         `The file could not be given to the provider (${providerMessage(provision.error)}); nothing was sent`,

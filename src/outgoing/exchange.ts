@@ -1,14 +1,17 @@
 import type { Readable } from 'node:stream'
 import { Agent, type Dispatcher } from 'undici'
-import { type AnswerHeaders, startRequest } from './start-request.ts'
+import { systemClock } from '../clock.ts'
+import { parseRetryAfter } from './retry-after.ts'
+import { startRequest } from './start-request.ts'
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
+const LONGEST_WAIT_SECONDS = 999_999
 /** Some hosts refuse clients without a name. */
 export const USER_AGENT = 'parley'
 
 /** The outcome of one request, which may be repeated if nothing was sent. `code` is the code of Node or undici. */
 export type Exchange =
-  | { kind: 'answered'; status: number; headers: AnswerHeaders; body: Buffer }
+  | { kind: 'answered'; status: number; retryAfterSeconds: number | null; body: Buffer }
   | { kind: 'not-sent'; code: string | null; detail: string }
   | { kind: 'no-answer'; code: string | null; detail: string }
 
@@ -43,13 +46,13 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
   const { method, body = null } = call
   const headers = { 'user-agent': USER_AGENT, ...call.headers }
   return new Promise((resolve) => {
-    let answer: { status: number; headers: AnswerHeaders } = { status: 0, headers: {} }
+    let answer: { status: number; retryAfterSeconds: number | null } = { status: 0, retryAfterSeconds: null }
     const chunks: Buffer[] = []
     let size = 0
     const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body }
     const request = startRequest(dispatcher, options, call.timeoutMs, {
       onHeaders(status, received) {
-        answer = { status, headers: received }
+        answer = { status, retryAfterSeconds: readRetryAfter(received['retry-after']) }
       },
       onData(chunk) {
         size += chunk.length
@@ -64,6 +67,12 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
       },
     })
   })
+}
+
+/** Returns the seconds of a `Retry-After` header, from 1 to 999,999, else null. */
+export function readRetryAfter(header: string | string[] | undefined): number | null {
+  const seconds = parseRetryAfter(typeof header === 'string' ? header : null, systemClock.now()) ?? 0
+  return seconds > 0 && seconds <= LONGEST_WAIT_SECONDS ? seconds : null
 }
 
 function reasonOf(error: Error & { code?: string }): { code: string | null; detail: string } {

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici'
-import { exchange, USER_AGENT } from '../outgoing/exchange.ts'
-import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
+import { exchange, readRetryAfter, USER_AGENT } from '../outgoing/exchange.ts'
+import { failure, readGraphError, text } from './graph-error.ts'
 import { readJsonObject } from './json-answer.ts'
 import type { MediaOutcome } from './provider.ts'
-import { refusalOf } from './refusal.ts'
+import { refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
 /** How one sender's provider is asked for media. */
 export type MediaRequest = {
@@ -30,7 +30,6 @@ type Description = {
 
 /** Codes for what is not there, never was, is another number's, or may not be read by this credential. */
 const MISSING = new Set([100, 33])
-const DEFAULT_WAIT_SECONDS = 60
 
 /**
  * Asks where the media are and fetches them from there, as Meta and its partners have it. The address dies
@@ -51,15 +50,14 @@ async function describeAndDownload(request: MediaRequest, signal: AbortSignal): 
 }
 
 async function describe(request: MediaRequest): Promise<Description | MediaOutcome> {
-  const { dispatcher, address, headers, timeoutMs, waitSeconds = DEFAULT_WAIT_SECONDS } = request
+  const { dispatcher, address, headers, timeoutMs, waitSeconds = THROTTLE_SECONDS } = request
   const answer = await exchange(dispatcher, { method: 'GET', url: address, headers, timeoutMs })
   if (answer.kind !== 'answered') return failed(answer.detail)
   const body = readJsonObject(answer.body)
-  const wait = readRetryAfter(answer.headers['retry-after'])
   const error = body && readGraphError(body)
-  const refusal = error && refusalOf(error, wait)
+  const refusal = error && refusalOf(error, { ...answer, status: 400 })
   if (refusal?.kind === 'throttled') return { kind: 'throttled', retryAfterSeconds: refusal.retryAfterSeconds }
-  if (answer.status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? waitSeconds }
+  if (answer.status === 429) return { kind: 'throttled', retryAfterSeconds: answer.retryAfterSeconds ?? waitSeconds }
   if (answer.status === 404 || (answer.status === 400 && MISSING.has(error?.code ?? 0))) return { kind: 'gone' }
   if (error) return { kind: 'failed', error }
   const media = answer.status < 300 ? body && readDescription(body) : undefined
@@ -119,7 +117,7 @@ async function download(
     answer.body.destroy()
     if (answer.statusCode === 404) return 'address-died'
     const wait = readRetryAfter(answer.headers['retry-after'])
-    if (answer.statusCode === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
+    if (answer.statusCode === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? THROTTLE_SECONDS }
     return failed(`HTTP ${answer.statusCode} for the bytes`)
   } catch (error) {
     return failed(error instanceof Error ? error.message : 'the bytes could not be fetched')

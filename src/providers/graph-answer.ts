@@ -1,9 +1,9 @@
 import type { Exchange } from '../outgoing/exchange.ts'
 import { isObject } from './events/json-member.ts'
-import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
+import { failure, readGraphError, text } from './graph-error.ts'
 import { readJsonObject } from './json-answer.ts'
 import type { Fetched, ProviderError, ReceiptOutcome, SendFailure, SendOutcome } from './provider.ts'
-import { isDenial, isFinal, refusalOf } from './refusal.ts'
+import { isDenial, isFinal, refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
 /** How a provider's answers differ from Meta's, which all of them otherwise pass on. */
 export type Reading = {
@@ -13,9 +13,8 @@ export type Reading = {
   readMessageId?: (id: string) => { wamid: string | null; providerMessageId: string | null }
 }
 
+type Answered = Extract<Exchange, { kind: 'answered' }>
 type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
-
-const DEFAULT_WAIT_SECONDS = 60
 
 /** The outcome of a send. The provider's own code decides if there is one. */
 export const readSendAnswer = (answer: Exchange, reading: Reading = {}): SendOutcome =>
@@ -35,20 +34,19 @@ function readOutcome<Success>(
   if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
   if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }
   const body = readJsonObject(answer.body)
-  const wait = readRetryAfter(answer.headers['retry-after'])
   const error = body && readError(body, reading)
-  if (error && error.code !== null) return refusalOf(error, wait)
   const success = answer.status < 300 && error === undefined ? body && readSuccess(body) : undefined
-  if (success) return success
-  return outcomeOfStatus(answer.status, error ?? failure(`HTTP ${answer.status} without a readable answer`), wait)
+  return success ?? failureOf(answer, error ?? failure(`HTTP ${answer.status} without a readable answer`))
 }
 
 /**
  * Without a code only the status is left. A gateway's page or a torn answer: behind it the message may have been taken.
  * Only a refusal of the provider and a plain 4xx say that it certainly was not.
  */
-function outcomeOfStatus(status: number, error: ProviderError, wait: number | undefined): SendFailure {
-  if (status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS, error }
+function failureOf(answer: Answered, error: ProviderError): SendFailure {
+  if (error.code !== null) return refusalOf(error, answer)
+  const { status, retryAfterSeconds } = answer
+  if (status === 429) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? THROTTLE_SECONDS, error }
   const isRefused = status >= 400 && status < 500
   return isRefused ? { kind: 'refused', reason: 'other', error } : { kind: 'unknown', error }
 }
@@ -72,9 +70,20 @@ export function readAnswer(answer: Exchange, reading: Reading = {}): Fetched<Rec
   const body = readJsonObject(answer.body)
   const error = body && readError(body, reading)
   if (body && error === undefined && answer.status < 300) return { kind: 'fetched', value: body }
-  const isDenied = error && error.code !== null ? isDenial(error) : answer.status === 401
+  const cause = error ?? failure(`HTTP ${answer.status}`)
+  const outcome = failureOf(answer, cause)
+  if (outcome.kind === 'throttled') {
+    return {
+      kind: 'failed',
+      isRefused: false,
+      isDenied: false,
+      retryAfterSeconds: outcome.retryAfterSeconds,
+      error: cause,
+    }
+  }
+  const isDenied = cause.code === null ? answer.status === 401 : isDenial(cause)
   const isRefused = isDenied || (answer.status < 500 && (error === undefined || isFinal(error)))
-  return { kind: 'failed', isRefused, isDenied, error: error ?? failure(`HTTP ${answer.status}`) }
+  return { kind: 'failed', isRefused, isDenied, retryAfterSeconds: null, error: cause }
 }
 
 const readError = (body: Record<string, unknown>, { readOwnError }: Reading): ProviderError | undefined =>
@@ -85,6 +94,7 @@ export const failed = (title: string): Fetched<never> => ({
   kind: 'failed',
   isRefused: false,
   isDenied: false,
+  retryAfterSeconds: null,
   error: failure(title),
 })
 

@@ -22,9 +22,3 @@ export const failure = (title: string): ProviderError => ({ code: null, title, d
 
 /** A text that says something, else null. */
 export const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
-
-/** The seconds of a `Retry-After` header; undefined for a date, for zero and for more than six digits. */
-export function readRetryAfter(header: string | string[] | undefined): number | undefined {
-  const seconds = typeof header === 'string' && /^[0-9]{1,6}$/.test(header) ? Number(header) : 0
-  return seconds > 0 ? seconds : undefined
-}

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startReceiver } from '../../test/receiver.ts'
+import { systemClock } from '../clock.ts'
 import { createBreaker } from './breaker.ts'
 import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
 
@@ -71,6 +73,17 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         [131057, 'unavailable'],
         [133004, 'unavailable'],
         [2494100, 'unavailable'],
+        [130501, 'request'],
+        [131008, 'request'],
+        [131009, 'request'],
+        [131053, 'request'],
+        [131062, 'request'],
+        [132005, 'request'],
+        [132007, 'request'],
+        [1010, 'request'],
+        [1011, 'request'],
+        [131021, 'recipient'],
+        [131030, 'recipient'],
         [1, 'other'],
         [10, 'other'],
         [190, 'other'],
@@ -219,6 +232,57 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
 
       test('a page with 404 says for sure that nothing was taken', async () => {
         expect(await answering('text/html', '<h1>None</h1>', 404)).toMatchObject({ kind: 'refused', reason: 'other' })
+      })
+    })
+
+    describe('a 429 without a known code asks to wait:', () => {
+      const refusing = (retryAfter: string | undefined, body: string) =>
+        startReceiver((_, response) =>
+          response.writeHead(429, retryAfter === undefined ? {} : { 'retry-after': retryAfter }).end(body),
+        )
+      const inAnHour = () => new Date(systemClock.now().getTime() + 3_600_000).toUTCString()
+
+      test.each([
+        ['a page', '<h1>Slower</h1>'],
+        ['an error in words', '{"error":"Slower","status":"error","message":"Slower"}'],
+        ['an unknown code', '{"error":{"code":987654,"message":"(#987654) Slower"}}'],
+      ])('%s', async (_, body) => {
+        const { url } = await refusing('7', body)
+        const access = { ...subject.access, apiBaseUrl: url.slice(0, -1) }
+        const { provider } = subject
+        const file = () => ({ body: Readable.from([Buffer.from('x')]), sizeBytes: 1, mimeType: 'image/png' })
+        const template = {
+          name: 'one',
+          language: 'it',
+          category: 'UTILITY',
+          parameterFormat: 'POSITIONAL' as const,
+          components: [{ type: 'BODY', text: 'Ciao' }],
+          ttlSeconds: undefined,
+        }
+        const throttled = { kind: 'throttled', retryAfterSeconds: 7 }
+        expect(await send(access)).toMatchObject(throttled)
+        expect(await provider.markRead(access, 'wamid.read', false)).toMatchObject(throttled)
+        expect(await provider.fetchMedia(access, '1', AbortSignal.timeout(60_000))).toMatchObject(throttled)
+        const failed = { kind: 'failed', isRefused: false, isDenied: false, retryAfterSeconds: 7 }
+        expect(await provider.listNumbers(access)).toMatchObject(failed)
+        expect(await provider.listTemplates(access)).toMatchObject(failed)
+        expect(await provider.createTemplate(access, template)).toMatchObject(failed)
+        expect(await provider.deleteTemplate(access, 'one')).toMatchObject(failed)
+        expect(await provider.uploadMedia(access, file())).toMatchObject(failed)
+        const sampled = await provider.uploadSample(access, file())
+        if (sampled.kind !== 'unsupported') expect(sampled).toMatchObject(failed)
+      })
+
+      test('until a date', async () => {
+        const { url } = await refusing(inAnHour(), 'Slower')
+        const { retryAfterSeconds } = (await send({ apiBaseUrl: url.slice(0, -1) })) as { retryAfterSeconds: number }
+        expect(retryAfterSeconds).toBeGreaterThan(3_000)
+        expect(retryAfterSeconds).toBeLessThanOrEqual(3_600)
+      })
+
+      test.each([undefined, '0', 'soon', '99999999'])('for a minute if the header is %s', async (retryAfter) => {
+        const { url } = await refusing(retryAfter, 'Slower')
+        expect(await send({ apiBaseUrl: url.slice(0, -1) })).toMatchObject({ kind: 'throttled', retryAfterSeconds: 60 })
       })
     })
 

@@ -46,6 +46,11 @@ export type RefusalReason =
   | 'category'
   /** Of the type of a message, or of a receipt. */
   | 'unsupported'
+  /** Of the recipient's number as such, or of this recipient. */
+  | 'invalid_number'
+  | 'recipient'
+  /** Of another part of the request, for the reason in the provider's text. */
+  | 'request'
   | 'unavailable'
   | 'other'
 
@@ -133,10 +138,10 @@ export type TemplateButton = {
 export type Fetched<T> =
   | { kind: 'fetched'; value: T }
   /**
-   * `isRefused`: the provider answered and refused the question; else it could not be reached or asked to wait.
-   * `isDenied`: it refused the credential itself.
+   * `isRefused`: the provider answered and refused the question; else it could not be reached or asked to wait, for
+   * `retryAfterSeconds`. `isDenied`: it refused the credential itself.
    */
-  | { kind: 'failed'; isRefused: boolean; isDenied: boolean; error: ProviderError }
+  | { kind: 'failed'; isRefused: boolean; isDenied: boolean; retryAfterSeconds: number | null; error: ProviderError }
 
 export type MediaOutcome =
   | {

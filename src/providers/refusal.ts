@@ -17,6 +17,17 @@ const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [132015, 'template_not_approved'],
   [132016, 'template_not_approved'],
   [131051, 'unsupported'],
+  [131021, 'recipient'],
+  [131030, 'recipient'],
+  [130501, 'request'],
+  [131008, 'request'],
+  [131009, 'request'],
+  [131053, 'request'],
+  [131062, 'request'],
+  [132005, 'request'],
+  [132007, 'request'],
+  [1010, 'request'],
+  [1011, 'request'],
   [131055, 'marketing_address'],
   [134100, 'marketing_address'],
   [134101, 'marketing_address'],
@@ -43,6 +54,11 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
   [132069, 60],
 ])
 
+/** A throttle without a known code that does not say how long it lasts. */
+export const THROTTLE_SECONDS = 60
+
+export type RefusedAnswer = { status: number; retryAfterSeconds: number | null }
+
 /** Codes that refuse the credential itself, for any request. */
 const DENIALS: ReadonlySet<number> = new Set([0, 190])
 
@@ -56,16 +72,26 @@ export function isFinal(error: ProviderError): boolean {
 }
 
 /**
- * The outcome of a refusal by the provider's code alone, never by the HTTP status. A code that asks to wait is `throttled`, for
- * `retryAfterSeconds` or the code's usual time; an unknown code is `refused` with the reason `other`.
+ * Returns the outcome of a refusal by the provider's code. The HTTP status decides nothing, except that 429 with an unknown code
+ * is `throttled`. A throttle lasts as long as the answer says, else the code's usual time.
  */
-export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendFailure {
-  const wait = error.code === null ? undefined : THROTTLES.get(error.code)
-  if (wait !== undefined) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? wait, error }
-  return { kind: 'refused', reason: reasonOf(error), error }
+export function refusalOf(
+  error: ProviderError,
+  answer: RefusedAnswer = { status: 400, retryAfterSeconds: null },
+): SendFailure {
+  const reason = reasonOf(error)
+  const isUnknown = reason === 'other' && !isDenial(error)
+  const wait = THROTTLES.get(error.code ?? Number.NaN) ?? (isUnknown && answer.status === 429 ? THROTTLE_SECONDS : null)
+  if (wait !== null) return { kind: 'throttled', retryAfterSeconds: answer.retryAfterSeconds ?? wait, error }
+  return { kind: 'refused', reason, error }
 }
 
-function reasonOf({ code, title }: ProviderError): RefusalReason {
+/** Any value of a request; only the text says which one. */
+const VALUE_INVALID = 131009
+const ABOUT_THE_NUMBER = /phone number|recipient|\bparameter ['"]?to\b/i
+
+function reasonOf({ code, title, details }: ProviderError): RefusalReason {
+  if (code === VALUE_INVALID && ABOUT_THE_NUMBER.test(`${title} ${details}`)) return 'invalid_number'
   // Code 200 is a missing permission of any kind.
   if (code === 200 && /accept the Marketing Messages/i.test(title)) return 'marketing_address'
   return (code === null ? undefined : REASONS.get(code)) ?? 'other'

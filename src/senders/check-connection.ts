@@ -1,4 +1,4 @@
-import { serviceUnavailable, validationError } from '../errors.ts'
+import { providerThrottled, serviceUnavailable, validationError } from '../errors.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
@@ -18,7 +18,7 @@ export type Checked = { number: ProviderNumber | undefined; unreachable: string 
  * Asks the provider with the credential of the request. A provider that cannot be reached must not stop a number from
  * being connected; one that refuses does.
  * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does
- * not list
+ * not list; 429 when the provider asks to wait
  */
 export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)
@@ -29,6 +29,7 @@ export async function checkConnection(deps: ConnectionDeps, connection: Connecti
     if (number === undefined && listed.value.every(({ phoneNumberId }) => phoneNumberId !== null)) throw notListed()
     return { number, unreachable: null }
   }
+  if (listed.retryAfterSeconds !== null) throw providerThrottled(listed.retryAfterSeconds)
   const message = providerMessage(listed.error)
   if (listed.isRefused) {
     const path = listed.isDenied || isPermission(listed.error.code) ? 'accessToken' : 'wabaAccountId'

@@ -2,7 +2,7 @@ import type { Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import type { Publish } from '../live-change.ts'
-import { providerMessage } from '../providers/graph-error.ts'
+import { unanswered } from '../providers/failed-question.ts'
 import type { Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import type { RecordEvents } from '../record-change.ts'
@@ -26,7 +26,7 @@ export type SyncDeps = {
  * Answers how many there are. An account that cannot be read leaves its templates as they were; a template that an event
  * changed while the list was read stays as the event left it. When an event named a template that was unknown, the list is read
  * again, at most three times in all.
- * @throws {AppError} 503 `service_unavailable` with the provider's message
+ * @throws {AppError} 429 when the provider asks to wait; 503 `service_unavailable` with its message
  */
 export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
   const senders = await deps.senders.listFor(companyId)
@@ -58,9 +58,7 @@ async function readAccount(
   const listedAt = await readListTime(deps.db)
   const list = await provider.listTemplates(sender)
   if (list.kind === 'failed') {
-    throw serviceUnavailable(
-      `The templates of account ${sender.wabaAccountId} could not be read: ${providerMessage(list.error)}`,
-    )
+    throw unanswered(list, `The templates of account ${sender.wabaAccountId} could not be read`)
   }
   const templates = list.value.map((template) => ({
     ...template,

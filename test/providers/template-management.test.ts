@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
+import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
 import { SEND, startTransports } from './transports-world.ts'
 
@@ -111,6 +112,16 @@ describe.each(PROVIDER_NAMES)('a template through %s', (provider) => {
     expect([status, body.error.code]).toEqual([422, 'validation_error'])
     const [field] = body.error.details.fields
     expect(field).toEqual({ path: 'template', message: expect.stringContaining('taken already exists in it') })
+  })
+
+  test('is not refused by a provider that asks to wait: 429 with the time', async () => {
+    const busy = await startReceiver((_, response) => response.writeHead(429, { 'retry-after': '7' }).end('Slower'))
+    const { companyId, path, sender, api } = await connected(provider)
+    await operator('PATCH', `${path}/${sender.channelId}`, { apiBaseUrl: busy.url.slice(0, -1) })
+    const saved = await api('PUT', PATH, contents)
+    expect([saved.status, saved.headers.get('retry-after')]).toEqual([429, '7'])
+    const synced = await operator('POST', `/companies/${companyId}/templates/sync`)
+    expect([synced.status, synced.headers.get('retry-after')]).toEqual([429, '7'])
   })
 
   test('is deleted in all languages, here and at the provider', async () => {

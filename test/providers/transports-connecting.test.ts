@@ -52,7 +52,9 @@ describe('connecting', () => {
     [403, 10, 'Application does not have permission for this action', 422, 'accessToken'],
     [400, 200, 'Permissions error', 422, 'accessToken'],
     [500, 2, 'Service temporarily unavailable', 201, undefined],
-    [400, 4, 'Application request limit reached', 201, undefined],
+    [400, 4, 'Application request limit reached', 429, undefined],
+    [429, 987654, 'Slower', 429, undefined],
+    [429, undefined, 'Slower', 429, undefined],
   ])('answered %i with code %i: the refusal with its own message, whatever else the request has', async (...row) => {
     const [status, code, message, expected, path] = row
     const server = createServer((_request, response) => {
@@ -68,6 +70,7 @@ describe('connecting', () => {
     const answer = await service.operator('POST', `/companies/${companyId}/senders`, named)
     server.close()
     expect(answer.status).toBe(expected)
+    if (expected === 429) expect(answer.headers.get('retry-after')).toBe('60')
     if (path === undefined) return
     const [field] = answer.body.error.details.fields
     expect(field).toEqual({ path, message: `is refused by the provider: ${code}: ${message}` })

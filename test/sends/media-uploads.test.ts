@@ -8,6 +8,7 @@ import { deleteMessages } from '../../src/conversations/message-expiry-store.ts'
 import { removeDueUploads } from '../../src/media/uploads/expire-uploads.ts'
 import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
+import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
 
 const MEDIA = '/public/v1/whatsapp/media'
@@ -168,6 +169,19 @@ describe.each(PROVIDER_NAMES)('an uploaded file through %s', (provider) => {
     const [field] = refused.body.error.details.fields
     expect(field).toEqual({ path: 'media.mediaId', message: expect.stringContaining('Media upload error') })
     expect((await company.api('POST', SEND, { recipient, type: 'image', media: { mediaId } })).status).toBe(200)
+  })
+
+  test('that the provider takes later is answered 429 with the time to wait, and nothing is sent', async () => {
+    const company = await connected(provider)
+    const mediaId = await uploaded(company, picture())
+    const recipient = await openWindow(company)
+    const busy = await startReceiver((_, response) => response.writeHead(429, { 'retry-after': '7' }).end('Slower'))
+    await service.operator('PATCH', `${company.path}/${company.sender.channelId}`, {
+      apiBaseUrl: busy.url.slice(0, -1),
+    })
+    const refused = await company.api('POST', SEND, { recipient, type: 'image', media: { mediaId } })
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '7'])
+    expect(busy.received.map(({ url }) => url)).toEqual([expect.stringMatching(/media$/)])
   })
 })
 

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
+import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from '../service.ts'
 
 const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
@@ -374,6 +375,43 @@ describe('answers of the provider', () => {
     const [row] =
       await service.db`select status, wamid from messages where company_id = ${company.companyId} order by id desc limit 1`
     expect(row).toEqual({ status: kept, wamid: null })
+  })
+
+  test.each([
+    [131008, 'validation_error', 'template'],
+    [131009, 'validation_error', 'template'],
+    [131021, 'validation_error', 'recipient'],
+    [131030, 'validation_error', 'recipient'],
+    [131053, 'validation_error', 'template'],
+    [132005, 'validation_error', 'template'],
+    [132007, 'validation_error', 'template'],
+  ])('a refusal of the request with %i: 422 with the provider’s code and text', async (code, expected, path) => {
+    await service.control('PUT', '/behaviour', { refuseWithCode: code })
+    const { status, body } = await send({ recipient: uniquePhone(), type: 'template', template })
+    await service.control('PUT', '/behaviour', { refuseWithCode: null })
+    const provider = expect.stringMatching(new RegExp(`^${code}: \\(#${code}\\) .+: Refused as ordered$`))
+    expect([status, body.error.code]).toEqual([422, expected])
+    expect(body.error.details).toEqual({
+      fields: [{ path, message: expect.stringContaining('Refused as ordered') }],
+      provider,
+    })
+  })
+
+  test('a refusal of the recipient’s number with 131009: 422 invalid_phone_number', async () => {
+    const details = 'The parameter to is not a valid phone number'
+    const error = { code: 131009, message: '(#131009) Parameter value is not valid', error_data: { details } }
+    const provider = await startReceiver((_, response) => response.writeHead(400).end(JSON.stringify({ error })))
+    const other = await service.createCompany()
+    const path = `/companies/${other.companyId}/senders/${other.sender.channelId}`
+    await service.operator('PATCH', path, { apiBaseUrl: provider.url.slice(0, -1) })
+    const { status, body } = await other.api('POST', SEND, { recipient: uniquePhone(), type: 'template', template })
+    expect([status, body.error]).toMatchObject([
+      422,
+      {
+        code: 'invalid_phone_number',
+        details: { fields: [{ path: 'recipient' }], provider: `131009: ${error.message}: ${details}` },
+      },
+    ])
   })
 
   test('nothing was sent for sure: 503 service_unavailable', async () => {

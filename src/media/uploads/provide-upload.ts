@@ -31,6 +31,7 @@ export type Provision =
   /** The file is of another type than the message. */
   | { kind: 'mismatch'; fileKind: FileKind }
   | { kind: 'refused' | 'unavailable'; error: ProviderError }
+  | { kind: 'throttled'; retryAfterSeconds: number }
 
 export type ProvideUpload = (
   companyId: number,
@@ -70,7 +71,7 @@ async function provide(
   const file = { mediaId, kind: fileKind, mimeType, filename }
   if (providerMediaId !== null) return { kind: 'provided', file: { ...file, providerMediaId } }
   const copied = await copyToProvider(deps, sender, upload)
-  if (copied.kind === 'failed') return { kind: copied.isRefused ? 'refused' : 'unavailable', error: copied.error }
+  if (copied.kind === 'failed') return toFailure(copied)
   const copy = { uploadId: mediaId, senderId: sender.id, providerMediaId: copied.value }
   await withTimeout(saveUploadCopy(deps.db, companyId, copy))
   return { kind: 'provided', file: { ...file, providerMediaId: copied.value } }
@@ -92,4 +93,9 @@ async function copyToProvider(
   } finally {
     body.destroy()
   }
+}
+
+function toFailure({ isRefused, retryAfterSeconds, error }: Extract<Fetched<string>, { kind: 'failed' }>): Provision {
+  if (retryAfterSeconds !== null) return { kind: 'throttled', retryAfterSeconds }
+  return { kind: isRefused ? 'refused' : 'unavailable', error }
 }

@@ -69,5 +69,5 @@ const NO_ADAPTER: SendFailure = {
 function receiptRefusal(outcome: SendFailure, what: string, provider: string): AppError {
   if (outcome.kind === 'unknown') return serviceUnavailable('The provider did not answer; the request may be repeated')
   if (outcome.kind === 'refused' && outcome.error.code === VALUE_INVALID) return providerText(outcome.error.title)
-  return toRefusal(outcome, { path: what, what, provider })
+  return toRefusal(outcome, { path: what, what, part: what, provider })
 }

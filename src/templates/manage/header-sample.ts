@@ -1,4 +1,5 @@
-import { mediaNotFound, serviceUnavailable, unsupportedByTransport, validationError } from '../../errors.ts'
+import { mediaNotFound, unsupportedByTransport, validationError } from '../../errors.ts'
+import { unanswered } from '../../providers/failed-question.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
@@ -25,7 +26,7 @@ export const withoutSamples = (components: readonly TemplateComponent[]): object
 /**
  * Gives the provider the sample of a header that is an uploaded file. Returns the template with its handle.
  * @throws {AppError} 404 when the company has no such file; 422 when it is of another kind, or when provider or transport refuse it;
- * 503
+ * 429 when the provider asks to wait; 503
  */
 export async function provideSample(
   open: OpenUpload,
@@ -52,7 +53,7 @@ export async function provideSample(
     if (stored.kind === 'failed') {
       if (file.body.errored) throw file.body.errored
       const message = providerMessage(stored.error)
-      if (!stored.isRefused) throw serviceUnavailable(`The sample could not be given to the provider: ${message}`)
+      if (!stored.isRefused) throw unanswered(stored, 'The sample could not be given to the provider')
       throw validationError([{ path, message: `is refused by the provider: ${message}` }])
     }
     const example = { header_handle: [stored.value] }

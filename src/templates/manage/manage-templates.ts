@@ -8,6 +8,7 @@ import {
 } from '../../errors.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { newTemplateId } from '../../ids.ts'
+import { unanswered } from '../../providers/failed-question.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type {
   Fetched,
@@ -38,7 +39,7 @@ export type SavedTemplate = { template: TemplateRow; isNew: boolean }
 
 /**
  * Creates a template in a language, or changes it. It is pending until the provider reports otherwise.
- * @throws {AppError} 422 when the provider's rules or the provider refuse it, or the transport changes none; 503
+ * @throws {AppError} 422 when the provider's rules or the provider refuse it, or the transport changes none; 429; 503
  */
 export async function saveTemplate(
   deps: ManageDeps,
@@ -69,7 +70,7 @@ export async function saveTemplate(
 
 /**
  * Deletes a template in all languages.
- * @throws {AppError} 404 `template_not_found`; 422 when the provider refuses it; 503
+ * @throws {AppError} 404 `template_not_found`; 422 when the provider refuses it; 429; 503
  */
 export async function deleteTemplate(
   deps: ManageDeps,
@@ -117,10 +118,10 @@ function unsupported({ part }: Unsupported, { category }: NewTemplate, { provide
   return unsupportedByTransport(part, part === 'components' ? 'a change of a template' : what[part], provider)
 }
 
-const refusal = ({ isRefused, error }: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
-  isRefused
-    ? validationError([{ path: 'template', message: `is refused by the provider: ${providerMessage(error)}` }])
-    : serviceUnavailable(`The provider did not take the request: ${providerMessage(error)}`)
+const refusal = (failed: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
+  failed.isRefused
+    ? validationError([{ path: 'template', message: `is refused by the provider: ${providerMessage(failed.error)}` }])
+    : unanswered(failed, 'The provider did not take the request')
 
 async function findAfterSync(
   deps: ManageDeps,

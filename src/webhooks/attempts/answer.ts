@@ -10,7 +10,6 @@ export type ReceiverAnswer = {
 export const MAX_ANSWER_BYTES = 65_536
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
 /** An answer of which nothing has arrived: no status, no body. */
 export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
@@ -44,13 +43,4 @@ export function describeRefusal(statusCode: number): string | null {
   if (statusCode >= 200 && statusCode < 300) return null
   if (REDIRECTS.has(statusCode)) return `the receiver answered with a redirect (${statusCode}), which is not followed`
   return `the receiver answered ${statusCode}`
-}
-
-/** `Retry-After` in seconds, from seconds or an HTTP date; null when it is absent, unreadable or past. */
-export function parseRetryAfter(value: string | null, now: Date): number | null {
-  const text = value?.trim() ?? ''
-  if (/^[0-9]{1,10}$/.test(text)) return Number(text)
-  if (!HTTP_DATE.test(text)) return null
-  const seconds = Math.ceil((Date.parse(text) - now.getTime()) / 1000)
-  return seconds > 0 ? seconds : null
 }

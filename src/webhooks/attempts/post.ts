@@ -1,16 +1,10 @@
 import { Agent } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
+import { parseRetryAfter } from '../../outgoing/retry-after.ts'
 import { startRequest } from '../../outgoing/start-request.ts'
 import { isPublicHost } from '../registrations/receiver-url.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address/address-guard.ts'
-import {
-  answerText,
-  appendChunk,
-  describeRefusal,
-  emptyAnswer,
-  parseRetryAfter,
-  type ReceiverAnswer,
-} from './answer.ts'
+import { answerText, appendChunk, describeRefusal, emptyAnswer, type ReceiverAnswer } from './answer.ts'
 import { AnswerCut, attemptFailure, TooManyInterimAnswers } from './attempt-failure.ts'
 
 /** One total deadline per attempt: name, connection, TLS, headers and body. */
