@@ -1,4 +1,4 @@
-import type { Db, Pool, Rows, Statement } from './db/connect.ts'
+import type { Db, Pool, Result, Rows } from './db/connect.ts'
 
 /**
  * The changes of records that receivers may subscribe to, by the name of their event: ids, and the kind of change. Each file of
@@ -29,7 +29,7 @@ export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: asy
 
 /** A write of one statement, which needs no transaction of its own, and what finds the changes that it makes. */
 export type ReportedWrite<T extends readonly unknown[]> = {
-  write: (db: Db) => Statement<T>
+  write: (db: Db) => Result<T>
   /** Called before the write; its result, afterwards, returns the changes. */
   watch: (tx: Db) => Promise<() => Promise<readonly RecordChange[]>>
 }

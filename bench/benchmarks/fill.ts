@@ -1,4 +1,4 @@
-import type { Db } from '../../src/db/connect.ts'
+import { type Db, sql } from '../../src/db/connect.ts'
 import { createSender, register } from '../journeys.ts'
 import type { Company, Stage } from '../stage.ts'
 
@@ -105,7 +105,7 @@ const fillConversations = (db: Stage['db'], { companyId, senders }: Company, siz
 async function fillMonth(db: Stage['db'], { companyId, chatId, size }: Filled, month: number): Promise<void> {
   const perMonth = Math.ceil(size.messages / MONTHS)
   const [first, last] = [month * perMonth, Math.min((month + 1) * perMonth, size.messages) - 1]
-  const start = db`date_trunc('month', now(), 'UTC') - make_interval(months => ${MONTHS - 1 - month})`
+  const start = sql`date_trunc('month', now(), 'UTC') - make_interval(months => ${MONTHS - 1 - month})`
   await db`select make_message_month((message_id_floor(${start}) / 1000000000000)::integer)`
   await withoutTriggers(
     db,

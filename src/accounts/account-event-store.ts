@@ -1,4 +1,4 @@
-import { type Db, type Json, jsonRows } from '../db/connect.ts'
+import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
 
 /** A report of a provider about a number, a template or an account. */
 export type AccountEvent = {
@@ -73,8 +73,8 @@ export const listAccountEvents = (
 ): Promise<AccountEventRow[]> => db<AccountEventRow[]>`
   select id, company_id, waba_account_id, sender_id, field, event, severity, details, occurred_at, received_at
   from account_events
-  where ${companyId === null ? db`true` : db`company_id = ${companyId}`}
-    and ${before === undefined ? db`true` : db`id < ${before}`}
+  where ${companyId === null ? sql`true` : sql`company_id = ${companyId}`}
+    and ${before === undefined ? sql`true` : sql`id < ${before}`}
   order by id desc
   limit ${limit}
 `

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
 
 /** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
@@ -33,7 +33,7 @@ type ApiKeyValues = {
   identitySecret: string | null
 }
 
-const columns = (db: Db) => db`
+const columns = sql`
   client_id, name, permissions, allowed_origins, expires_at, created_at,
   key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret is not null as has_identity_secret`
 
@@ -52,14 +52,14 @@ export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValu
     where id = ${companyId}
       and deleted_at is null
     for share -- a removal that runs now is waited for, so that no key outlives it
-    returning ${columns(db)}`
+    returning ${columns}`
   return key
 }
 
 /** The key of a client id that is not revoked. */
 export async function findAdminApiKey(db: Db, companyId: number, clientId: string): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
-    select ${columns(db)}
+    select ${columns}
     from api_keys
     where company_id = ${companyId}
       and client_id = ${clientId}
@@ -84,7 +84,7 @@ export async function updateApiKeyLimits(
     where company_id = ${companyId}
       and client_id = ${clientId}
       and revoked_at is null
-    returning ${columns(db)}`
+    returning ${columns}`
   return key
 }
 
@@ -92,7 +92,7 @@ const arrayOrNull = ({ writableFields }: ApiKeyLimits): string[] | null => (writ
 
 /** The company's keys that are not revoked, oldest first. */
 export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => db<ApiKey[]>`
-  select ${columns(db)}
+  select ${columns}
   from api_keys
   where company_id = ${companyId}
     and revoked_at is null

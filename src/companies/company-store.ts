@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 
 /** A company of this installation: no other company sees its data. */
 export type Company = {
@@ -13,20 +13,20 @@ export type Company = {
 
 type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean }
 
-const columns = (db: Db) => db`id, name, rate_limit_per_minute, read_receipts, created_at`
+const columns = sql`id, name, rate_limit_per_minute, read_receipts, created_at`
 
 /** Inserts a company in the range of ids of this installation (CELL) and returns it. */
 export async function insertCompany(db: Db, values: CompanyValues): Promise<Company> {
   const [company] = await db<[Company]>`
     insert into companies (name, rate_limit_per_minute, read_receipts)
     values (${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts})
-    returning ${columns(db)}`
+    returning ${columns}`
   return company
 }
 
 /** All companies that are not deleted, by id. */
 export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
-  select ${columns(db)}
+  select ${columns}
   from companies
   where deleted_at is null
   order by id`
@@ -34,7 +34,7 @@ export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
 /** The company with this id; undefined when there is none, or it is deleted. */
 export async function findCompany(db: Db, companyId: number): Promise<Company | undefined> {
   const [company] = await db<Company[]>`
-    select ${columns(db)}
+    select ${columns}
     from companies
     where id = ${companyId}
       and deleted_at is null`
@@ -54,7 +54,7 @@ export async function updateCompanyRow(
         read_receipts = coalesce(${change.readReceipts}, read_receipts)
     where id = ${companyId}
       and deleted_at is null
-    returning ${columns(db)}`
+    returning ${columns}`
   return company
 }
 

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
 import type { SessionRole } from '../http/admission/role.ts'
 
@@ -28,14 +28,14 @@ export type SessionRow = Grant & {
 export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, company_id, company_name, is_closed, client_id, name, permissions, role, agent, created_at, seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
-const isCurrent = (db: Db, operatorId: string) => db`(client_id not like 'operator:%' or client_id = ${operatorId})`
+const isCurrent = (operatorId: string) => sql`(client_id not like 'operator:%' or client_id = ${operatorId})`
 
-const ofCompany = (db: Db, companyId: number | null) =>
-  companyId === null ? db`company_id is null` : db`company_id = ${companyId}`
+const ofCompany = (companyId: number | null) =>
+  companyId === null ? sql`company_id is null` : sql`company_id = ${companyId}`
 
 /**
  * Creates a session for a grant, or for the link with this code, which the same statement invalidates. Returns its
@@ -84,10 +84,10 @@ export async function findSessions(
   operatorId: string,
 ): Promise<(SessionRow | undefined)[]> {
   const rows = await db<(SessionRow & { digest: string })[]>`
-    select ${columns(db)}, encode(digest, 'hex') as digest
+    select ${columns}, encode(digest, 'hex') as digest
     from live_console_sessions
     where digest = any (array(select decode(one, 'hex') from unnest(${[...digests]}::text[]) as one))
-      and ${isCurrent(db, operatorId)}`
+      and ${isCurrent(operatorId)}`
   const rowOf = new Map(rows.map(({ digest, ...row }) => [digest, row]))
   return digests.map((digest) => rowOf.get(digest))
 }
@@ -130,11 +130,11 @@ export const selectSessions = (
   before: number | null,
   limit: number,
 ): Promise<SessionRow[]> => db<SessionRow[]>`
-  select ${columns(db)}
+  select ${columns}
   from live_console_sessions
-  where ${companyId === null ? db`true` : ofCompany(db, companyId)}
-    and ${before === null ? db`true` : db`id < ${before}`}
-    and ${isCurrent(db, operatorId)}
+  where ${companyId === null ? sql`true` : ofCompany(companyId)}
+    and ${before === null ? sql`true` : sql`id < ${before}`}
+    and ${isCurrent(operatorId)}
   order by id desc
   limit ${limit}`
 
@@ -142,7 +142,7 @@ export const selectSessions = (
 export async function deleteSession(db: Db, companyId: number | null, id: number): Promise<boolean> {
   const deleted = await db`
     delete from console_sessions
-    where id = ${id} and ${companyId === null ? db`true` : ofCompany(db, companyId)}`
+    where id = ${id} and ${companyId === null ? sql`true` : ofCompany(companyId)}`
   return deleted.count > 0
 }
 
@@ -153,7 +153,7 @@ export async function deleteOldestSessions(db: Db, companyId: number | null, lim
     where id in (
       select id
       from console_sessions
-      where ${ofCompany(db, companyId)}
+      where ${ofCompany(companyId)}
       order by id desc
       offset ${limit}
     )`
@@ -169,7 +169,7 @@ export async function insertLink(
     insert into sign_in_links (digest, company_id, client_id, name, permissions, role, expires_at)
     select ${digest}, ${companyId}, ${clientId}, ${name}, ${[...permissions]}::text[], ${role},
       now() + ${expiresInSeconds} * interval '1 second'
-    where (select count(*) from sign_in_links where ${ofCompany(db, companyId)} and expires_at > now()) < ${most}
+    where (select count(*) from sign_in_links where ${ofCompany(companyId)} and expires_at > now()) < ${most}
     returning expires_at`
   return link
 }

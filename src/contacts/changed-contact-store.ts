@@ -7,7 +7,7 @@ export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: bool
 /** The contacts of these ids that the company has or has deleted. */
 export const listChangedContacts = (db: Db, companyId: number, ids: readonly number[]): Promise<ChangedContact[]> =>
   db<ChangedContact[]>`
-    select ${shownColumns(db, companyId)}, deleted_at is not null as is_deleted, erased_at is not null as is_erased
+    select ${shownColumns(companyId)}, deleted_at is not null as is_deleted, erased_at is not null as is_erased
     from contacts
     where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[])
   `

@@ -1,18 +1,18 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { emailKey } from '../text/email-address.ts'
 import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
 import type { Contact, ShownContact } from './members/contact-record.ts'
 import { searchText } from './search/contact-search.ts'
 
 /** The columns of `Contact`, as part of a statement that reads `contacts`. */
-export const contactColumns = (db: Db) => db.unsafe(CONTACT_COLUMNS)
+export const contactColumns = sql.unsafe(CONTACT_COLUMNS)
 
 /**
  * The columns of `ShownContact`. A suppression that was erased with a person is stored under a keyed hash, which is computed only for
  * a company with suppressions.
  */
-export const shownColumns = (db: Db, companyId: number) => db`
-  ${contactColumns(db)},
+export const shownColumns = (companyId: number) => sql`
+  ${contactColumns},
   case when (select exists (select from email_suppressions where company_id = ${companyId})) then (
     select jsonb_build_object('reason', suppression.reason, 'since', suppression.created_at)
     from email_suppressions suppression
@@ -24,19 +24,18 @@ export const shownColumns = (db: Db, companyId: number) => db`
 `
 
 /** A contact's place by email, as it is indexed: its address in lower case, or, without one, after all who have one. */
-export const emailPlace = (db: Db) =>
-  db`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
+export const emailPlace = sql`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
 
 /**
  * The company in a statement that finds many contacts by key: the planner estimates for a company of average size. A value
  * that the statistics do not contain counts as one row, and each key then reads all of the company by another index.
  */
-export const anyCompany = (db: Db, companyId: number) => db`(select ${companyId}::bigint)`
+export const anyCompany = (companyId: number) => sql`(select ${companyId}::bigint)`
 
 /** The contact with this id; undefined when the company has none, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
-    select ${shownColumns(db, companyId)}
+    select ${shownColumns(companyId)}
     from contacts
     where (company_id, id) = (${companyId}, ${id}) and deleted_at is null
   `
@@ -46,7 +45,7 @@ export async function findContact(db: Db, companyId: number, id: number): Promis
 /** The living contacts of these ids that the company has. */
 export const listContactsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<ShownContact[]> =>
   db<ShownContact[]>`
-    select ${shownColumns(db, companyId)}
+    select ${shownColumns(companyId)}
     from contacts
     where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[]) and deleted_at is null
     order by contacts.id
@@ -55,9 +54,9 @@ export const listContactsByIds = (db: Db, companyId: number, ids: readonly numbe
 /** The living contact with this address, in any letter case. */
 export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
-    select ${shownColumns(db, companyId)}
+    select ${shownColumns(companyId)}
     from contacts
-    where company_id = ${companyId} and ${emailPlace(db)} = ${emailKey(email)} and deleted_at is null
+    where company_id = ${companyId} and ${emailPlace} = ${emailKey(email)} and deleted_at is null
   `
   return contact
 }
@@ -93,9 +92,9 @@ export function toContactRow(state: ContactState): ContactRow {
 
 const COLUMNS = WRITTEN_COLUMNS.map(({ column }) => column)
 
-const fromRows = (tx: Db, rows: readonly ContactRow[]) => tx`
+const fromRows = (tx: Db, rows: readonly ContactRow[]) => sql`
   jsonb_to_recordset(${jsonRows(tx, rows)}) as state (
-    ${tx.unsafe(WRITTEN_COLUMNS.map(({ column, type }) => `${column} ${type}`).join(', '))}
+    ${sql.unsafe(WRITTEN_COLUMNS.map(({ column, type }) => `${column} ${type}`).join(', '))}
   )
 `
 
@@ -107,8 +106,8 @@ export async function insertContacts(
 ): Promise<Date | undefined> {
   const [row] = await tx<{ at: Date }[]>`
     with written as (
-      insert into contacts (company_id, ${tx.unsafe(COLUMNS.join(', '))}, created_at, updated_at)
-      select ${companyId}, ${tx.unsafe(COLUMNS.join(', '))}, statement_timestamp(), statement_timestamp()
+      insert into contacts (company_id, ${sql.unsafe(COLUMNS.join(', '))}, created_at, updated_at)
+      select ${companyId}, ${sql.unsafe(COLUMNS.join(', '))}, statement_timestamp(), statement_timestamp()
       from ${fromRows(tx, rows)}
     ),
     counted as (
@@ -130,10 +129,10 @@ export async function updateContacts(
     with written as (
       update contacts
       set
-        ${tx.unsafe(COLUMNS.flatMap((column) => (column === 'id' ? [] : [`${column} = state.${column}`])).join(', '))},
+        ${sql.unsafe(COLUMNS.flatMap((column) => (column === 'id' ? [] : [`${column} = state.${column}`])).join(', '))},
         updated_at = statement_timestamp()
       from ${fromRows(tx, rows)}
-      where (contacts.company_id, contacts.id) = (${anyCompany(tx, companyId)}, state.id)
+      where (contacts.company_id, contacts.id) = (${anyCompany(companyId)}, state.id)
         -- No plan reads other contacts, whatever the statistics say.
         and contacts.id = any(${rows.map(({ id }) => id)}::bigint[])
     )

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { phoneIdentity } from '../text/phone.ts'
 import { searchText } from './search/contact-search.ts'
 
@@ -58,7 +58,7 @@ export async function releasePhones(
     set
       phone = null,
       phone_identity = null,
-      search_text = ${withoutPhone(tx)},
+      search_text = ${withoutPhone},
       updated_at = statement_timestamp()
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, identity text)
     where (contacts.company_id, contacts.phone_identity) = (input.company_id, input.identity)
@@ -83,7 +83,7 @@ export async function setContactPhones(
     set
       phone = input.phone,
       phone_identity = input.phone_identity,
-      search_text = concat_ws(chr(10), nullif(${withoutPhone(tx)}, ''), input.phone),
+      search_text = concat_ws(chr(10), nullif(${withoutPhone}, ''), input.phone),
       updated_at = statement_timestamp()
     from jsonb_to_recordset(${jsonRows(tx, rows)})
       as input (company_id bigint, id bigint, phone text, phone_identity text)
@@ -92,5 +92,4 @@ export async function setContactPhones(
 }
 
 /** The text of the search has the phone as a line of its own: see contact-search.ts. */
-const withoutPhone = (tx: Db) =>
-  tx`array_to_string(array_remove(string_to_array(contacts.search_text, chr(10)), contacts.phone), chr(10))`
+const withoutPhone = sql`array_to_string(array_remove(string_to_array(contacts.search_text, chr(10)), contacts.phone), chr(10))`

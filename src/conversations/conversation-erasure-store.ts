@@ -178,7 +178,7 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
     with target as materialized (
       select id, conversation_id, seq, wamid
       from messages message
-      where company_id = ${companyId} and id = any(${ids}::bigint[]) and ${isAmong(db, ids)}
+      where company_id = ${companyId} and id = any(${ids}::bigint[]) and ${isAmong(ids)}
       order by id
       for no key update
     ),
@@ -234,7 +234,7 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
       updated_at = statement_timestamp()
     from target
     where (message.company_id, message.id) = (${companyId}, target.id)
-      and ${isAmong(db, ids)}
+      and ${isAmong(ids)}
       and (
         message.wamid is distinct from 'erased:' || message.id
         or message.text <> ${ERASED_TEXT}

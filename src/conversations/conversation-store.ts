@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import type { StructuredContent } from './content/structured-content.ts'
 import type { ConversationStatus } from './list/conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
@@ -92,12 +92,12 @@ export function listMessages(
   range: { from: number; to: number },
 ): Promise<Message[]> {
   return db<Message[]>`
-    select ${messageColumns(db)}
+    select ${messageColumns}
     from messages message
     where message.company_id = ${companyId}
       and message.conversation_id = ${id}
       and message.seq between ${range.from} and ${range.to}
-      and ${isSince(db, createdAt)}
+      and ${isSince(createdAt)}
     order by message.seq desc
   `
 }
@@ -106,7 +106,7 @@ export function listMessages(
 const QUOTED_CHARACTERS = 500
 
 /** The members of a `Message` in `message`. */
-const messageColumns = (db: Db) => db`
+const messageColumns = sql`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
   message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
   message.content, message.quoted_wamid,
@@ -142,9 +142,9 @@ export type PlacedMessage = Message & { conversationId: number; createdAt: Date 
 /** The messages of these ids that the company has. */
 export const listMessagesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<PlacedMessage[]> =>
   db<PlacedMessage[]>`
-    select ${messageColumns(db)}, message.conversation_id, message.created_at
+    select ${messageColumns}, message.conversation_id, message.created_at
     from messages message
-    where message.company_id = ${companyId} and message.id = any (${[...ids]}::bigint[]) and ${isAmong(db, ids)}
+    where message.company_id = ${companyId} and message.id = any (${[...ids]}::bigint[]) and ${isAmong(ids)}
     order by message.id
   `
 

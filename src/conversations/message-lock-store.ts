@@ -20,7 +20,7 @@ export async function lockMessages(
     from messages message
     where message.company_id = any(${messages.map(({ companyId }) => companyId)}::bigint[])
       and message.id = any(${ids}::bigint[])
-      and ${isAmong(tx, ids)}
+      and ${isAmong(ids)}
     order by message.company_id, message.id
     for no key update
   `

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import { IDS_A_MONTH, monthOf } from './message-month.ts'
 
 /** Months ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
@@ -102,7 +102,7 @@ export async function startConversationsAfter(
   { companyId, id }: WalkPlace,
   limit: number,
 ): Promise<WalkPlace | undefined> {
-  const isOfMonth = db`
+  const isOfMonth = sql`
     message.id between ${month * IDS_A_MONTH}::bigint and ${(month + 1) * IDS_A_MONTH - 1}::bigint
   `
   const [last] = await db<WalkPlace[]>`

@@ -1,5 +1,5 @@
 import { systemClock } from '../clock.ts'
-import type { Db, Fragment } from '../db/connect.ts'
+import { type Fragment, sql } from '../db/connect.ts'
 
 /** A message's id is the month of its creation, counted since January 1970 (UTC), times this, and a number. */
 export const IDS_A_MONTH = 1_000_000_000_000
@@ -24,21 +24,21 @@ const RECENT_DAYS = 62
  * statement begins, by a parameter or by `now()`, they make PostgreSQL 18.4 skip rows of a statement that meets a row that was
  * changed at the same time: the recheck of that row renumbers the partitions once more.
  */
-export const isRecent = (db: Db): Fragment => {
+export const isRecent = (): Fragment => {
   const first = monthOf(new Date(systemClock.now().getTime() - RECENT_DAYS * DAY_MS)) * IDS_A_MONTH
-  return db`(message.id >= ${db.unsafe(String(first))} or message.id < 1000000000000)`
+  return sql`(message.id >= ${sql.unsafe(String(first))} or message.id < 1000000000000)`
 }
 
 /** The condition that a message fulfils when it was created after a time, by any clock that is at most a day ahead. */
-export const isSince = (db: Db, from: Date): Fragment => {
+export const isSince = (from: Date): Fragment => {
   const first = monthOf(new Date(from.getTime() - DAY_MS)) * IDS_A_MONTH
-  return db`(message.id >= ${first}::bigint or message.id < 1000000000000)`
+  return sql`(message.id >= ${first}::bigint or message.id < 1000000000000)`
 }
 
 /** The condition that messages of the months of these ids fulfil; a part of the text, as in isRecent. */
-export const isAmong = (db: Db, ids: readonly number[]): Fragment => {
+export const isAmong = (ids: readonly number[]): Fragment => {
   const months = [...new Set(ids.map(monthOfId))].toSorted((a, b) => a - b)
-  if (months.length === 0) return db`false`
+  if (months.length === 0) return sql`false`
   const ranges = months.map((month) => `message.id between ${month * IDS_A_MONTH} and ${(month + 1) * IDS_A_MONTH - 1}`)
-  return db`(${db.unsafe(ranges.join(' or '))})`
+  return sql`(${sql.unsafe(ranges.join(' or '))})`
 }

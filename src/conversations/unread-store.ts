@@ -16,10 +16,7 @@ export async function readUpTo(tx: Db, messages: readonly { companyId: number; i
           max(message.created_at) filter (where message.template is null) as taken_at
         from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
         join messages message on (message.company_id, message.id) = (input.company_id, input.id)
-        where ${isAmong(
-          tx,
-          messages.map(({ id }) => id),
-        )}
+        where ${isAmong(messages.map(({ id }) => id))}
         group by message.company_id, message.conversation_id
       ) as answered
       join conversations conversation
@@ -40,7 +37,7 @@ export async function readUpTo(tx: Db, messages: readonly { companyId: number; i
         from messages message
         where (message.company_id, message.conversation_id) = (unread.company_id, unread.id)
           and message.seq > unread.seq
-          and ${isRecent(tx)}
+          and ${isRecent()}
           and message.direction = 'inbound'
       ) as later
       where (conversation.company_id, conversation.id) = (unread.company_id, unread.id)
@@ -66,7 +63,7 @@ export async function markRead(db: Db, companyId: number, conversationId: number
           from messages message
           where (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
             and message.seq > ${seq}
-            and ${isRecent(db)}
+            and ${isRecent()}
             and message.direction = 'inbound'
         )),
         updated_at = now()

@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, type Json, sql } from '../db/connect.ts'
 
 export type CustomFieldType = 'text' | 'number' | 'boolean' | 'date' | 'datetime' | 'select' | 'json'
 
@@ -29,7 +29,7 @@ export type CustomFieldChange = {
 
 const json = (db: Db, value: unknown) => (value === null ? null : db.json(value as Json))
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, key, display_name, type, category, visibility, source, allowed_values, metadata, retired_at
 `
 
@@ -48,7 +48,7 @@ export async function insertCustomField(
       ${field.source}, ${json(db, field.allowedValues)}, ${json(db, field.metadata)}
     )
     on conflict (company_id, key) do nothing
-    returning ${columns(db)}
+    returning ${columns}
   `
   return created
 }
@@ -56,7 +56,7 @@ export async function insertCustomField(
 /** The definitions of a company in their order; those without a place in it come last, oldest first. */
 export async function readCustomFields(db: Db, companyId: number): Promise<CustomField[]> {
   return db<CustomField[]>`
-    select ${columns(db)}
+    select ${columns}
     from custom_fields
     where company_id = ${companyId}
     order by position nulls last, id
@@ -84,7 +84,7 @@ export async function updateCustomFieldRow(
         when ${change.retired === true} then coalesce(retired_at, now())
       end
     where company_id = ${companyId} and id = ${id}
-    returning ${columns(db)}
+    returning ${columns}
   `
   return changed
 }

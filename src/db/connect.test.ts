@@ -337,7 +337,7 @@ test('a statement that comes after the end of its transaction is refused', async
 test('a statement that cannot be sent fails alone: the answers of the others stay theirs', async () => {
   const { pool } = await cuttable({ max: 1 })
   await pool`select ${new Date()}::timestamptz`
-  const before = pool`select 'before' as who, pg_sleep(0.1)::text as slept`.execute()
+  const before = pool`select 'before' as who, pg_sleep(0.1)::text as slept`
   await sleep(20)
   const unsendable = failureOf(pool`select ${new Date(Number.NaN)}::timestamptz`)
   const after = ['x', 'y'].map((who) => pool`select ${who} as who`)

@@ -1,18 +1,19 @@
 import { readAddress } from './driver/session/address.ts'
-import type { Transaction } from './driver/sql.ts'
+import { sql, type Transaction } from './driver/sql.ts'
 import { openSqlPool, type Pool } from './driver/sql-pool.ts'
-import type { Rows, Statement } from './driver/statement.ts'
+import type { SqlTemplate } from './driver/sql-template.ts'
+import type { Result, Rows } from './driver/statement.ts'
 import type { JsonValue } from './driver/values.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = Pool | Transaction
 
-/** The pool itself, which can begin transactions and be closed. */
-/** A statement, which runs when it is awaited, and its result. */
-export type { Pool, Rows, Statement, Transaction }
+/** The pool itself can begin transactions and be closed. */
+export type { Pool, Result, Rows, Transaction }
 
-/** A part of a statement. */
-export type Fragment = Statement
+/** A statement runs where it is written, on a `Db`. A fragment of one is written with `sql`. */
+export { sql }
+export type Fragment = SqlTemplate
 
 /** The values that `sql.json(...)` takes. */
 export type Json = JsonValue

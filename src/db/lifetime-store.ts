@@ -1,4 +1,4 @@
-import type { Db } from './connect.ts'
+import { type Db, sql } from './connect.ts'
 
 /** Rows that are deleted by their age alone, with the primary key; the comment of each table says the same. */
 export const EXPIRING = [
@@ -18,12 +18,12 @@ type Expiring = (typeof EXPIRING)[number]
 
 /** Deletes up to `limit` rows that are older than their table keeps them, oldest first; returns how many. */
 export async function expireRows(db: Db, expiring: Expiring, limit: number): Promise<number> {
-  const expired = await expiry(db, expiring, limit)
+  const expired = await db`${expiry(db, expiring, limit)}`
   return expired.count
 }
 
 /** The statement of `expireRows`. Rows that another process deletes are skipped. */
-export const expiry = (db: Db, { table, key, column, hours }: Expiring, limit: number) => db`
+export const expiry = (db: Db, { table, key, column, hours }: Expiring, limit: number) => sql`
   delete from ${db(table)}
   where (${db(key)}) in (
     select ${db(key)}

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows, sql } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
@@ -104,7 +104,7 @@ export type EmailRecord = {
   complainedAt: Date | null
 }
 
-const recordColumns = (db: Db) => db`
+const recordColumns = sql`
   uid, status, recipient, subject, created_at, open_count, machine_open_count, first_open_at, click_count,
   machine_click_count, first_click_at, failure_reason, bounced_at, complained_at
 `
@@ -116,7 +116,7 @@ export const listEmailsByIds = (
   ids: readonly number[],
 ): Promise<(EmailRecord & { id: number })[]> =>
   db<(EmailRecord & { id: number })[]>`
-    select id, ${recordColumns(db)}
+    select id, ${recordColumns}
     from emails
     where company_id = ${companyId} and id = any (${[...ids]}::bigint[])
   `
@@ -130,7 +130,7 @@ export const listEmailsTo = (
   limit: number,
 ): Promise<(EmailRecord & { id: number })[]> =>
   db<(EmailRecord & { id: number })[]>`
-    select id, ${recordColumns(db)}
+    select id, ${recordColumns}
     from emails
     where company_id = ${companyId} and lower(recipient) = ${address} and id < ${beforeId}
     order by id desc
@@ -140,7 +140,7 @@ export const listEmailsTo = (
 /** One row by its key, however often it was opened and clicked. */
 export async function findEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord | undefined> {
   const [email] = await db<EmailRecord[]>`
-    select ${recordColumns(db)}
+    select ${recordColumns}
     from emails
     where (company_id, uid) = (${companyId}, ${uid})
   `

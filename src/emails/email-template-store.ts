@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 
 /** `MARKETING` needs consent and adds an unsubscribe link; the others are alike. */
 export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
@@ -24,7 +24,7 @@ export type EmailTemplate = {
 
 export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html' | 'text' | 'category' | 'variables'>
 
-const columns = (db: Db) => db`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
+const columns = sql`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
 
 /** Adds a template under a new uid, with its counts at zero. */
 export async function insertEmailTemplate(
@@ -46,14 +46,14 @@ export async function insertEmailTemplate(
       insert into email_template_counts (company_id, template_id)
       select company_id, id from template
     )
-    select ${columns(db)} from template
+    select ${columns} from template
   `
   return template
 }
 
 /** The templates of a company that are not removed, oldest first. */
 export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> => db<EmailTemplate[]>`
-  select ${columns(db)}
+  select ${columns}
   from email_templates
   where company_id = ${companyId} and deleted_at is null
   order by id
@@ -62,7 +62,7 @@ export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTe
 /** The template with this uid; undefined when the company has none, or has deleted it. */
 export async function findEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await db<EmailTemplate[]>`
-    select ${columns(db)}
+    select ${columns}
     from email_templates
     where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
   `
@@ -72,7 +72,7 @@ export async function findEmailTemplate(db: Db, companyId: number, uid: string):
 /** One template, locked until the transaction ends. */
 export async function lockEmailTemplate(tx: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await tx<EmailTemplate[]>`
-    select ${columns(tx)}
+    select ${columns}
     from email_templates
     where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
     for no key update
@@ -92,7 +92,7 @@ export async function updateEmailTemplateRow(
     set name = ${values.name}, subject = ${values.subject}, html = ${values.html}, text = ${values.text},
         category = ${values.category}, variables = ${values.variables}, updated_at = now()
     where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
-    returning ${columns(db)}
+    returning ${columns}
   `
   return template
 }

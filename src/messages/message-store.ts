@@ -69,7 +69,7 @@ export async function findLastInbound(
     from messages message
     where (company_id, conversation_id) = (${companyId}::bigint, ${conversationId}::bigint)
       and seq > ${messageCount - MOST_MESSAGES_BACK}
-      and ${isRecent(db)}
+      and ${isRecent()}
       and direction = 'inbound'
       and wamid !~ ${OWN_WAMID.source}
     order by seq desc

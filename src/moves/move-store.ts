@@ -1,6 +1,6 @@
 import { monthOfId } from '../conversations/message-month.ts'
 import { makeMessageMonth } from '../conversations/message-month-store.ts'
-import type { Db, Fragment, Pool } from '../db/connect.ts'
+import { type Db, type Fragment, type Pool, sql } from '../db/connect.ts'
 import { NO_WORKER } from '../jobs/job-table.ts'
 import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
@@ -74,7 +74,7 @@ export async function schemaDigest(db: Db): Promise<string> {
 /** The rows of one table that belong to the company, in batches. */
 export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
   const key = tx(table === 'companies' ? 'id' : 'company_id')
-  const all = tx`select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}`
+  const all = sql`select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}`
   for await (const rows of readInBatches<{ row: string }>(tx, all)) yield rows.map(({ row }) => row)
 }
 
@@ -82,7 +82,7 @@ export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number)
 export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
   yield* readInBatches(
     tx,
-    tx`
+    sql`
     select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
     from media
     where company_id = ${companyId} and state = 'stored' and upload_id is null
@@ -144,19 +144,19 @@ export async function makeMonthsOf(tx: Db, messages: readonly string[], most: nu
 /** Lets the sequences of ids go on after the ids of the company: it never gets one of them again. */
 export async function advanceSequences(tx: Db, companyId: number): Promise<void> {
   for (const { table, column, sequence } of await listSequences(tx)) {
-    await advance(tx, sequence, tx`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
+    await advance(tx, sequence, sql`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
   }
-  const isOfThisMonth = tx`id < 1000000000000 or id >= message_id_floor(now())`
+  const isOfThisMonth = sql`id < 1000000000000 or id >= message_id_floor(now())`
   await advance(
     tx,
     'messages_id_seq',
-    tx`select max(id % 1000000000000) from messages where company_id = ${companyId} and (${isOfThisMonth})`,
+    sql`select max(id % 1000000000000) from messages where company_id = ${companyId} and (${isOfThisMonth})`,
   )
   for (const table of ['deliveries', 'delivery_attempts']) {
     await advance(
       tx,
       'delivery_ids',
-      tx`select max(id % 1000000000) from ${tx(table)} where company_id = ${companyId} and id / 1000000000 >= (now() at time zone 'UTC')::date - date '1970-01-01'`,
+      sql`select max(id % 1000000000) from ${tx(table)} where company_id = ${companyId} and id / 1000000000 >= (now() at time zone 'UTC')::date - date '1970-01-01'`,
     )
   }
 }

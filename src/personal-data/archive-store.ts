@@ -126,7 +126,7 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
         )
       ))::text as row
     from messages message
-    where message.company_id = ${companyId} and message.id = any(${[...ids]}::bigint[]) and ${isAmong(db, ids)}
+    where message.company_id = ${companyId} and message.id = any(${[...ids]}::bigint[]) and ${isAmong(ids)}
     order by message.id
   `
 }

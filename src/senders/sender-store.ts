@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import type { SenderRecord } from './sender.ts'
 
 /** A sender as it is kept: its secrets are sealed. */
@@ -10,7 +10,7 @@ export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
 /** The values that the operator sets; the provider reports whether the terms for marketing are signed. */
 export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt' | 'marketingTermsSigned'>
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, portfolio_id, access_token, app_secret,
   webhook_secret, api_base_url, app_id, app_name, is_preferred, tier, daily_limit, throughput_per_second,
   is_shared_with_app, marketing_address, marketing_terms_signed, direct_send, created_at`
@@ -31,7 +31,7 @@ export async function lockCompany(tx: Db, companyId: number): Promise<boolean> {
 
 /** The company's living senders, oldest first. */
 export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> => db<SenderRow[]>`
-  select ${columns(db)}
+  select ${columns}
   from senders
   where company_id = ${companyId}
     and deleted_at is null
@@ -40,7 +40,7 @@ export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> =
 /** Undefined when the company has no connected number with this id. */
 export async function findSender(db: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await db<SenderRow[]>`
-    select ${columns(db)}
+    select ${columns}
     from senders
     where company_id = ${companyId}
       and id = ${senderId}
@@ -51,7 +51,7 @@ export async function findSender(db: Db, companyId: number, senderId: number): P
 /** The connected number with this id, locked until the transaction ends; undefined when the company has none. */
 export async function lockSender(tx: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await tx<SenderRow[]>`
-    select ${columns(tx)}
+    select ${columns}
     from senders
     where company_id = ${companyId}
       and id = ${senderId}
@@ -71,7 +71,7 @@ export async function selectSenderPage(
 ): Promise<{ rows: SenderRow[]; total: number; next: number | null }> {
   const [found, counted] = await Promise.all([
     db<SenderRow[]>`
-      select ${columns(db)}
+      select ${columns}
       from senders
       where company_id = ${companyId}
         and deleted_at is null
@@ -104,7 +104,7 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
       ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}, ${values.portfolioId},
       ${values.marketingAddress}, ${values.directSend}
     )
-    returning ${columns(tx)}`
+    returning ${columns}`
   await tx`
     insert into sender_limits (company_id, sender_id)
     values (${companyId}, ${row.id})`
@@ -128,7 +128,7 @@ export async function restoreSender(tx: Db, companyId: number, phoneNumberId: st
         order by deleted_at desc, id desc
         limit 1
       )
-    returning ${columns(tx)}`
+    returning ${columns}`
   return row
 }
 

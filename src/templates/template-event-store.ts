@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, type Json, sql } from '../db/connect.ts'
 import type { TemplateStatus } from './template.ts'
 import { lockTemplates, noteMissedEvent, type TemplateKey } from './template-store.ts'
 
@@ -62,8 +62,8 @@ function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { 
       select template.company_id, template.family_id, template.language, template.status
       from template_families family
       join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
-      where ${isNamed(tx, event)}
-        and (${setAt(tx, event)} is null or ${setAt(tx, event)} <= ${event.at})
+      where ${isNamed(event)}
+        and (${setAt(event)} is null or ${setAt(event)} <= ${event.at})
       for update of template
     )
     update templates template
@@ -86,13 +86,13 @@ async function hasTemplate(tx: Db, event: TemplateEvent): Promise<boolean> {
     select
     from template_families family
     join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
-    where ${isNamed(tx, event)}
+    where ${isNamed(event)}
     limit 1
   `
   return found.length > 0
 }
 
-const isNamed = (tx: Db, event: TemplateEvent) => tx`
+const isNamed = (event: TemplateEvent) => sql`
   family.company_id = ${event.companyId}
   and family.waba_account_id = ${event.wabaAccountId}
   and (
@@ -106,24 +106,24 @@ const isNamed = (tx: Db, event: TemplateEvent) => tx`
 `
 
 /** When the value that an event changes was set. */
-function setAt(tx: Db, event: TemplateEvent) {
-  if (event.components !== undefined) return tx`template.components_at`
-  if (event.qualityScore !== undefined) return tx`template.quality_at`
-  return event.category === undefined ? tx`template.status_at` : tx`template.category_at`
+function setAt(event: TemplateEvent) {
+  if (event.components !== undefined) return sql`template.components_at`
+  if (event.qualityScore !== undefined) return sql`template.quality_at`
+  return event.category === undefined ? sql`template.status_at` : sql`template.category_at`
 }
 
 function changesOf(tx: Db, event: TemplateEvent) {
   if (event.components !== undefined) {
-    return tx`
-      components = ${mediaHeader(tx, event.components)} || ${tx.json(componentsOf(event.components) as unknown as Json)}::jsonb,
+    return sql`
+      components = ${mediaHeader(event.components)} || ${tx.json(componentsOf(event.components) as unknown as Json)}::jsonb,
       components_at = ${event.at}
     `
   }
   if (event.qualityScore !== undefined) {
-    return tx`quality_score = ${tx.json({ score: event.qualityScore } as Json)}, quality_at = ${event.at}`
+    return sql`quality_score = ${tx.json({ score: event.qualityScore } as Json)}, quality_at = ${event.at}`
   }
-  if (event.category !== undefined) return tx`category = ${event.category}, category_at = ${event.at}`
-  return tx`
+  if (event.category !== undefined) return sql`category = ${event.category}, category_at = ${event.at}`
+  return sql`
     status = coalesce(${event.status ?? null}, template.status),
     provider_status = coalesce(${event.providerStatus ?? null}, template.provider_status),
     rejected_reason = coalesce(${rejectedReason(event)}, template.rejected_reason),
@@ -136,10 +136,10 @@ const rejectedReason = ({ status, rejectedReason: reason }: TemplateEvent): stri
   status === null || status === undefined ? null : status === 'APPROVED' ? '' : (reason ?? null)
 
 /** An event says nothing about a header without text: such a header stays. */
-const mediaHeader = (tx: Db, { header }: ChangedComponents) =>
+const mediaHeader = ({ header }: ChangedComponents) =>
   header !== null
-    ? tx`'[]'::jsonb`
-    : tx`
+    ? sql`'[]'::jsonb`
+    : sql`
         coalesce(
           (
             select jsonb_agg(component)

@@ -1,4 +1,4 @@
-import { type Db, type Json, jsonRows } from '../db/connect.ts'
+import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
 import type { ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
 import type { RecordChange } from '../record-change.ts'
 import type { Template, TemplateStatus } from './template.ts'
@@ -20,7 +20,7 @@ export type TemplateRow = Template & {
 }
 
 /** The columns of a `TemplateRow`. */
-export const rowColumns = (db: Db) => db`
+export const rowColumns = sql`
   template.family_id, family.name, template.language, template.status, template.category,
   template.parameter_format, template.components, template.external_id, family.waba_account_id,
   template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
@@ -39,7 +39,7 @@ export function listTemplatesByKeys(
   const rows = keys.map(({ familyId, language }) => ({ family_id: familyId, language }))
   return db<(TemplateRow & { channelIds: number[] })[]>`
     select
-      ${rowColumns(db)},
+      ${rowColumns},
       array(
         select sender.id
         from senders sender
@@ -59,7 +59,7 @@ export function listTemplatesByKeys(
 /** All templates of the company's connected accounts, by name, then language. */
 export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]> {
   return db<TemplateRow[]>`
-    select ${rowColumns(db)}
+    select ${rowColumns}
     from template_families family
     join templates template
       on (template.company_id, template.family_id) = (family.company_id, family.id)
@@ -118,7 +118,7 @@ export function findVersions(
   wabaAccountId: string,
   family: { id: string } | { name: string },
 ): Promise<Template[]> {
-  const condition = 'id' in family ? db`family.id = ${family.id}` : db`family.name = ${family.name}`
+  const condition = 'id' in family ? sql`family.id = ${family.id}` : sql`family.name = ${family.name}`
   return db<Template[]>`
     select
       template.family_id, family.name, template.language, template.status, template.category,

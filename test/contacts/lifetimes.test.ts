@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { sql } from '../../src/db/connect.ts'
 import { EXPIRING, expiry } from '../../src/db/lifetime-store.ts'
 import { expireData } from '../../src/personal-data/expire-data.ts'
 import { MAIL, startMailing, uniqueAddress } from '../emails/email-world.ts'
@@ -85,7 +86,7 @@ const countRows = async (): Promise<Map<string, number>> => {
   for (const { name } of await readTables()) {
     const columns = splitKeys.get(name)
     const rows =
-      columns === undefined ? db`${db(name)}` : db`(select distinct ${db(columns)} from ${db(name)}) as split`
+      columns === undefined ? sql`${db(name)}` : sql`(select distinct ${db(columns)} from ${db(name)}) as split`
     const [row] = await db<{ count: number }[]>`select count(*)::integer as count from ${rows}`
     counts.set(name, row!.count)
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
+import { connect, sql } from '../../src/db/connect.ts'
 import { createCipher } from '../../src/secrets/secrets.ts'
 import { createTestDatabase } from '../database.ts'
 import { freePort } from '../free-port.ts'
@@ -253,12 +253,12 @@ test(
     }
     const lock = await holdMigrations(url)
     const cutOff = await runParley(environment)
-    const waiting = () => db<{ pid: number }[]>`
+    const waiting = sql`
       select pid from pg_locks where locktype = 'advisory' and not granted
         and database = (select oid from pg_database where datname = current_database())
     `
-    await until('the migrations are under way', async () => (await waiting()).length === 1)
-    await db`select pg_terminate_backend(pid) from (${waiting()}) as work`
+    await until('the migrations are under way', async () => (await db`${waiting}`).length === 1)
+    await db`select pg_terminate_backend(pid) from (${waiting}) as work`
     await expectRefusal(cutOff, 'The database went away while Parley was starting', 'start Parley again')
     await lock.end({ timeout: 0 })
 

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { sql } from '../../src/db/connect.ts'
 import { freePort } from '../free-port.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from '../service.ts'
@@ -191,7 +192,7 @@ describe('a message that a customer writes', () => {
 
 test('a secret that cannot be read is our fault: no attempt is spent, and it goes on when it can be', async () => {
   const subscriber = await createSubscriber('sealed')
-  const place = service.db`company_id = ${subscriber.companyId} and id = ${subscriber.registrationId}`
+  const place = sql`company_id = ${subscriber.companyId} and id = ${subscriber.registrationId}`
   const [row] = await service.db`select secret from registrations where ${place}`
   await service.db`update registrations set secret = 'v1.00000000.none.none' where ${place}`
   await write(subscriber)

@@ -1,4 +1,4 @@
-import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
 import { emailPlace } from '../contact-store.ts'
 import type { Channel } from '../members/contact-record.ts'
 import type { ConsentEntry } from './consent.ts'
@@ -36,8 +36,7 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
     from jsonb_to_recordset(${jsonRows(tx, contacts.map(toRow))}) as input (company_id bigint, contact_id bigint)
     where (select true from consents where consents.company_id = input.company_id limit 1)
       and ${isInLedger(
-        tx,
-        tx`
+        sql`
           select identity.identity
           from customers customer
           join customer_identities identity
@@ -52,7 +51,7 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
  * erased person's, or of a contact that has one as its number. `identities`: a query of one column. Lateral with limits:
  * probes of an index, whatever the statistics say.
  */
-export const isInLedger = (db: Db, identities: Fragment): Fragment => db`
+export const isInLedger = (identities: Fragment): Fragment => sql`
   exists (
     select
     from (${identities}) as own (identity)
@@ -103,7 +102,7 @@ const selectFacts = (db: Db, keys: readonly PersonKey[], channels: readonly Chan
     from jsonb_to_recordset(${jsonRows(db, keys.map(toRow))})
       as input (company_id bigint, identity text, contact_id bigint)
   ),
-  customer as materialized (${customersOfKeys(db)}),
+  customer as materialized (${customersOfKeys}),
   link as materialized (
     select customer.company_id, customer.id as customer_id, identity.identity, identity.retired_at
     from customer
@@ -114,9 +113,9 @@ const selectFacts = (db: Db, keys: readonly PersonKey[], channels: readonly Chan
       where (customer_identities.company_id, customer_identities.customer_id) = (customer.company_id, customer.id)
     ) as identity
   ),
-  contact as materialized (${contactsOfKeys(db)}),
-  name as materialized (${namesOfKeys(db)}),
-  entry as materialized (${newestEntries(db, channels)})
+  contact as materialized (${contactsOfKeys}),
+  name as materialized (${namesOfKeys}),
+  entry as materialized (${newestEntries(channels)})
   select
     company.company_id,
     (
@@ -145,12 +144,12 @@ const selectFacts = (db: Db, keys: readonly PersonKey[], channels: readonly Chan
       where contact.company_id = company.company_id
     ) as contacts,
     (
-      ${entriesAsJson(db)}
+      ${entriesAsJson}
     ) as entries
   from (select distinct company_id from key) as company
 `
 
-const entriesAsJson = (db: Db) => db`
+const entriesAsJson = sql`
   select coalesce(json_agg(json_build_object(
     'id', entry.id,
     'channel', entry.channel,
@@ -171,7 +170,7 @@ const toRow = ({ companyId, identity = null, contactId = null }: PersonKey) => (
 })
 
 /** Those that identities lead to, and those that have one of the contacts. */
-const customersOfKeys = (db: Db) => db`
+const customersOfKeys = sql`
   select found.company_id, found.id, customers.contact_id
   from (
     select found.company_id, found.customer_id as id
@@ -193,7 +192,7 @@ const customersOfKeys = (db: Db) => db`
 `
 
 /** The contacts of keys and customers, and living ones that have one of the addresses or current numbers. */
-const contactsOfKeys = (db: Db) => db`
+const contactsOfKeys = sql`
   select found.company_id, found.id, contact.*
   from (
     select key.company_id, key.contact_id as id from key where key.contact_id is not null
@@ -221,7 +220,7 @@ const contactsOfKeys = (db: Db) => db`
       select contacts.id
       from contacts
       where contacts.company_id = key.company_id
-        and ${emailPlace(db)} = substr(key.identity, 8)
+        and ${emailPlace} = substr(key.identity, 8)
         and contacts.deleted_at is null
       limit 1
     ) as reader
@@ -238,7 +237,7 @@ const contactsOfKeys = (db: Db) => db`
 `
 
 /** All identities, with the form in which an erased person's are kept. */
-const namesOfKeys = (db: Db) => db`
+const namesOfKeys = sql`
   select named.company_id, named.identity, array[named.identity, keyed_hash(named.company_id, named.identity)] as forms, link.retired_at
   from (
     select key.company_id, key.identity from key where key.identity is not null
@@ -254,7 +253,7 @@ const namesOfKeys = (db: Db) => db`
 `
 
 /** The newest entries of each identity and each contact; of a retired number also the newest until then. */
-const newestEntries = (db: Db, channels: readonly Channel[]) => db`
+const newestEntries = (channels: readonly Channel[]) => sql`
   select name.company_id, newest.id, channel.name as channel, name.identity, newest.contact_id, newest.value, newest.said_at,
     newest.source
   from name

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { Channel } from '../members/contact-record.ts'
 
 /** An entry to add to the ledger. */
@@ -101,7 +101,7 @@ export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boo
       on (contacts.company_id, contacts.id) = (input.company_id, input.id)
     where contacts.deleted_at is null
     order by contacts.company_id, contacts.id
-    for no key update of contacts ${waits ? tx`` : tx`nowait`}
+    for no key update of contacts ${waits ? sql`` : sql`nowait`}
   `
 
 const toKey = ({ companyId, contactId }: ContactKey) => ({ company_id: companyId, id: contactId })

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { ERASURE } from '../consent/consent.ts'
 import { ERASING_ASSIGNMENTS } from '../members/contact-members.ts'
 import type { Channel } from '../members/contact-record.ts'
@@ -78,7 +78,7 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
 export async function blankContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     update contacts
-    set ${tx.unsafe(ERASING_ASSIGNMENTS)}
+    set ${sql.unsafe(ERASING_ASSIGNMENTS)}
     where (company_id, id) = (${companyId}, ${id})
   `
 }

@@ -5,7 +5,7 @@ import type { Contact } from '../members/contact-record.ts'
 /** Living contacts with a higher id, by id. */
 export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
   return db<Contact[]>`
-    select ${contactColumns(db)}
+    select ${contactColumns}
     from contacts
     where company_id = ${companyId}
       and id > ${id}

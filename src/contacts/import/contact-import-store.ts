@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
@@ -30,7 +30,7 @@ export type StartedImport = ContactImport & { readonly storageKey: string }
 
 export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, format, columns, storage_key, size_bytes, rows, client_id, status, failure, read_bytes, read_lines,
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
@@ -83,7 +83,7 @@ export async function readWaiting(
 /** Imports with a lower id, newest first. */
 export async function readImports(db: Db, companyId: number, before: number, limit: number): Promise<ContactImport[]> {
   return db<ContactImport[]>`
-    select ${columns(db)}
+    select ${columns}
     from contact_imports
     where company_id = ${companyId} and id < ${before} and status <> 'receiving'
     order by id desc
@@ -114,7 +114,7 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
       read_bytes = ${list.readBytes},
       read_lines = ${list.readLines}
     where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
-    returning ${columns(tx)}
+    returning ${columns}
   `
   if (queued === undefined) throw new Error('The import took so long that it was swept away')
   return queued
@@ -159,7 +159,7 @@ export async function readLeftovers(
 /** The import with this id; undefined when the company has none, or its file is still being received. */
 export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
   const [found] = await db<ContactImport[]>`
-    select ${columns(db)}
+    select ${columns}
     from contact_imports
     where (company_id, id) = (${companyId}, ${id}) and status <> 'receiving'
   `
@@ -172,7 +172,7 @@ export async function startImport(db: Db, companyId: number, id: number): Promis
     update contact_imports
     set status = 'running', started_at = coalesce(started_at, now())
     where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
-    returning ${columns(db)}
+    returning ${columns}
   `
   return started
 }
@@ -258,7 +258,7 @@ const IMPORTS_AT_ONCE = 100
 
 /** Deletes up to `limit` refused rows of imports that ended 90 days ago, and the imports that have none left; returns how many rows. */
 export async function expireImports(db: Db, limit: number): Promise<number> {
-  const old = db`
+  const old = sql`
     select company_id, id
     from contact_imports
     where ended_at < now() - make_interval(days => ${IMPORT_DAYS}) and storage_key is null

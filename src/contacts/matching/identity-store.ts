@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
 import type { Contact } from '../members/contact-record.ts'
 
@@ -27,7 +27,7 @@ export async function tryLockContacts(
   const [row] = await tx<{ isLocked: boolean }[]>`
     select
       try_lock_contacts(${companyId}, ${[...identities]}::text[], ${lane}) as is_locked
-      ${lane === null ? tx`` : tx`, set_config('plan_cache_mode', 'force_custom_plan', true)`}
+      ${lane === null ? sql`` : sql`, set_config('plan_cache_mode', 'force_custom_plan', true)`}
   `
   return row?.isLocked ?? false
 }
@@ -49,7 +49,7 @@ export async function readMatches(
   companyId: number,
   named: readonly Named[],
 ): Promise<readonly Match[] | undefined> {
-  const company = anyCompany(tx, companyId)
+  const company = anyCompany(companyId)
   const rows = await tx<(Match & { isChanged: boolean })[]>`
     with item as materialized (
       select *
@@ -58,12 +58,12 @@ export async function readMatches(
     phone as materialized (
       select item.phone as identity, count(*) as names from item where item.phone is not null group by item.phone
     ),
-    customer as materialized (${customersOfPhones(tx, companyId)}),
-    direct as materialized (${contactsByEmailIdOrCustomer(tx, companyId)}),
+    customer as materialized (${customersOfPhones(companyId)}),
+    direct as materialized (${contactsByEmailIdOrCustomer(companyId)}),
     found as materialized (
       select id from direct
       union all
-      ${holdersOfPhones(tx, companyId)}
+      ${holdersOfPhones(companyId)}
     ),
     seen as materialized (
       select found.id, version.xmin
@@ -82,7 +82,7 @@ export async function readMatches(
     from seen
     -- Lateral, so that no plan joins by reading all contacts of the company.
     cross join lateral (
-      select ${contactColumns(tx)}, contacts.email_key, contacts.xmin
+      select ${contactColumns}, contacts.email_key, contacts.xmin
       from contacts
       where (contacts.company_id, contacts.id) = (${company}, seen.id)
       for no key update nowait
@@ -92,33 +92,33 @@ export async function readMatches(
 }
 
 /** The contacts of the customers to whom the phones lead, with the current identities of all their customers. */
-const customersOfPhones = (tx: Db, companyId: number) => tx`
+const customersOfPhones = (companyId: number) => sql`
   select led.contact_id, array_agg(own.identity) as identities
   from (
     select distinct customers.contact_id
     from phone
-    cross join lateral find_customer(${anyCompany(tx, companyId)}, phone.identity) as existing
-    join customers on (customers.company_id, customers.id) = (${anyCompany(tx, companyId)}, existing.customer_id)
+    cross join lateral find_customer(${anyCompany(companyId)}, phone.identity) as existing
+    join customers on (customers.company_id, customers.id) = (${anyCompany(companyId)}, existing.customer_id)
   ) as led
   cross join lateral (
     select customer_identities.identity
     from customers
     join customer_identities
       on (customer_identities.company_id, customer_identities.customer_id) = (customers.company_id, customers.id)
-    where (customers.company_id, customers.contact_id) = (${anyCompany(tx, companyId)}, led.contact_id)
+    where (customers.company_id, customers.contact_id) = (${anyCompany(companyId)}, led.contact_id)
       and customer_identities.retired_at is null
   ) as own
   group by led.contact_id
 `
 
-const contactsByEmailIdOrCustomer = (tx: Db, companyId: number) => tx`
+const contactsByEmailIdOrCustomer = (companyId: number) => sql`
   select existing.id
   from (select distinct email_key from item where email_key is not null) as email
   cross join lateral (
     select contacts.id
     from contacts
-    where contacts.company_id = ${anyCompany(tx, companyId)}
-      and ${emailPlace(tx)} = email.email_key
+    where contacts.company_id = ${anyCompany(companyId)}
+      and ${emailPlace} = email.email_key
       and contacts.deleted_at is null
     limit 1
   ) as existing
@@ -129,13 +129,13 @@ const contactsByEmailIdOrCustomer = (tx: Db, companyId: number) => tx`
 `
 
 /** As many of each phone as there are names with it, oldest first. */
-const holdersOfPhones = (tx: Db, companyId: number) => tx`
+const holdersOfPhones = (companyId: number) => sql`
   select holder.id
   from phone
   cross join lateral (
     select contacts.id
     from contacts
-    where (contacts.company_id, contacts.phone_identity) = (${anyCompany(tx, companyId)}, phone.identity)
+    where (contacts.company_id, contacts.phone_identity) = (${anyCompany(companyId)}, phone.identity)
       and contacts.deleted_at is null
       and contacts.id not in (select direct.id from direct)
     order by contacts.id

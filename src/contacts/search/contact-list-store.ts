@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 import { emailPlace, shownColumns } from '../contact-store.ts'
 import type { ShownContact } from '../members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
@@ -42,10 +42,10 @@ export type ListedContact = ShownContact & { readonly place: number | string }
 
 /** Contacts in the order of the sort. The page is found in the index alone; only its rows are read. */
 export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<ListedContact[]> {
-  const order = page.descending ? db`desc` : db`asc`
-  const place = sortPlace(db, page.column)
+  const order = page.descending ? sql`desc` : sql`asc`
+  const place = sortPlace(page.column)
   return db<ListedContact[]>`
-    select ${shownColumns(db, companyId)}, ${placeValue(db, page.column)} as place
+    select ${shownColumns(companyId)}, ${placeValue(page.column)} as place
     from (
       select contacts.id
       from ${searched(db, companyId, page)} as contacts
@@ -61,88 +61,90 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
 
 /** The place of the last contact that a walk from the same beginning looks at, if it does not reach the list's end. */
 export async function findWalkEnd(db: Db, companyId: number, page: PageRequest): Promise<ContactPosition | undefined> {
-  const order = page.descending ? db`desc` : db`asc`
+  const order = page.descending ? sql`desc` : sql`asc`
   const [end] = await db<ContactPosition[]>`
-    select ${placeValue(db, page.column)} as value, contacts.id
+    select ${placeValue(page.column)} as value, contacts.id
     from contacts
-    where ${living(db, companyId)} ${beyond(db, page)}
-    order by ${sortPlace(db, page.column)} ${order}, contacts.id ${order}
+    where ${living(companyId)} ${beyond(page)}
+    order by ${sortPlace(page.column)} ${order}, contacts.id ${order}
     limit 1
     offset ${EXAMINED - 1}
   `
   return end
 }
 
-const living = (db: Db, companyId: number) => db`contacts.company_id = ${companyId} and contacts.deleted_at is null`
+const living = (companyId: number) => sql`contacts.company_id = ${companyId} and contacts.deleted_at is null`
 
-const sortPlace = (db: Db, column: SortColumn) => {
-  if (column === 'email') return emailPlace(db)
-  return column === 'created_at' ? db`contacts.created_at` : db`contacts.updated_at`
+const sortPlace = (column: SortColumn) => {
+  if (column === 'email') return emailPlace
+  return column === 'created_at' ? sql`contacts.created_at` : sql`contacts.updated_at`
 }
 
-const placeValue = (db: Db, column: SortColumn) =>
-  column === 'email' ? emailPlace(db) : db`(extract(epoch from ${sortPlace(db, column)}) * 1000000)::bigint`
+const placeValue = (column: SortColumn) =>
+  column === 'email' ? emailPlace : sql`(extract(epoch from ${sortPlace(column)}) * 1000000)::bigint`
 
-function beyond(db: Db, { column, cursor }: Pick<PageRequest, 'column' | 'cursor'>) {
-  if (cursor === undefined) return db``
+function beyond({ column, cursor }: Pick<PageRequest, 'column' | 'cursor'>) {
+  if (cursor === undefined) return sql``
   const { value, id } = cursor.place
   const at =
-    typeof value === 'string' ? db`${value}` : db`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
-  const place = sortPlace(db, column)
+    typeof value === 'string' ? sql`${value}` : sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
+  const place = sortPlace(column)
   return cursor.side === 'before'
-    ? db`and (${place}, contacts.id) < (${at}, ${id})`
-    : db`and (${place}, contacts.id) > (${at}, ${id})`
+    ? sql`and (${place}, contacts.id) < (${at}, ${id})`
+    : sql`and (${place}, contacts.id) > (${at}, ${id})`
 }
 
 /** The contacts among which a page is found. */
 function searched(db: Db, companyId: number, page: Omit<PageRequest, 'limit' | 'offset'>) {
-  const here = db`${living(db, companyId)} ${beyond(db, page)}`
-  if (isUnconditional(page)) return db`(select * from contacts where ${here})`
+  const here = sql`${living(companyId)} ${beyond(page)}`
+  if (isUnconditional(page)) return sql`(select * from contacts where ${here})`
   if (page.method === 'index')
-    return db`(select * from contacts where ${here} and ${holding(db, page)} limit ${EXAMINED})`
-  const order = page.descending ? db`desc` : db`asc`
-  return db`(
-    select * from contacts where ${here} order by ${sortPlace(db, page.column)} ${order}, id ${order} limit ${EXAMINED}
+    return sql`(select * from contacts where ${here} and ${holding(db, page)} limit ${EXAMINED})`
+  const order = page.descending ? sql`desc` : sql`asc`
+  return sql`(
+    select * from contacts where ${here} order by ${sortPlace(page.column)} ${order}, id ${order} limit ${EXAMINED}
   )`
 }
 
 function matching(db: Db, { terms, filter }: ContactConditions) {
-  const [first, second] = terms.map(({ text }) => db`strpos(contacts.search_text, ${text}) > 0`)
-  if (first === undefined) return db`true ${fitting(db, filter)}`
-  return second === undefined ? db`${first} ${fitting(db, filter)}` : db`(${first} or ${second}) ${fitting(db, filter)}`
+  const [first, second] = terms.map(({ text }) => sql`strpos(contacts.search_text, ${text}) > 0`)
+  if (first === undefined) return sql`true ${fitting(db, filter)}`
+  return second === undefined
+    ? sql`${first} ${fitting(db, filter)}`
+    : sql`(${first} or ${second}) ${fitting(db, filter)}`
 }
 
 /** The contacts that an index finds: those that contain all trigrams of one of the terms, in any order, and fit the filter. */
 function holding(db: Db, { terms, filter }: ContactConditions) {
   const all = ({ trigrams }: SearchTerm) =>
     trigrams
-      .map((trigram) => db`contacts.search_text like ${`%${trigram}%`}`)
-      .reduce((before, next) => db`${before} and ${next}`)
+      .map((trigram) => sql`contacts.search_text like ${`%${trigram}%`}`)
+      .reduce((before, next) => sql`${before} and ${next}`)
   const [first, second] = isIndexed(terms) ? terms.map(all) : []
-  if (first === undefined) return db`true ${fitting(db, filter)}`
+  if (first === undefined) return sql`true ${fitting(db, filter)}`
   return second === undefined
-    ? db`${first} ${fitting(db, filter)}`
-    : db`((${first}) or (${second})) ${fitting(db, filter)}`
+    ? sql`${first} ${fitting(db, filter)}`
+    : sql`((${first}) or (${second})) ${fitting(db, filter)}`
 }
 
 /** The conditions of a filter, each after an `and`. */
 function fitting(db: Db, { status, tag, emailConsent, whatsappConsent, field }: ContactFilter) {
   const is = (column: 'email_consent' | 'whatsapp_consent', value: boolean | null | undefined) => {
-    if (value === undefined) return db``
-    return value === null ? db`and contacts.${db(column)} is null` : db`and contacts.${db(column)} = ${value}`
+    if (value === undefined) return sql``
+    return value === null ? sql`and contacts.${db(column)} is null` : sql`and contacts.${db(column)} = ${value}`
   }
-  return db`
-    ${status === undefined ? db`` : db`and contacts.status = ${status}`}
-    ${tag === undefined ? db`` : db`and contacts.tags @> ${[tag]}::text[]`}
-    ${field === undefined ? db`` : db`and ${having(db, field)}`}
+  return sql`
+    ${status === undefined ? sql`` : sql`and contacts.status = ${status}`}
+    ${tag === undefined ? sql`` : sql`and contacts.tags @> ${[tag]}::text[]`}
+    ${field === undefined ? sql`` : sql`and ${having(db, field)}`}
     ${is('email_consent', emailConsent)}
     ${is('whatsapp_consent', whatsappConsent)}
   `
 }
 
 function having(db: Db, { key, value }: NonNullable<ContactFilter['field']>) {
-  const equal = fieldValues(value).map((one) => db`contacts.custom_fields @> ${db.json({ [key]: one })}`)
-  return db`(${equal.reduce((before, next) => db`${before} or ${next}`)})`
+  const equal = fieldValues(value).map((one) => sql`contacts.custom_fields @> ${db.json({ [key]: one })}`)
+  return sql`(${equal.reduce((before, next) => sql`${before} or ${next}`)})`
 }
 
 /** The ids of contacts that the index finds for a search and that match it, in no order; whether all were looked at. */
@@ -181,8 +183,8 @@ export async function sampleMatches(
     select
       count(*) as looked,
       count(*) filter (where ${matching(db, conditions)}) as matches,
-      count(*) filter (where ${hasIndex(conditions) ? holding(db, conditions) : db`true`}) as held,
-      array[${holdersOf(db, trigrams)}]::bigint[] as holders
+      count(*) filter (where ${hasIndex(conditions) ? holding(db, conditions) : sql`true`}) as held,
+      array[${holdersOf(trigrams)}]::bigint[] as holders
     from (
       select row_number() over () as place, newest.*
       from (
@@ -190,7 +192,7 @@ export async function sampleMatches(
           contacts.search_text, contacts.status, contacts.tags, contacts.custom_fields, contacts.email_consent,
           contacts.whatsapp_consent
         from contacts
-        where ${living(db, companyId)}
+        where ${living(companyId)}
         order by contacts.created_at desc, contacts.id desc
         limit ${SAMPLE}
       ) as newest
@@ -204,10 +206,10 @@ export async function sampleMatches(
 }
 
 /** How many of the newest contacts hold each trigram. */
-const holdersOf = (db: Db, trigrams: readonly string[]) =>
+const holdersOf = (trigrams: readonly string[]) =>
   trigrams
-    .map((one) => db`count(*) filter (where place <= ${TRIGRAM_SAMPLE} and strpos(contacts.search_text, ${one}) > 0)`)
-    .reduce((before, next, place) => (place === 0 ? next : db`${before}, ${next}`), db``)
+    .map((one) => sql`count(*) filter (where place <= ${TRIGRAM_SAMPLE} and strpos(contacts.search_text, ${one}) > 0)`)
+    .reduce((before, next, place) => (place === 0 ? next : sql`${before}, ${next}`), sql``)
 
 /**
  * A term without trigrams that nearly every contact holds, unless it has no others: they narrow the search down by nothing, and

@@ -1,4 +1,4 @@
-import type { Db, Fragment } from '../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
 import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
 import {
   type ConversationFilter,
@@ -82,27 +82,27 @@ export async function listConversationsFrom(
     order: isBefore ? 'desc' : 'asc',
     offset: 0,
     limit,
-    where: db`${fits(db, filter)} ${beyond(db, companyId, cursor)}`,
+    where: sql`${fits(filter)} ${beyond(companyId, cursor)}`,
     filter,
   })
   return isBefore ? rows : rows.reverse()
 }
 
 /** The condition of the conversations on one side of a cursor. */
-function beyond(db: Db, companyId: number, { side, at }: ConversationCursor): Fragment {
+function beyond(companyId: number, { side, at }: ConversationCursor): Fragment {
   const anchor =
     'chatId' in at
-      ? db`
+      ? sql`
         (
           select anchor.active_at, anchor.conversation_id
           from conversation_activity anchor
           where anchor.company_id = ${companyId} and anchor.conversation_id = ${at.chatId}
         )
       `
-      : db`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
+      : sql`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
   return side === 'before'
-    ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
-    : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
+    ? sql`and (activity.active_at, activity.conversation_id) < ${anchor}`
+    : sql`and (activity.active_at, activity.conversation_id) > ${anchor}`
 }
 
 /**
@@ -116,13 +116,13 @@ export async function findLookedAtEnd(
   cursor?: ConversationCursor,
 ): Promise<ActivityPlace | undefined> {
   if (filter.matches === undefined || 'contactIds' in filter.matches) return undefined
-  const direction = cursor?.side === 'after' ? db`asc` : db`desc`
+  const direction = cursor?.side === 'after' ? sql`asc` : sql`desc`
   const [end] = await db<ActivityPlace[]>`
     select (extract(epoch from activity.active_at) * 1000000)::bigint as activity_us, activity.conversation_id as id
     from conversation_activity activity
     where activity.company_id = ${companyId}
-      ${fits(db, filter)}
-      ${cursor === undefined ? db`` : beyond(db, companyId, cursor)}
+      ${fits(filter)}
+      ${cursor === undefined ? sql`` : beyond(companyId, cursor)}
     order by activity.active_at ${direction}, activity.conversation_id ${direction}
     offset ${MAX_EXAMINED - 1}
     limit 1
@@ -137,7 +137,7 @@ export const listFiltered = (
   filter: ConversationFilter,
   { offset, limit }: { offset: number; limit: number },
 ): Promise<ListedConversation[]> =>
-  selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(db, filter), filter })
+  selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(filter), filter })
 
 /** The conversations of these ids that the company has. */
 export const listConversationsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Conversation[]> =>
@@ -145,7 +145,7 @@ export const listConversationsByIds = (db: Db, companyId: number, ids: readonly 
     order: 'desc',
     offset: 0,
     limit: ids.length,
-    where: db`and activity.conversation_id = any (${[...ids]}::bigint[])`,
+    where: sql`and activity.conversation_id = any (${[...ids]}::bigint[])`,
   })
 
 /** Conversations of one contact that a search looks at: a contact has one for each connected number. */
@@ -162,10 +162,10 @@ type Range = {
 
 /** The page is found in the index alone; only its rows are joined to their contacts. */
 function selectConversations(db: Db, companyId: number, range: Range): Promise<ListedConversation[]> {
-  const { order, offset, limit, where = db``, filter = {} } = range
-  const direction = order === 'desc' ? db`desc` : db`asc`
-  const sorted = db`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
-  const { from, and = where } = sourceOf(db, companyId, filter.matches, db`${where} ${sorted}`)
+  const { order, offset, limit, where = sql``, filter = {} } = range
+  const direction = order === 'desc' ? sql`desc` : sql`asc`
+  const sorted = sql`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
+  const { from, and = where } = sourceOf(companyId, filter.matches, sql`${where} ${sorted}`)
   return db<ListedConversation[]>`
     select
       (extract(epoch from page.active_at) * 1000000)::bigint as activity_us,
@@ -219,12 +219,12 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
 }
 
 /** The conditions of a filter, but for the search: each is a range of an index in the order of the list. */
-function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilter): Fragment {
-  return db`
-    ${status === undefined ? db`` : db`and activity.status = ${status}`}
-    ${isUnread ? db`and activity.is_unread` : db``}
-    ${senderId === undefined ? db`` : db`and activity.sender_id = ${senderId}`}
-    ${assignee === undefined ? db`` : db`and activity.assignee = ${assignee}`}
+function fits({ status, isUnread, senderId, assignee }: ConversationFilter): Fragment {
+  return sql`
+    ${status === undefined ? sql`` : sql`and activity.status = ${status}`}
+    ${isUnread ? sql`and activity.is_unread` : sql``}
+    ${senderId === undefined ? sql`` : sql`and activity.sender_id = ${senderId}`}
+    ${assignee === undefined ? sql`` : sql`and activity.assignee = ${assignee}`}
   `
 }
 
@@ -233,26 +233,25 @@ function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilt
  * conversations of the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
  */
 function sourceOf(
-  db: Db,
   companyId: number,
   matches: SearchMatches | undefined,
   listed: Fragment,
 ): { from: Fragment; and?: Fragment } {
-  if (matches === undefined) return { from: db`conversation_activity` }
-  if ('contactIds' in matches) return { from: fewConversations(db, companyId, matches) }
+  if (matches === undefined) return { from: sql`conversation_activity` }
+  if ('contactIds' in matches) return { from: fewConversations(companyId, matches) }
   const [first = '', second = first] = matches.texts
   const { profileText } = matches
   return {
-    from: db`(
+    from: sql`(
       select activity.* from conversation_activity activity
       where activity.company_id = ${companyId} ${listed}
       limit ${MAX_EXAMINED}
     )`,
-    and: db`
+    and: sql`
       and (
         select
           strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
-          ${profileText === null ? db`` : db`or strpos(existing.profile_search, ${profileText}) > 0`}
+          ${profileText === null ? sql`` : sql`or strpos(existing.profile_search, ${profileText}) > 0`}
         from conversations existing
         join customers customer on (customer.company_id, customer.id) = (existing.company_id, existing.customer_id)
         join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
@@ -264,12 +263,11 @@ function sourceOf(
 
 /** Lateral with a limit: a probe of the index for each row, independent of the statistics. */
 function fewConversations(
-  db: Db,
   companyId: number,
   { contactIds, conversationIds }: Extract<SearchMatches, { contactIds: unknown }>,
 ): Fragment {
-  const named = db`union select unnest(${[...conversationIds]}::bigint[])`
-  return db`(
+  const named = sql`union select unnest(${[...conversationIds]}::bigint[])`
+  return sql`(
     select activity.*
     from (
       select conversation.id
@@ -281,7 +279,7 @@ function fewConversations(
         where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
         limit ${MAX_OF_CONTACT}
       ) as conversation
-      ${conversationIds.length === 0 ? db`` : named}
+      ${conversationIds.length === 0 ? sql`` : named}
     ) as conversation
     cross join lateral (
       select existing.* from conversation_activity existing

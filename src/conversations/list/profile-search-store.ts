@@ -1,4 +1,4 @@
-import type { Db, Fragment } from '../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
 
 /** How many of the newest conversations show whether many match. */
 const SAMPLE = 500
@@ -6,7 +6,7 @@ const SAMPLE = 500
 /** Whether the index would find more than a tenth of the newest conversations. */
 export async function areManyProfiles(db: Db, companyId: number, trigrams: readonly string[]): Promise<boolean> {
   const [row] = await db<{ held: number }[]>`
-    select count(*) filter (where ${holding(db, trigrams)}) as held
+    select count(*) filter (where ${holding(trigrams)}) as held
     from (
       select existing.profile_search
       from conversations existing
@@ -38,7 +38,7 @@ export async function selectByProfile(
       from conversations conversation
       where conversation.company_id = ${companyId}
         and conversation.profile_search is not null
-        and ${holding(db, trigrams)}
+        and ${holding(trigrams)}
       limit ${limit}
     ) as found
   `
@@ -46,7 +46,7 @@ export async function selectByProfile(
   return { ids, areAll: examined < limit }
 }
 
-const holding = (db: Db, trigrams: readonly string[]): Fragment =>
+const holding = (trigrams: readonly string[]): Fragment =>
   trigrams
-    .map((trigram) => db`conversation.profile_search like ${`%${trigram}%`}`)
-    .reduce((before, next) => db`${before} and ${next}`)
+    .map((trigram) => sql`conversation.profile_search like ${`%${trigram}%`}`)
+    .reduce((before, next) => sql`${before} and ${next}`)

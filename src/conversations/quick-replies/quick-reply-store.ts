@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 
 /** A text of a company that agents choose by its title while they answer. */
 export type QuickReply = {
@@ -11,11 +11,11 @@ export type QuickReply = {
 
 export type QuickReplyValues = { title: string; text: string }
 
-const columns = (db: Db) => db`id, title, text, created_at, updated_at`
+const columns = sql`id, title, text, created_at, updated_at`
 
 /** The quick replies of a company by title. */
 export const selectQuickReplies = (db: Db, companyId: number, limit: number): Promise<QuickReply[]> => db<QuickReply[]>`
-  select ${columns(db)}
+  select ${columns}
   from quick_replies
   where company_id = ${companyId}
   order by lower(title)
@@ -37,7 +37,7 @@ export async function insertQuickReply(
     insert into quick_replies (company_id, title, text)
     values (${companyId}, ${title}, ${text})
     on conflict (company_id, lower(title)) do nothing
-    returning ${columns(db)}`
+    returning ${columns}`
   return created
 }
 
@@ -52,7 +52,7 @@ export async function updateQuickReplyRow(
     update quick_replies
     set title = coalesce(${title}, title), text = coalesce(${text}, text), updated_at = now()
     where company_id = ${companyId} and id = ${id}
-    returning ${columns(db)}`
+    returning ${columns}`
   return updated
 }
 

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { folded } from '../../text/search-text.ts'
 import { isRecent } from '../message-month.ts'
 
@@ -55,7 +55,7 @@ const toRow = (conversation: ConversationWrite) => ({
   place: conversation.place ?? undefined,
 })
 
-const fromRows = (tx: Db, rows: readonly object[]) => tx`
+const fromRows = (tx: Db, rows: readonly object[]) => sql`
   jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
     company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text,
     profile_search text, messages integer, unread integer, is_answered boolean, is_written_to boolean, is_closed boolean, last_text text, last_direction text,
@@ -64,7 +64,7 @@ const fromRows = (tx: Db, rows: readonly object[]) => tx`
 `
 
 /** The list keeps the order of what came at one moment. */
-const activeAt = (tx: Db, at: Date) => tx`${at}::timestamptz + input.place * interval '1 microsecond'`
+const activeAt = (at: Date) => sql`${at}::timestamptz + input.place * interval '1 microsecond'`
 
 const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   with input as materialized (
@@ -88,7 +88,7 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
     from input
     where (existing.company_id, existing.id) = (input.company_id, input.id)
     returning existing.company_id, existing.id, existing.status, existing.unread_messages > 0 as is_unread,
-      ${activeAt(tx, at)} as active_at
+      ${activeAt(at)} as active_at
   )
   update conversation_activity activity
   set
@@ -117,7 +117,7 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   listed as (
     insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status, is_unread)
     select
-      input.company_id, input.id, ${activeAt(tx, at)}, input.sender_id,
+      input.company_id, input.id, ${activeAt(at)}, input.sender_id,
       case when input.is_closed then 'closed' else 'open' end, input.unread > 0
     from input
   )
@@ -237,7 +237,7 @@ export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<Kn
           )
           else exists (
             select from messages message
-            where (message.company_id, message.wamid) = (input.company_id, named.wamid) and ${isRecent(tx)}
+            where (message.company_id, message.wamid) = (input.company_id, named.wamid) and ${isRecent()}
           )
         end as is_recorded,
         exists (

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, createSender, messageFrom, record } from '../../../test/world.ts'
-import { jsonRows } from '../../db/connect.ts'
+import { jsonRows, sql } from '../../db/connect.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
@@ -35,7 +35,7 @@ async function createPlace() {
       from jsonb_populate_recordset(null::message_changes, ${jsonRows(db, rows)})
     `
   }
-  const key = (wamid: string) => db`array[row(${companyId}, ${wamid})::message_key]`
+  const key = (wamid: string) => sql`array[row(${companyId}, ${wamid})::message_key]`
   return { companyId, senderId, add, key }
 }
 

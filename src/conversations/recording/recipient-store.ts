@@ -26,7 +26,7 @@ export function findUnknownRecipients(tx: Db, recipients: readonly ReportedRecip
         join customer_identities identity
           on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
         where (message.company_id, message.wamid) = (input.company_id, input.wamid)
-          and ${isRecent(tx)}
+          and ${isRecent()}
           and message.direction = 'outbound'
           and identity.identity !~ '^#'
           and identity.retired_at is null

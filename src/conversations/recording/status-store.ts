@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
 import { lockMessages } from '../message-lock-store.ts'
 import { isAmong, isRecent } from '../message-month.ts'
@@ -55,14 +55,14 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
       pricing jsonb, counters smallint
     )
   ),
-  stored as (${keepEvents(tx)}),
-  furthest as (${furthestStatuses(tx)}),
+  stored as (${keepEvents}),
+  furthest as (${furthestStatuses}),
   before as materialized (
     select message.company_id, message.id, message.status, message.wamid, message.pricing,
       coalesce(message.counted, 0) as counted
     from furthest
     join messages message on (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-    where ${isAmong(tx, matches.map(idOf))}
+    where ${isAmong(matches.map(idOf))}
   )
   update messages message
   set
@@ -82,7 +82,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
       before.counted | furthest.reported_counters as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-    and ${isAmong(tx, matches.map(idOf))}
+    and ${isAmong(matches.map(idOf))}
     and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> before.counted)
   returning
     message.company_id, message.id, before.status as before, message.status as after,
@@ -101,7 +101,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
     message.pricing ->> 'category' as priced_after, before.counted as counted_before, message.counted as counted_after
 `
 
-const keepEvents = (tx: Db) => tx`
+const keepEvents = sql`
   insert into message_status_events (company_id, message_id, status, occurred_at, error)
   select distinct on (matched.company_id, matched.message_id, matched.status)
     matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
@@ -112,7 +112,7 @@ const keepEvents = (tx: Db) => tx`
 `
 
 /** The status with the highest rank of each message, with what all its statuses report. The pricing that came first is kept. */
-const furthestStatuses = (tx: Db) => tx`
+const furthestStatuses = sql`
   select distinct on (matched.company_id, matched.message_id)
     matched.company_id, matched.message_id, matched.status, matched.error,
     max(matched.wamid) over of_message as reported_wamid,
@@ -136,7 +136,7 @@ const matchMessages = (tx: Db, records: readonly StatusRecord[]) => tx<Match[]>`
   select reported.ord, message.company_id, message.id
   from reported
   join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
-  where message.direction = 'outbound' and ${isRecent(tx)}
+  where message.direction = 'outbound' and ${isRecent()}
   union
   -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
   select reported.ord, message.company_id, message.id
@@ -145,13 +145,13 @@ const matchMessages = (tx: Db, records: readonly StatusRecord[]) => tx<Match[]>`
   join conversations conversation
     on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
     and conversation.sender_id = reported.sender_id
-  where message.direction = 'outbound' and message.wamid is null and ${isRecent(tx)}
+  where message.direction = 'outbound' and message.wamid is null and ${isRecent()}
   union
   select reported.ord, message.company_id, message.id
   from reported
   join messages message
     on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
-  where message.direction = 'outbound' and ${isRecent(tx)}
+  where message.direction = 'outbound' and ${isRecent()}
 `
 
 const toMatchedRows = (records: readonly StatusRecord[], matches: readonly Match[]) =>

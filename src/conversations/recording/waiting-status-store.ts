@@ -47,17 +47,17 @@ export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecor
       select
       from messages message
       where (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
-        and ${isRecent(tx)}
+        and ${isRecent()}
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid) and ${isRecent(tx)}
+      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid) and ${isRecent()}
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.id) = (reported.company_id, reported.message_id) and ${isRecent(tx)}
+      where (message.company_id, message.id) = (reported.company_id, reported.message_id) and ${isRecent()}
     )
   `
 }
@@ -71,7 +71,7 @@ export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
       from waiting_statuses candidate
       join messages message
         on (message.company_id, message.provider_message_id) = (candidate.company_id, candidate.provider_message_id)
-        and ${isRecent(tx)}
+        and ${isRecent()}
       order by candidate.company_id, candidate.id
       limit ${BATCH}
       for update of candidate skip locked

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { Usage, UsageKey } from './usage.ts'
 
 /** Adds to the usage. Each session writes rows of its own, see `conversation_counts`. */
@@ -40,10 +40,10 @@ export function readUsage(
   { from, to, groupBy }: { from: string; to: string; groupBy: UsageGroup },
 ): Promise<GroupedUsage[]> {
   const value = {
-    day: db`to_char(day, 'YYYY-MM-DD')`,
-    number: db`sender_id`,
-    category: db`category`,
-    template: db`nullif(template, '')`,
+    day: sql`to_char(day, 'YYYY-MM-DD')`,
+    number: sql`sender_id`,
+    category: sql`category`,
+    template: sql`nullif(template, '')`,
   }[groupBy]
   return db<GroupedUsage[]>`
     select ${value} as value, sum(sent)::bigint as sent, sum(delivered)::bigint as delivered, sum(read)::bigint as read,

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { until } from '../../../test/faults/wait.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
-import { connect, type Db } from '../connect.ts'
+import { connect, type Db, sql as fragment } from '../connect.ts'
 
 const { db, url } = await createTestDatabase()
 await db`create table notes (text text)`
@@ -38,6 +38,37 @@ test('a statement that comes after the end of its transaction is refused', async
   const sql = open()
   const late = await sql.begin(async (tx) => ({ write: () => tx`insert into notes values ('late')` }))
   await expect(late.write()).rejects.toThrow()
+  expect(await sql`select text from notes`).toEqual([])
+})
+
+test('statements of a transaction run in the order in which they are written', async () => {
+  const sql = open()
+  await db`create sequence run_order`
+  const next = (tx: Db) => tx<{ place: number }[]>`select nextval('run_order') as place`
+  const later = async (tx: Db) => await next(tx)
+  const places = await sql.begin(async (tx) => {
+    const kept = next(tx)
+    const [second, third, fourth] = await Promise.all([next(tx), later(tx), next(tx)])
+    return [await kept, second, third, fourth].map((rows) => rows[0]?.place)
+  })
+  expect(places).toEqual([1, 2, 3, 4])
+})
+
+test('a statement runs without being awaited', async () => {
+  const sql = open()
+  await sql.begin(async (tx) => {
+    void tx`insert into notes values ('not awaited')`
+  })
+  expect(await sql`delete from notes returning text`).toEqual([{ text: 'not awaited' }])
+})
+
+test('a statement that nothing awaits fails its transaction', async () => {
+  const sql = open()
+  const work = sql.begin(async (tx) => {
+    void tx`insert into notes values (${new Date(Number.NaN)}::text)`
+    void tx`insert into notes values ('with it')`
+  })
+  await expect(work).rejects.toThrow(RangeError)
   expect(await sql`select text from notes`).toEqual([])
 })
 
@@ -173,7 +204,7 @@ test('a value that cannot be sent keeps the commit behind it from being sent', a
 
 test('a statement with more parameters than the protocol can count fails alone', async () => {
   const sql = open()
-  const values = Array.from({ length: 65_536 }, () => sql`${1}::integer,`)
+  const values = Array.from({ length: 65_536 }, () => fragment`${1}::integer,`)
   const [many, next] = await Promise.allSettled([sql`select ${values} 1`, sql`select 2 as n`])
   expect(many).toMatchObject({ reason: { message: 'A statement has at most 65535 parameters' } })
   expect(next).toEqual({ status: 'fulfilled', value: [{ n: 2 }] })
@@ -229,7 +260,7 @@ describe('a prepared statement that its table has outgrown', () => {
 
   test('is not repeated within the transaction behind it', async () => {
     const { sql, insert } = await outgrown()
-    const inserted = insert(sql).execute()
+    const inserted = insert(sql)
     const rolledBack = sql.begin(async (tx) => {
       await tx`select 1`
       throw new Error('rolled back')
@@ -270,11 +301,11 @@ describe('beside a statement that waits for a lock', () => {
 test('a statement that waits for a connection runs before those that come later', async () => {
   const sql = open({ max: 1 })
   const release = await holdOpen(db, 'select pg_advisory_xact_lock(17)')
-  const write = (text: string) => sql`insert into notes values (${text})`.execute()
+  const write = (text: string) => sql`insert into notes values (${text})`
   await sql`select 1`
-  const first = sql`select 1`.execute()
-  const locked = sql`select pg_advisory_xact_lock(17)`.execute()
-  const others = Array.from({ length: 98 }, () => sql`select 2`.execute())
+  const first = sql`select 1`
+  const locked = sql`select pg_advisory_xact_lock(17)`
+  const others = Array.from({ length: 98 }, () => sql`select 2`)
   const waiting = write('first')
   await first
   const later = write('second')

@@ -3,7 +3,7 @@ import { escapeIdentifier } from 'pg'
 import { run } from './execution.ts'
 import { connectionError } from './session/connection-error.ts'
 import type { Servers } from './session/servers.ts'
-import { type Runner, Statement } from './statement.ts'
+import { Statement } from './statement.ts'
 
 /** The pause between two attempts to listen again. */
 const RETRY_MS = 500
@@ -57,9 +57,9 @@ async function subscribe(
   closing.addEventListener('abort', end)
   void lost.then(() => closing.removeEventListener('abort', end))
   if (closing.aborted) end()
-  const runner: Runner = { run: (statement) => run(statement, (execution) => execution.start(session)) }
   try {
-    await new Statement([`listen ${escapeIdentifier(channel)}`], [], runner, 'simple')
+    const listen = new Statement([`listen ${escapeIdentifier(channel)}`], [], 'simple')
+    await run(listen, (execution) => execution.start(session))
   } catch (error) {
     end()
     throw error

@@ -7,6 +7,10 @@ export type AnyRow = { [column: string]: any }
 /** The rows of a statement. `count`: how many rows it returned or wrote. */
 export type Rows<T extends readonly unknown[]> = T & { readonly count: number }
 
+declare const ofOneStatement: unique symbol
+/** The rows of a statement that has started. The mark lets types refuse what runs several statements. */
+export type Result<T extends readonly unknown[] = AnyRow[]> = Promise<Rows<T>> & { readonly [ofOneStatement]: true }
+
 /** Delays the start of a statement or transaction. */
 export type Gate = <T>(start: () => Promise<T>) => Promise<T>
 
@@ -14,7 +18,7 @@ export type Gate = <T>(start: () => Promise<T>) => Promise<T>
 export type Runner = {
   /** @throws what `serialize` throws: then nothing is sent */
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>>
-  /** The gate that a statement waits at: asked where the statement is written, not where it is awaited. */
+  /** The gate that statements wait at. */
   gate?(): Gate | undefined
 }
 
@@ -24,59 +28,30 @@ export type Runner = {
  */
 export type Mode = 'prepared' | 'unnamed' | 'simple'
 
-/** A statement, which runs when it is awaited, or a fragment of another one, which never is. */
-export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTemplate implements Promise<Rows<T>> {
-  readonly [Symbol.toStringTag] = 'Statement'
+/** A statement as a runner takes it; `T` is the type of its rows. */
+export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTemplate {
+  declare readonly rows: T
   readonly mode: Mode
-  readonly #runner: Runner
-  readonly #gate: Gate | undefined
-  #outcome: Promise<Rows<T>> | undefined
 
-  constructor(strings: readonly string[], values: readonly TemplateValue[], runner: Runner, mode: Mode = 'prepared') {
+  constructor(strings: readonly string[], values: readonly TemplateValue[], mode: Mode = 'prepared') {
     super(strings, values)
     this.mode = mode
-    this.#runner = runner
-    this.#gate = runner.gate?.()
   }
 
   /** @throws what `serialize` throws */
   write(): Encoded {
     return write(this)
   }
+}
 
-  /** Runs it without waiting for its rows. */
-  execute(): this {
-    this.#start()
-    return this
-  }
-
-  // biome-ignore lint/suspicious/noThenProperty: awaiting it runs it
-  then<A = Rows<T>, B = never>(
-    onRows?: ((rows: Rows<T>) => A | PromiseLike<A>) | null,
-    onError?: ((error: unknown) => B | PromiseLike<B>) | null,
-  ): Promise<A | B> {
-    return this.#start().then(onRows, onError)
-  }
-
-  // biome-ignore lint/suspicious/noExplicitAny: as in Promise
-  catch<B = never>(onError?: ((error: any) => B | PromiseLike<B>) | null): Promise<Rows<T> | B> {
-    return this.#start().catch(onError)
-  }
-
-  finally(onEnd?: (() => void) | null): Promise<Rows<T>> {
-    return this.#start().finally(onEnd)
-  }
-
-  #start(): Promise<Rows<T>> {
-    this.#outcome ??= this.#gate === undefined ? this.#run() : this.#gate(() => this.#run())
-    return this.#outcome
-  }
-
-  #run(): Promise<Rows<T>> {
+/** Starts a statement at once, behind the gate of its runner. Rejects when it can't be sent. */
+export function start<T extends readonly unknown[]>(runner: Runner, statement: Statement<T>): Promise<Rows<T>> {
+  const send = (): Promise<Rows<T>> => {
     try {
-      return this.#runner.run(this)
+      return runner.run(statement)
     } catch (error) {
       return Promise.reject(error)
     }
   }
+  return runner.gate?.()?.(send) ?? send()
 }

@@ -14,7 +14,7 @@ export type BeginOptions = {
   pipelined?: boolean
 }
 
-const command = (text: string, runner: Runner, mode?: Mode): Statement => new Statement([text], [], runner, mode)
+const command = (text: string, mode?: Mode): Statement => new Statement([text], [], mode)
 
 /** A transaction, which ends with its session. */
 class Reservation implements Runner {
@@ -105,7 +105,7 @@ class Reservation implements Runner {
     if (this.isLost) return
     this.#hasFailed = true
     if (this.#copy?.isAbandoned) this.#session.destroy(connectionError('CONNECTION_CLOSED', 'A copy was abandoned'))
-    else if (await this.#isOpen()) await this.#send(command('rollback', this)).catch(() => {})
+    else if (await this.#isOpen()) await this.#send(command('rollback')).catch(() => {})
   }
 
   /** Whether the server has not ended the transaction: its end was not sent, or was skipped behind a failed statement. */
@@ -130,38 +130,49 @@ class Reservation implements Runner {
 /** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
 class Scope implements Runner {
   readonly #transaction: Reservation
-  readonly commit: Statement
+  /** Of a savepoint: the scope of its transaction. */
+  readonly #outer: Scope | undefined
+  #commit: Promise<unknown> | undefined
   #failure: { error: unknown } | undefined
 
-  /** @param outer of a savepoint: the scope of its transaction */
   constructor(transaction: Reservation, outer?: Scope) {
     this.#transaction = transaction
-    this.commit = outer?.commit ?? this.#createCommit()
-  }
-
-  /** It is refused when a statement before it could not be sent: the server does not know that this one failed. */
-  #createCommit(): Statement {
-    const runner: Runner = {
-      run: (statement) => {
-        this.throwFailure()
-        return this.#transaction.end(statement)
-      },
-    }
-    return command('commit', runner)
+    this.#outer = outer
   }
 
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
-    const onFailure = (error: unknown) => {
-      this.#failure ??= { error }
-    }
+    const outcome = this.#send(statement)
+    outcome.catch((error) => this.#fail(error))
+    return outcome
+  }
+
+  #send<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
     try {
-      const outcome = this.#transaction.run(statement)
-      outcome.catch(onFailure)
-      return outcome
+      return this.#transaction.run(statement)
     } catch (error) {
-      onFailure(error)
-      throw error
+      // At once: the commit may be written right behind it.
+      this.#fail(error)
+      return Promise.reject(error)
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error }
+  }
+
+  commit(): Promise<unknown> {
+    if (this.#outer !== undefined) return this.#outer.commit()
+    if (this.#commit === undefined) {
+      this.#commit = this.#sendCommit()
+      this.#commit.catch(() => {})
+    }
+    return this.#commit
+  }
+
+  /** It is refused when a statement before it could not be sent: the server does not know that this one failed. */
+  async #sendCommit(): Promise<void> {
+    this.throwFailure()
+    await this.#transaction.end(command('commit'))
   }
 
   throwFailure(): void {
@@ -182,19 +193,19 @@ class Scope implements Runner {
   #createSql(): Transaction {
     const transaction = this.#transaction
     const savepoint = <T>(work: (tx: Transaction) => T | PromiseLike<T>) => this.#savepoint(work)
-    const commit = () => this.commit
+    const commit = () => this.commit()
     const copy = <T extends CopyStream>(stream: T) => transaction.copy(stream)
     return Object.assign(createSql(this), { savepoint, commit, copy })
   }
 
   async #savepoint<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
     const name = this.#transaction.nextSavepoint()
-    await command(`savepoint ${name}`, this)
+    await this.run(command(`savepoint ${name}`))
     const inner = new Scope(this.#transaction, this)
     try {
       return await inner.do(work)
     } catch (error) {
-      if (!this.#transaction.isLost) await command(`rollback to ${name}`, this)
+      if (!this.#transaction.isLost) await this.run(command(`rollback to ${name}`))
       throw inner.causeOf(error)
     }
   }
@@ -214,9 +225,7 @@ export async function runTransaction<T>(
   const { localSettings } = session
   const begin = `begin ${options}`
   const begun = transaction.run(
-    localSettings === undefined
-      ? command(begin, transaction)
-      : command(`${begin}; ${localSettings.literal}`, transaction, 'simple'),
+    localSettings === undefined ? command(begin) : command(`${begin}; ${localSettings.literal}`, 'simple'),
   )
   try {
     if (pipelined) begun.catch((error) => transaction.onLost(error))
@@ -231,7 +240,7 @@ async function perform<T>(transaction: Reservation, work: (tx: Transaction) => T
   const scope = new Scope(transaction)
   try {
     const result = await scope.do(work)
-    await scope.commit
+    await scope.commit()
     // A statement that nothing waited for has failed before the commit that was sent behind it.
     scope.throwFailure()
     return result

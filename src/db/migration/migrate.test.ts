@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { until } from '../../../test/parley-process.ts'
 import { StartError } from '../../start-error.ts'
-import { connect, type Pool } from '../connect.ts'
+import { connect, type Pool, sql } from '../connect.ts'
 import { migrate, type SchemaSource } from './migrate.ts'
 import { readSqlObjects } from './sql-object.ts'
 
@@ -76,14 +76,12 @@ test('a process killed in the middle of a migration leaves nothing, and the next
   const { db, url } = await emptyDatabase()
   const slow = schema({ '0001_slow.sql': 'create table slow (id int); select pg_sleep(3600);' })
   const child = fork(RUNNER, [url, slow.migrations], { stdio: 'pipe' })
-  const working = () => db<{ pid: number }[]>`
-    select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'
-  `
-  await until('the migration is at work', async () => (await working()).length === 1)
+  const working = sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
+  await until('the migration is at work', async () => (await db`${working}`).length === 1)
   child.kill('SIGKILL')
   await once(child, 'exit')
   // The server notices a lost client when the statement ends; this test does not wait for that.
-  await db`select pg_terminate_backend(pid) from (${working()}) as work`
+  await db`select pg_terminate_backend(pid) from (${working}) as work`
   expect(await db`select to_regclass('slow') as slow`).toEqual([{ slow: null }])
 
   const quick = schema({ '0001_slow.sql': 'create table slow (id int);' })

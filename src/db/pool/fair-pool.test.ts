@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
 import { companyMoving } from '../../errors.ts'
+import { sql } from '../connect.ts'
 import { createCompanySlots, type SlotLimits } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
 import type { SlotRequest } from './slot-queue.ts'
@@ -135,7 +136,7 @@ test('fragments take no slot, and work of no company waits for none', async () =
   const openGate = await closeGate()
   const held = Array.from({ length: 6 }, () => as(8).wait())
   const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isAwaited: () => true }, async () => {
-    const columns = db`company_id, at`
+    const columns = sql`company_id, at`
     await pause(1)
     return db`select ${columns} from work where company_id = ${9}`
   })

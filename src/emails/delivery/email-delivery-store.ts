@@ -1,4 +1,4 @@
-import { type Db, jsonRows, type Statement } from '../../db/connect.ts'
+import { type Db, jsonRows, type Result } from '../../db/connect.ts'
 import type { Claim } from '../../jobs/job.ts'
 import type { EmailStatus } from '../email-store.ts'
 import type { Tracking } from '../tracking/tracking.ts'
@@ -119,7 +119,7 @@ export type EmailCompletion = EmailKey & {
 }
 
 /** Records the outcomes of attempts, and ends their jobs; `pending` is an attempt that may be repeated. */
-export function completeEmails(db: Db, completions: readonly EmailCompletion[]): Statement {
+export function completeEmails(db: Db, completions: readonly EmailCompletion[]): Result {
   const items = completions.map(({ companyId, id, status, failureReason, job }) => ({
     company_id: companyId,
     id,

@@ -1,11 +1,11 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 import type { SuppressionReason } from '../reports/mail-report.ts'
 
 /** An address that gets no marketing, in lower case, or the keyed hash of an erased person's. */
 export type Suppression = { address: string; reason: SuppressionReason; detail: string | null; createdAt: Date }
 
 /** The stored forms of an address in lower case. */
-const formsOf = (db: Db, companyId: number, address: string) => db`
+const formsOf = (companyId: number, address: string) => sql`
   array[${address}::text, keyed_hash(${companyId}, ${address})]
 `
 
@@ -14,7 +14,7 @@ export async function findSuppression(db: Db, companyId: number, address: string
   const [suppression] = await db<Suppression[]>`
     select address, reason, detail, created_at
     from email_suppressions
-    where company_id = ${companyId} and address = any (${formsOf(db, companyId, address)})
+    where company_id = ${companyId} and address = any (${formsOf(companyId, address)})
     order by reason desc
     limit 1
   `
@@ -40,7 +40,7 @@ export async function writeSuppression(
 export async function deleteSuppression(tx: Db, companyId: number, address: string): Promise<boolean> {
   const deleted = await tx`
     delete from email_suppressions
-    where company_id = ${companyId} and address = any (${formsOf(tx, companyId, address)})
+    where company_id = ${companyId} and address = any (${formsOf(companyId, address)})
   `
   return deleted.count > 0
 }

@@ -1,4 +1,4 @@
-import { type Db, jsonRows, type Statement } from '../../db/connect.ts'
+import { type Db, jsonRows, type Result } from '../../db/connect.ts'
 import type { TrackingToken } from './tracking-token.ts'
 
 export type Fetch = {
@@ -14,7 +14,7 @@ export type Found = { target: string | null }
 type RecordedFetches = { targets: Record<string, string | null> }
 
 /** Records fetches of tracked addresses; `toFound` reads the answer. When it answers, the counts are kept. */
-export function recordFetches(db: Db, fetches: readonly Fetch[]): Statement<RecordedFetches[]> {
+export function recordFetches(db: Db, fetches: readonly Fetch[]): Result<RecordedFetches[]> {
   const items = fetches.map(({ token, isCounted, isMachine }) => ({
     company_id: token.companyId,
     email_id: token.emailId,

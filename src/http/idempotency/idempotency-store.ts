@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Db, type Fragment, type Json, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, type Json, jsonRows, sql } from '../../db/connect.ts'
 
 /** The identity of a request: its key, its client and its address; and the digest of its body. */
 export type KeyedRequest = {
@@ -52,7 +52,7 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
     from jsonb_to_recordset(${jsonRows(db, rows)}) as input (
       company_id bigint, client_id text, method text, path text, key text, digest text
     )
-    ${keyOfInput(db)} as existing on true
+    ${keyOfInput} as existing on true
     where existing.id is null
     order by input.company_id, input.client_id, input.method, input.path, input.key
     on conflict (company_id, client_id, method, path, key) do nothing
@@ -77,7 +77,7 @@ export const toKeyColumns = ({ companyId, clientId, method, path, key, digest }:
 })
 
 /** Joins the row that already has the key of the request in `input`. */
-export const keyOfInput = (db: Db): Fragment => db`
+export const keyOfInput: Fragment = sql`
   left join lateral (
     select existing.id
     from idempotency_keys existing

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { sql } from '../../db/connect.ts'
 import { idempotencyKeyInUse, validationError } from '../../errors.ts'
 import { answerOnce } from './idempotency.ts'
 import { recordAnswer, reserveNewKeys } from './idempotency-store.ts'
@@ -112,7 +113,7 @@ describe('a handler that reserves the Idempotency-Key', () => {
     hold = gate.promise
     const running = call('long')
     await expect.poll(() => runs).toBe(1)
-    const where = db`company_id > 0 and key = ${stored('long')}`
+    const where = sql`company_id > 0 and key = ${stored('long')}`
     await db`update idempotency_keys set lease_until = now() - interval '1 second' where ${where}`
     const isLeased = async () =>
       (await db`select from idempotency_keys where lease_until > now() + interval '10 seconds' and ${where}`).length ===

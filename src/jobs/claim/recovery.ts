@@ -26,7 +26,7 @@ export function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise
   const recover = async () => {
     const startedAtMs = monotonicMs()
     try {
-      if (isAway) await withStatementTimeout(db`select 1`.execute())
+      if (isAway) await withStatementTimeout(db`select 1`)
       else
         for (const one of groups)
           await withStatementTimeout(recoverJobs(db, one.names, one.maxLeaseExpiries, one.table))

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
 
 /** A file that arrived whole. */
@@ -157,7 +157,7 @@ export function lockDueUploads(tx: Db, limit: number, companyId?: number): Promi
   return tx<DueUpload[]>`
     select company_id, id, storage_key
     from uploads
-    where due_at <= now() ${companyId === undefined ? tx`` : tx`and company_id = ${companyId}`}
+    where due_at <= now() ${companyId === undefined ? sql`` : sql`and company_id = ${companyId}`}
     order by due_at
     limit ${limit}
     for update skip locked
@@ -189,7 +189,7 @@ export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promi
   `
 }
 
-const keysOf = (tx: Db, uploads: readonly DueUpload[]) => tx`
+const keysOf = (tx: Db, uploads: readonly DueUpload[]) => sql`
   jsonb_to_recordset(${jsonRows(
     tx,
     uploads.map(({ companyId, id }) => ({ company_id: companyId, id })),

@@ -78,10 +78,7 @@ const writeOutcomes = (tx: Db, sends: readonly CompletedSend[], at: Date) => tx`
     company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
   )
   where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
-    and ${isAmong(
-      tx,
-      sends.map(({ messageId }) => messageId),
-    )}
+    and ${isAmong(sends.map(({ messageId }) => messageId))}
 `
 
 const toOutcome = (send: CompletedSend) => ({

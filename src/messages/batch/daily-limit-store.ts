@@ -1,4 +1,4 @@
-import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
 
 /** The place that a customer takes in the daily limit of a sender or portfolio, by a message. */
 export type DailyLimitPlace = { companyId: number; scope: string; customerId: number; messageId: number }
@@ -38,7 +38,7 @@ export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at:
  */
 export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
   const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
-  const entries = tx`
+  const entries = sql`
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
     join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
   `
@@ -152,7 +152,7 @@ export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; lim
     order by input.company_id, input.scope
     on conflict do nothing
   `
-  const own = tx`
+  const own = sql`
     select limits.company_id, limits.scope
     from daily_limits limits
     where (limits.company_id, limits.scope) in (
@@ -170,7 +170,7 @@ export async function expireDailyLimitEntries(db: Db, limits: number, now: Date)
   const until = new Date(now.getTime() - PLACE_MS - HOUR_MS)
   const expired = await expirePlaces(
     db,
-    db`
+    sql`
       select daily.company_id, daily.scope
       from daily_limits daily
       where daily.used > 0

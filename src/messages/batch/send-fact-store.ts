@@ -1,6 +1,6 @@
 import { isInLedger } from '../../contacts/consent/consent-fact-store.ts'
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
 import type { Send } from './decide-sends.ts'
@@ -88,20 +88,20 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
       case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
       case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
-      needed.is_contact and ${isInLedger(tx, identitiesOfSend(tx))} as is_in_ledger
+      needed.is_contact and ${isInLedger(identitiesOfSend)} as is_in_ledger
     from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
       ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer,
       client_id text, method text, path text, key text
     )
-    ${personOfSend(tx)}
-    ${limitsOfSend(tx)}
-    ${keyOfInput(tx)} as taken on true
+    ${personOfSend}
+    ${limitsOfSend}
+    ${keyOfInput} as taken on true
     order by input.ord
   `
 }
 
 /** The customer of a send, the contact, and the conversation with the sender. */
-const personOfSend = (tx: Db) => tx`
+const personOfSend = sql`
   left join lateral find_customer(input.company_id, input.identity) as named on true
   left join lateral (
     select existing.id, existing.contact_id
@@ -138,7 +138,7 @@ const personOfSend = (tx: Db) => tx`
 `
 
 /** All identities of the recipient: the one that the send names, and those of the customer. */
-const identitiesOfSend = (tx: Db) => tx`
+const identitiesOfSend = sql`
   select input.identity
   union all
   select existing.identity
@@ -147,7 +147,7 @@ const identitiesOfSend = (tx: Db) => tx`
 `
 
 /** The slot of the sender and the places of the daily limit. */
-const limitsOfSend = (tx: Db) => tx`
+const limitsOfSend = sql`
   left join lateral (
     select existing.next_slot_at
     from sender_limits existing

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { SendPlan } from './plan-sends.ts'
 
@@ -41,7 +41,7 @@ export async function writeSendConversations(
   ])
 }
 
-const fromRows = (tx: Db, rows: readonly object[]) => tx`
+const fromRows = (tx: Db, rows: readonly object[]) => sql`
   jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
     company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, messages integer, last_text text,
     next_message_ms double precision

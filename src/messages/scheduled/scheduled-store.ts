@@ -1,4 +1,4 @@
-import type { Db, Json } from '../../db/connect.ts'
+import { type Db, type Json, sql } from '../../db/connect.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 
 export const SCHEDULED_STATUSES = ['scheduled', 'sent', 'failed'] as const
@@ -20,7 +20,7 @@ export type ScheduledMessage = {
   createdAt: Date
 }
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, status, send_at, conversation_id, message_id, recipient, type, text, sender_name, error, created_at
 `
 
@@ -75,14 +75,14 @@ export async function insertScheduled(db: Db, companyId: number, message: NewSch
       ),
       ${message.isReply}, ${recipient}, ${identity}, ${type}, ${text}, ${db.json(message.body)}, ${senderName}, ${sendAt}
     )
-    returning ${columns(db)}
+    returning ${columns}
   `
   return inserted
 }
 
 export async function findScheduled(db: Db, companyId: number, id: number): Promise<ScheduledMessage | undefined> {
   const [found] = await db<ScheduledMessage[]>`
-    select ${columns(db)} from scheduled_messages where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
+    select ${columns} from scheduled_messages where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
   `
   return found
 }
@@ -100,13 +100,13 @@ export const listScheduled = (
   companyId: number,
   { conversationId, statuses = SCHEDULED_STATUSES, before = Number.MAX_SAFE_INTEGER, limit }: ScheduledFilter,
 ): Promise<ScheduledMessage[]> => db<ScheduledMessage[]>`
-  select ${columns(db)}
+  select ${columns}
   from unnest(${[...new Set(statuses)]}::text[]) as requested (requested_status)
   cross join lateral (
     select *
     from scheduled_messages
     where company_id = ${companyId} and status = requested_status and id < ${before}
-      ${conversationId === undefined ? db`` : db`and conversation_id = ${conversationId}`}
+      ${conversationId === undefined ? sql`` : sql`and conversation_id = ${conversationId}`}
     order by id desc
     limit ${limit}
   ) as scheduled

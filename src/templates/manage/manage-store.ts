@@ -1,4 +1,4 @@
-import type { Db, Json } from '../../db/connect.ts'
+import { type Db, type Json, sql } from '../../db/connect.ts'
 import {
   addFamilies,
   hasMissedEvent,
@@ -19,11 +19,11 @@ export async function findTemplate(
   { name, language }: { name: string; language?: string },
 ): Promise<TemplateRow | undefined> {
   const [row] = await db<TemplateRow[]>`
-    select ${rowColumns(db)}
+    select ${rowColumns}
     from template_families family
     join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
     where (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, ${name})
-      ${language === undefined ? db`` : db`and template.language = ${language}`}
+      ${language === undefined ? sql`` : sql`and template.language = ${language}`}
     order by template.created_at, template.language
     limit 1
   `

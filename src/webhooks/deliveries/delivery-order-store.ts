@@ -1,4 +1,4 @@
-import { type Db, type Fragment, jsonRows, type Pool, type Transaction } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, type Pool, sql, type Transaction } from '../../db/connect.ts'
 import { recordKeyOf } from '../../ids.ts'
 import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
 import { dayOfId } from './delivery-table.ts'
@@ -14,7 +14,7 @@ import { dayOfId } from './delivery-table.ts'
 export async function holdBack(tx: Transaction, deliveries: readonly HeldDelivery[]): Promise<Set<string>> {
   const blocked = await findBlocked(tx, deliveries)
   const earlier = blocked.map(({ companyId, earlierId }) => ({ companyId, id: earlierId }))
-  const pending = await lockDeliveries(tx, earlier, tx`status = 'pending' for share skip locked`)
+  const pending = await lockDeliveries(tx, earlier, sql`status = 'pending' for share skip locked`)
   const keys = new Set(pending.map(recordKeyOf))
   return await setWaiting(
     tx,
@@ -114,7 +114,7 @@ export async function releaseHeldBack(db: Pool, limit: number): Promise<number> 
       limit ${limit}
     `
     if (free.length === 0) return 0
-    const locked = await lockDeliveries(tx, free, tx`waits_for is not null for update skip locked`)
+    const locked = await lockDeliveries(tx, free, sql`waits_for is not null for update skip locked`)
     const rows = locked.map(({ companyId, id }) => ({ company_id: companyId, delivery_id: id }))
     const { count } = await tx`
       update deliveries delivery

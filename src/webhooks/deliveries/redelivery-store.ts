@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
@@ -33,7 +33,7 @@ export async function renewDeliveries(
 ): Promise<RedeliveryBatch> {
   const [first, last] = [dayOf(range.since), dayOf(range.until)]
   /** Each status is a range of an index. */
-  const finished = (status: FinishedStatus) => db`(
+  const finished = (status: FinishedStatus) => sql`(
     select id
     from deliveries
     where company_id = ${companyId} and registration_id = ${registrationId} and status = ${status}
@@ -45,7 +45,7 @@ export async function renewDeliveries(
   )`
   const ranges = range.onlyDeadLettered
     ? finished('dead')
-    : db`${finished('delivered')} union all ${finished('dead')} union all ${finished('skipped')}`
+    : sql`${finished('delivered')} union all ${finished('dead')} union all ${finished('skipped')}`
   const [row] = await db<[{ renewed: number; seen: number; last: number | null }]>`
     with step as materialized (
       select *

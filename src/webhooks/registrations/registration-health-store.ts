@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 
 /** How the receiver of a registration has answered lately. */
 export type RegistrationHealth = {
@@ -58,7 +58,7 @@ export async function readHealth(db: Db, companyId: number): Promise<Map<number,
       ) as dead_lettered24h
     from registrations registration
     cross join (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
-    cross join lateral (${latestAttempts(db, READ_DAYS)}) as latest
+    cross join lateral (${latestAttempts(READ_DAYS)}) as latest
     where registration.company_id = ${companyId} and registration.deleted_at is null
     order by registration.id
   `
@@ -66,7 +66,7 @@ export async function readHealth(db: Db, companyId: number): Promise<Map<number,
 }
 
 /** The times of the last success and the last failure of `registration`, as stored or as the last days of the log show. */
-const latestAttempts = (db: Db, days: number) => db`
+const latestAttempts = (days: number) => sql`
   select
     greatest(
       registration.last_success_at,
@@ -110,7 +110,7 @@ export async function storeLastAttempts(db: Db): Promise<number> {
       select registration.company_id, registration.id, latest.success_at, latest.failure_at
       from registrations registration
       cross join (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
-      cross join lateral (${latestAttempts(db, 1)}) as latest
+      cross join lateral (${latestAttempts(1)}) as latest
       where registration.deleted_at is null
         and (
           latest.success_at > coalesce(registration.last_success_at, '-infinity') + interval '1 minute'
@@ -154,7 +154,7 @@ export async function listQuiet(db: Db, since: Date, most: number): Promise<Paus
       ) as dead_letters
     from registrations registration
     cross join (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
-    cross join lateral (${latestAttempts(db, 1)}) as latest
+    cross join lateral (${latestAttempts(1)}) as latest
     cross join lateral (select greatest(registration.active_since, latest.success_at) as since) as quiet
     where registration.status = 'active' and registration.deleted_at is null and registration.active_since <= ${since}
       and quiet.since <= ${since}

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 
 export type RegistrationStatus = 'active' | 'inactive'
 export type DeliveryMethod = 'POST' | 'GET'
@@ -31,7 +31,7 @@ export type NewRegistration = Pick<
 > & { ordered?: boolean }
 export type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
 
-const columns = (db: Db) => db`
+const columns = sql`
   id, name, url, events, channel_ids, status, method, ordered, static_headers, secret, paused_reason, paused_at, created_at
 `
 
@@ -68,7 +68,7 @@ export async function insertRegistration(db: Db, companyId: number, fresh: NewRe
       ${companyId}, ${fresh.name}, ${fresh.url}, ${fresh.events}, ${fresh.channelIds},
       ${fresh.method}, ${fresh.ordered ?? false}, ${fresh.staticHeaders}, ${fresh.secret}
     )
-    returning ${columns(db)}
+    returning ${columns}
   `
   return row
 }
@@ -81,10 +81,10 @@ export async function findRegistration(
   lock?: 'for update',
 ): Promise<RegistrationRow | undefined> {
   const [row] = await db<RegistrationRow[]>`
-    select ${columns(db)}
+    select ${columns}
     from registrations
     where company_id = ${companyId} and id = ${id} and deleted_at is null
-    ${lock === undefined ? db`` : db`for update`}
+    ${lock === undefined ? sql`` : sql`for update`}
   `
   return row
 }
@@ -92,7 +92,7 @@ export async function findRegistration(
 /** The company's registrations that are not deleted, oldest first. */
 export async function listRegistrations(db: Db, companyId: number): Promise<RegistrationRow[]> {
   return await db<RegistrationRow[]>`
-    select ${columns(db)}
+    select ${columns}
     from registrations
     where company_id = ${companyId} and deleted_at is null
     order by id
@@ -130,7 +130,7 @@ export async function updateRegistrationRow(
       secret = case when ${changes.secret !== undefined} then ${changes.secret ?? null} else secret end,
       updated_at = now()
     where company_id = ${companyId} and id = ${id} and deleted_at is null
-    returning ${columns(db)}
+    returning ${columns}
   `
   return row
 }

@@ -37,7 +37,7 @@ export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promis
         and bodies.event_id in (
           select item.event_id
           from inbound_items item
-          where item.state in ('unroutable', 'unverified') and ${waitsFor(tx, sender)}
+          where item.state in ('unroutable', 'unverified') and ${waitsFor(sender)}
         )
       order by bodies.event_id
       limit ${BODIES_AT_ONCE}

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../../db/connect.ts'
 import type { ProviderName } from '../../../providers/provider-name.ts'
 
 /** The sender that an event is about, as far as handling events needs it. */
@@ -16,20 +16,20 @@ export type RoutedSender = {
   proofUntil: Date | null
 }
 
-const columns = (db: Db) => db`
+const columns = sql`
   sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
   sender.waba_account_id, sender.has_receivers, sender.proof_until
 `
 
 /** The senders behind the provider's number ids. */
 export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
-  return db<RoutedSender[]>`select ${columns(db)} from find_senders(${phoneNumberIds as string[]}::text[]) as sender`
+  return db<RoutedSender[]>`select ${columns} from find_senders(${phoneNumberIds as string[]}::text[]) as sender`
 }
 
 /** The senders on the providers' business accounts: of several companies where an account is shared. */
 export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]): Promise<RoutedSender[]> {
   return db<RoutedSender[]>`
-    select ${columns(db)}
+    select ${columns}
     from routed_senders sender
     where sender.waba_account_id = any(${wabaAccountIds as string[]}) and sender.deleted_at is null
   `
@@ -38,7 +38,7 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
 /** The senders whose app an event names, by id or by name. */
 export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
   return db<(RoutedSender & { app: string })[]>`
-    select ${columns(db)}, named.app
+    select ${columns}, named.app
     from unnest(${apps as string[]}::text[]) as named (app)
     join routed_senders sender on sender.app_id = named.app or sender.app_name = named.app
     where sender.deleted_at is null

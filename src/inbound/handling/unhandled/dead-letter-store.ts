@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../../db/connect.ts'
 import { joinBodies } from '../../event-store.ts'
 
 export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
@@ -111,7 +111,7 @@ export async function removeFailed(db: Db, id: number): Promise<RequeuedItem | u
 export type Waited = { phoneNumberId: string; wabaAccountId: string; appId: string | null; appName: string | null }
 
 /** An item waits for its number; one without a number waits for its account or its app. */
-export const waitsFor = (tx: Db, { phoneNumberId, wabaAccountId, appId, appName }: Waited) => tx`(
+export const waitsFor = ({ phoneNumberId, wabaAccountId, appId, appName }: Waited) => sql`(
   item.phone_number_id = ${phoneNumberId}
   or (item.phone_number_id is null and item.waba_account_id = ${wabaAccountId})
   or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
@@ -121,7 +121,7 @@ export const waitsFor = (tx: Db, { phoneNumberId, wabaAccountId, appId, appName 
 export async function removeUnroutable(tx: Db, sender: Waited): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
-    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+    where item.state = 'unroutable' and ${waitsFor(sender)}
     returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
@@ -133,7 +133,7 @@ export async function removeVerified(tx: Db, sender: Waited, eventIds: readonly 
     delete from inbound_items item
     where item.event_id = any(${eventIds as number[]}::bigint[])
       and item.state in ('unroutable', 'unverified')
-      and ${waitsFor(tx, sender)}
+      and ${waitsFor(sender)}
     returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
@@ -144,7 +144,7 @@ export async function markUnverified(tx: Db, sender: Waited): Promise<void> {
   await tx`
     update inbound_items item
     set state = 'unverified', reason = 'neither signature nor secret proves where it is from'
-    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+    where item.state = 'unroutable' and ${waitsFor(sender)}
   `
 }
 

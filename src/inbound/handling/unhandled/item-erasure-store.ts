@@ -1,10 +1,10 @@
-import type { Db } from '../../../db/connect.ts'
+import { type Db, sql } from '../../../db/connect.ts'
 
 /**
  * Among the next `limit` failed, unreadable, unroutable and unverified items: those that hold one of the texts and name a
  * number, account or app of the company. An item of its account may name a number that is not connected.
  */
-const found = (db: Db, companyId: number, texts: readonly string[], after: number, limit: number) => db`
+const found = (companyId: number, texts: readonly string[], after: number, limit: number) => sql`
   sender as materialized (
     select phone_number_id, waba_account_id, app_id, app_name from senders where company_id = ${companyId}
   ),
@@ -53,7 +53,7 @@ export async function eraseItems(
   limit: number,
 ): Promise<number | undefined> {
   const [step] = await db<{ last: number | null }[]>`
-    with ${found(db, companyId, texts, after, limit)},
+    with ${found(companyId, texts, after, limit)},
     item as (
       delete from inbound_items using target where inbound_items.id = target.id
     )
@@ -112,7 +112,7 @@ export async function readItems(
   limit: number,
 ): Promise<{ rows: string[]; last: number | undefined }> {
   const [step] = await db<{ rows: string[]; last: number | null }[]>`
-    with ${found(db, companyId, texts, after, limit)}
+    with ${found(companyId, texts, after, limit)}
     select
       array(
         select jsonb_build_object(

@@ -1,4 +1,4 @@
-import { type Db, type Fragment, jsonRows } from '../../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../../../db/connect.ts'
 import type { RecordEventName } from '../../../record-change.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 
@@ -22,7 +22,7 @@ export async function eraseDeliveries(
   await eraseNamed(
     db,
     companyId,
-    db`
+    sql`
       select existing.day, existing.event, existing.event_id, name.erased, existing.delivery_ids
       from jsonb_to_recordset(${jsonRows(db, wamids)}) as name (wamid text, erased text)
       cross join lateral (
@@ -50,7 +50,7 @@ export async function eraseRecordEvents(
   await eraseNamed(
     db,
     companyId,
-    db`
+    sql`
       select
         existing.day, existing.event, existing.event_id,
         case when existing.event_id like 'erased:%' then existing.event_id else 'erased:' || existing.event_id end as erased,

@@ -1,4 +1,4 @@
-import type { Db, Fragment } from '../../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../../db/connect.ts'
 import { dayOfId, IDS_A_DAY } from '../delivery-table.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
@@ -44,8 +44,8 @@ export function listDeliveries(
   registrationId: number,
   { status, limit, ...range }: DeliveryFilter,
 ): Promise<Delivery[]> {
-  const within = withinOf(db, range)
-  const ofStatus = (one: DeliveryStatus) => db`(
+  const within = withinOf(range)
+  const ofStatus = (one: DeliveryStatus) => sql`(
     select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
     from deliveries
     where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${within}
@@ -54,21 +54,23 @@ export function listDeliveries(
   )`
   // Each status is a range of the index: a list of all of them takes the newest of each.
   const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
-  const page = others.reduce((union, one) => db`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
-  return selectDeliveries(db, companyId, db`select * from (${page}) as one order by id desc limit ${limit}`)
+  const page = others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
+  return selectDeliveries(db, companyId, sql`select * from (${page}) as one order by id desc limit ${limit}`)
 }
 
 /** The conditions of a filter on time and ids, each after an `and`. */
-export function withinOf(
-  db: Db,
-  { since, until, before, ids }: Pick<DeliveryFilter, 'since' | 'until' | 'before' | 'ids'>,
-): Fragment {
+export function withinOf({
+  since,
+  until,
+  before,
+  ids,
+}: Pick<DeliveryFilter, 'since' | 'until' | 'before' | 'ids'>): Fragment {
   const days = [...new Set(ids?.map(dayOfId))]
-  return db`
-    ${since === undefined ? db`` : db`and created_at >= ${since} and ${from(db, since)}`}
-    ${until === undefined ? db`` : db`and created_at < ${until} and ${upTo(db, until)}`}
-    ${before === undefined ? db`` : db`and id < ${before} and day <= ${dayOfId(before)}::integer`}
-    ${ids === undefined ? db`` : db`and id = any (${[...ids]}::bigint[]) and day = any (${days}::integer[])`}
+  return sql`
+    ${since === undefined ? sql`` : sql`and created_at >= ${since} and ${from(since)}`}
+    ${until === undefined ? sql`` : sql`and created_at < ${until} and ${upTo(until)}`}
+    ${before === undefined ? sql`` : sql`and id < ${before} and day <= ${dayOfId(before)}::integer`}
+    ${ids === undefined ? sql`` : sql`and id = any (${[...ids]}::bigint[]) and day = any (${days}::integer[])`}
   `
 }
 
@@ -77,7 +79,7 @@ export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly num
   selectDeliveries(
     db,
     companyId,
-    db`
+    sql`
       select delivery.*
       from unnest(${[...ids]}::bigint[]) as input (id)
       cross join lateral (
@@ -108,17 +110,17 @@ function selectDeliveries(db: Db, companyId: number, page: Fragment): Promise<De
 }
 
 /** The ids of deliveries that can have been made at a time or later. */
-const from = (db: Db, at: Date) => {
+const from = (at: Date) => {
   const day = dayOf(at)
-  return db`
+  return sql`
     day >= ${day}::integer and id >= (select delivery_id_at(${day}::integer, ${new Date(at.getTime() - SKEW_MS)}))
   `
 }
 
 /** The ids of deliveries that can have been made before a time. */
-const upTo = (db: Db, at: Date) => {
+const upTo = (at: Date) => {
   const day = dayOf(at)
-  return db`
+  return sql`
     day <= ${day}::integer and id < (select delivery_id_at(${day}::integer, ${new Date(at.getTime() + SKEW_MS)}))
   `
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../../../db/connect.ts'
+import { type Db, sql } from '../../../db/connect.ts'
 import { parseId } from '../../../ids.ts'
 import { customerIdentity } from '../../../text/phone.ts'
 import { EVENT_NAMES } from '../../events/event-kinds.ts'
@@ -101,15 +101,15 @@ async function idsByPart(
   part: string,
   { status, ...range }: DeliveryFilter,
 ): Promise<number[]> {
-  const ofStatus = (one: DeliveryStatus) => db`(
+  const ofStatus = (one: DeliveryStatus) => sql`(
     select id, event_id
     from deliveries
-    where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${withinOf(db, range)}
+    where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${withinOf(range)}
     order by id desc
     limit ${MAX_EXAMINED}
   )`
   const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
-  const newest = others.reduce((union, one) => db`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
+  const newest = others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
   const rows = await db<{ id: number }[]>`
     select newest.id from (${newest}) as newest
     where position(${part} in newest.event_id) > 0

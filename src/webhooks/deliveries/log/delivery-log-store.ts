@@ -1,4 +1,4 @@
-import type { Db, Fragment } from '../../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../../db/connect.ts'
 import type { DeliveryRef } from '../delivery-store.ts'
 
 export const MAX_LOG_ROWS = 100
@@ -36,31 +36,31 @@ export async function listLogs(
 ): Promise<DeliveryLog[]> {
   const isOlder =
     before === undefined
-      ? db``
-      : db`and (sent_at, id) < (${await timeOf(db, companyId, registrationId, before)}::timestamptz, ${before})`
-  const ofRegistration = db`company_id = ${companyId} and registration_id = ${registrationId}`
+      ? sql``
+      : sql`and (sent_at, id) < (${await timeOf(db, companyId, registrationId, before)}::timestamptz, ${before})`
+  const ofRegistration = sql`company_id = ${companyId} and registration_id = ${registrationId}`
   // MAX_LOG_ROWS, as a constant: the planner takes a parameter for a tenth of the table, and then plans each call anew, which takes
   // longer than the page.
-  const page = db`${isOlder} order by sent_at desc, id desc limit 100`
-  const firstAttempts = db`(
+  const page = sql`${isOlder} order by sent_at desc, id desc limit 100`
+  const firstAttempts = sql`(
     select
       id, id as delivery_id, 1 as attempt, response, status_code, null::text as error_message, false as dead_lettered,
       sent_at, logged_at as created_at
     from deliveries
     where ${ofRegistration} and sent_at is not null ${page}
   )`
-  const otherAttempts = (outcome: Fragment) => db`(
+  const otherAttempts = (outcome: Fragment) => sql`(
     select id, delivery_id, attempt, response, status_code, error_message, dead_lettered, sent_at, created_at
     from delivery_attempts
     where ${ofRegistration} and ${outcome} ${page}
   )`
-  const delivered = db`${firstAttempts} union all ${otherAttempts(db`error_message is null`)}`
-  const failed = otherAttempts(db`error_message is not null`)
+  const delivered = sql`${firstAttempts} union all ${otherAttempts(sql`error_message is null`)}`
+  const failed = otherAttempts(sql`error_message is not null`)
   const ranges = {
-    all: db`${delivered} union all ${failed}`,
+    all: sql`${delivered} union all ${failed}`,
     delivered,
     failed,
-    dead: otherAttempts(db`dead_lettered`),
+    dead: otherAttempts(sql`dead_lettered`),
   }
   return await db<DeliveryLog[]>`
     select
@@ -89,7 +89,7 @@ export async function listLogs(
  * continues at the end of the day that the id names.
  */
 async function timeOf(db: Db, companyId: number, registrationId: number, id: number): Promise<string> {
-  const place = db`
+  const place = sql`
     company_id = ${companyId} and registration_id = ${registrationId} and id = ${id} and day = ${id}::bigint / 1000000000
   `
   const [row] = await db<[{ at: string }]>`
@@ -110,7 +110,7 @@ export async function findLoggedDelivery(
   registrationId: number,
   logId: number,
 ): Promise<DeliveryRef | undefined> {
-  const place = db`
+  const place = sql`
     company_id = ${companyId} and id = ${logId} and day = ${logId}::bigint / 1000000000
     and registration_id = ${registrationId}
   `
