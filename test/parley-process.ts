@@ -42,8 +42,8 @@ export function dataFolder(
 }
 
 /** The same with a migrated database in it: a copy is there sooner than a first start. */
-export async function readyFolder(): Promise<string> {
-  const path = dataFolder()
+export async function readyFolder(whenDone?: (clean: () => void) => void): Promise<string> {
+  const path = dataFolder(undefined, whenDone)
   cpSync(join(inject('clusterFolder'), 'postgres'), join(path, 'postgres'), { recursive: true })
   return path
 }

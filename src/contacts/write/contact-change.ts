@@ -134,7 +134,7 @@ export async function writeChanges(
         tx,
         consentStatements.map((one) => toEntry(companyId, one, by)),
       ),
-    isLast && commit !== undefined && inOrder(commit),
+    isLast && commit?.(),
   ])
   if (!isLast) {
     const refreshed =
@@ -172,11 +172,6 @@ const toEntry = (
   ...{ companyId, channel, identity, contactId, value, repeats, ...by },
   ...{ saidAt: null, eventId: null },
 })
-
-/** Awaits as a store does, so that the commit is sent after the statements of the stores that were called before. */
-async function inOrder(commit: () => Promise<unknown>): Promise<void> {
-  await commit()
-}
 
 const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) => state.id)
 

@@ -8,7 +8,7 @@ import {
   SqlTemplate,
   type TemplateValue,
 } from './sql-template.ts'
-import { type AnyRow, type Mode, type Result, type Rows, type Runner, Statement, start } from './statement.ts'
+import { type AnyRow, type Mode, type Result, type Rows, type Runner, Statement, startStatement } from './statement.ts'
 import { JsonParameter, type JsonValue, serialize, typeOf, type Value } from './values.ts'
 
 /** A tagged template runs a statement: it starts where it is written, awaited or not. A call makes a name, or the rows of an insert. */
@@ -80,12 +80,12 @@ export function createSql(runner: Runner): Sql {
     if (typeof first === 'string' || isNames(first)) return new Identifier(first)
     if (!isTemplate(first)) return new InsertedRows(isRows(first) ? first : [first])
     noteOrigin(first)
-    return start(runner, new Statement(first, values))
+    return startStatement(runner, new Statement(first, values))
   }
   const json = (value: JsonValue) => new JsonParameter(value)
   const unsafe = (text: string, values: readonly Value[] = [], { prepare = false } = {}) => {
     const mode = prepare ? 'prepared' : values.length > 0 ? 'unnamed' : 'simple'
-    return start(runner, new TextStatement(text, values, mode))
+    return startStatement(runner, new TextStatement(text, values, mode))
   }
   return Object.assign(db, { json, unsafe }) as Sql
 }

@@ -117,7 +117,7 @@ const HOUR_MS = 3_600_000
 /** A customer counts for 24 hours. */
 const PLACE_MS = 24 * HOUR_MS
 
-/** Expires the places of the limits that `own` selects, which it locks. */
+/** Expires the places of the limits that `own` selects. */
 const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
     with own as materialized (${own}),
     expired as (
@@ -139,7 +139,10 @@ const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
     where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
   `
 
-/** The statements that create and lock the daily limits of sends, and expire their places: to be sent in this order. */
+/**
+ * Starts the statements that create and lock the daily limits of sends, and expire their places. The last one is apart from the
+ * lock: a statement that waits for a lock does not see the places that were renewed meanwhile.
+ */
 export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; limitScope: string }[], at: Date) {
   const rows = jsonRows(
     tx,
@@ -160,9 +163,9 @@ export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; lim
       from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
     )
     order by limits.company_id, limits.scope
-    for update
   `
-  return [create, expirePlaces(tx, own, new Date(at.getTime() - PLACE_MS))]
+  const lock = tx`${own} for update`
+  return [create, lock, expirePlaces(tx, own, new Date(at.getTime() - PLACE_MS))]
 }
 
 /** Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. */
