@@ -200,7 +200,7 @@ export async function findPlace(
           and message.conversation_id = ${conversation.id}
           and message.seq >= middle.seq
           and message.seq < place.high
-          and ${isSince(db, conversation.createdAt)}
+          and ${isSince(conversation.createdAt)}
         order by message.seq
         limit 1
       ) as probe on true

@@ -42,9 +42,13 @@ beforeAll(async () => {
   await record('inbound message', () => report(events.message({ phone: from }, 'Hi')))
   const { chatId } = await shop.inbox.find(from)
   await record('reply', () => ok(shop.reply(chatId)))
-  await record('number change', () => report(events.numberChanged({ phone: from }, { phone: uniquePhone() }, { namesIds: false })))
+  await record('number change', () =>
+    report(events.numberChanged({ phone: from }, { phone: uniquePhone() }, { namesIds: false })),
+  )
   await record('contact', () => ok(api('POST', '/contacts', { phone: `+${from}`, email: 'ada@example.com' })))
-  await record('consent', () => ok(api('POST', '/contacts', { phone: `+${from}`, marketingConsent: { whatsapp: true } })))
+  await record('consent', () =>
+    ok(api('POST', '/contacts', { phone: `+${from}`, marketingConsent: { whatsapp: true } })),
+  )
   const many = Array.from({ length: 30 }, () => ({ phone: `+${uniquePhone()}`, firstName: 'Ada' }))
   await record('array of contacts', () => ok(api('POST', '/contacts', [...many, { phone: `+${from}` }])))
   await record('import', async () => {
@@ -93,7 +97,9 @@ function readTooEarly(transaction: readonly string[]): string[] {
 }
 
 test.each(JOURNEYS)('%s: reads its facts behind the lock of its customer', (name) => {
-  const locking = (journeys.get(name) ?? []).filter((transaction) => transaction.some((text) => CUSTOMER_LOCK.test(text)))
+  const locking = (journeys.get(name) ?? []).filter((transaction) =>
+    transaction.some((text) => CUSTOMER_LOCK.test(text)),
+  )
   expect(locking.length).toBeGreaterThan(0)
   expect(locking.flatMap(readTooEarly)).toEqual([])
 })

@@ -45,7 +45,10 @@ export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTempl
 }
 
 /** Starts a statement at once, behind the gate of its runner. Rejects when it can't be sent. */
-export function startStatement<T extends readonly unknown[]>(runner: Runner, statement: Statement<T>): Promise<Rows<T>> {
+export function startStatement<T extends readonly unknown[]>(
+  runner: Runner,
+  statement: Statement<T>,
+): Promise<Rows<T>> {
   const send = (): Promise<Rows<T>> => {
     try {
       return runner.run(statement)
