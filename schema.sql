@@ -61,7 +61,9 @@ create table companies (
   closed_at timestamp with time zone,
   media_secret text,
   read_receipts boolean not null default true,
+  default_country text,
   constraint companies_pkey PRIMARY KEY (id),
+  constraint companies_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
   constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0))
 );
 CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
@@ -154,6 +156,7 @@ create table contact_imports (
   created_at timestamp with time zone not null default now(),
   started_at timestamp with time zone,
   ended_at timestamp with time zone,
+  default_country text,
   constraint contact_imports_pkey PRIMARY KEY (company_id, id),
   constraint contact_imports_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint contact_imports_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'ndjson'::text]))),

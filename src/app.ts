@@ -76,7 +76,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const webhooks = createWebhookDeps(deps)
   const send = { ...createSendDeps(deps), publish: deps.publish }
   const erasure = createErasureDeps(deps)
-  await app.register(meRoutes(deps))
+  const operator = createOperatorDeps(deps)
+  await app.register(meRoutes(operator))
   await app.register(streamRoutes({ hub: createLiveHub(deps, media.signer.address) }))
   await app.register(sendRoutes(send))
   await app.register(uploadRoutes(deps))
@@ -107,7 +108,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(reportRoutes(reports))
   serveWith(app, await openBounceServer(deps, reports))
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
-  await app.register(operatorRoutes(createOperatorDeps(deps)))
+  await app.register(operatorRoutes(operator))
   if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
   await app.register(healthRoutes(deps))
   serveReference(app, { findDemoToken: () => findDemoToken(deps.config) })

@@ -183,9 +183,9 @@ export const sendFailed = () => text(500, 'Failed to send the message')
 /** 400 with the provider's own text, such as `(#100) Invalid parameter`. */
 export const providerText = (message: string) => text(400, message)
 /** 422; `paths` name the fields, such as `recipient` or `3.phone`. */
-export const invalidPhoneNumber = (...paths: string[]) =>
-  coded('invalid_phone_number', 'The phone number is not in E.164 format', {
-    fields: paths.map((path) => ({ path, message: 'must be 7 to 15 digits with country code, optionally after a +' })),
+export const invalidPhoneNumber = (...fields: FieldFault[]) =>
+  coded('invalid_phone_number', `The phone number ${fields[0]?.message ?? 'is not in E.164 format'}`, {
+    fields,
   })
 export const senderNotFound = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
 export const noWhatsappAccount = () => coded('no_whatsapp_account', 'No WhatsApp account is connected')

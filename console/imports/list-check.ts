@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import type { ListHead } from './list-file.ts'
 import { readRows } from './list-file.ts'
 import { rowFault } from './list-mapping.ts'
+import type { Phones } from './phone-reading.ts'
 
 /** The rows of a list that were looked at, and how many have each fault. */
 export type ListCheck = { rows: number; faulty: number; faults: ReadonlyMap<string, number>; isDone: boolean }
@@ -9,10 +10,15 @@ export type ListCheck = { rows: number; faulty: number; faults: ReadonlyMap<stri
 const NOTHING: ListCheck = { rows: 0, faulty: 0, faults: new Map(), isDone: false }
 
 /** Looks at every row of a list under a mapping, in parts, so that the page goes on. Another mapping begins again. */
-export function useListCheck(file: File, head: ListHead | undefined, targets: readonly (string | null)[]): ListCheck {
+export function useListCheck(
+  file: File,
+  head: ListHead | undefined,
+  targets: readonly (string | null)[],
+  phones: Phones | undefined,
+): ListCheck {
   const [check, setCheck] = useState(NOTHING)
   useEffect(() => {
-    if (head === undefined) return
+    if (head === undefined || phones === undefined) return
     let isStopped = false
     const run = async () => {
       const faults = new Map<string, number>()
@@ -21,7 +27,7 @@ export function useListCheck(file: File, head: ListHead | undefined, targets: re
       for await (const part of readRows(file, head)) {
         if (isStopped) return
         for (const row of part) {
-          const fault = rowFault(row, targets)
+          const fault = rowFault(row, targets, phones)
           rows += 1
           if (fault === undefined) continue
           faulty += 1
@@ -35,6 +41,6 @@ export function useListCheck(file: File, head: ListHead | undefined, targets: re
     return () => {
       isStopped = true
     }
-  }, [file, head, targets])
+  }, [file, head, targets, phones])
   return check
 }

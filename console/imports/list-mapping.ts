@@ -3,6 +3,7 @@ import { CONTACT_TEXTS } from '../generated/lists.ts'
 import { labelOf } from '../texts/format.ts'
 import { importText } from '../texts/imports.ts'
 import type { ListFormat, ListRow } from './list-file.ts'
+import type { Phones } from './phone-reading.ts'
 
 export const CUSTOM = 'custom_fields.'
 
@@ -81,11 +82,14 @@ export function mappingFault(targets: readonly (string | null)[]): string | unde
 }
 
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/
-const PHONE = /^\+?[1-9]\d{6,14}$/
 const FLAG = /^(true|false|1|0)$/i
 
 /** The reason for which the service would refuse a row, as far as the page knows; undefined: none. */
-export function rowFault({ cells, isBroken }: ListRow, targets: readonly (string | null)[]): string | undefined {
+export function rowFault(
+  { cells, isBroken }: ListRow,
+  targets: readonly (string | null)[],
+  phones: Phones,
+): string | undefined {
   const { faults } = importText
   if (isBroken) return faults.broken
   const textOf = (target: string) => {
@@ -93,11 +97,11 @@ export function rowFault({ cells, isBroken }: ListRow, targets: readonly (string
     return value === undefined || value === null ? '' : String(value).trim()
   }
   const email = targets.includes('email') ? textOf('email') : ''
-  const phone = targets.includes('phone') ? textOf('phone').replace(/[\s().-]/g, '') : ''
+  const phone = targets.includes('phone') ? textOf('phone') : ''
   const id = targets.includes('id') ? textOf('id') : ''
-  if (email === '' && phone === '' && id === '') return faults.noAddress
+  if (email === '' && phones.isBlank(phone) && id === '') return faults.noAddress
   if (email !== '' && !EMAIL.test(email)) return faults.email
-  if (phone !== '' && !PHONE.test(phone)) return faults.phone
+  if (!phones.isBlank(phone) && 'fault' in phones.read(phone, phones.country)) return faults.phone
   const flags = targets.filter((target) => target?.startsWith('marketing_consent.'))
   const isWrong = flags.some((target) => target !== null && textOf(target) !== '' && !FLAG.test(textOf(target)))
   return isWrong ? faults.consent : undefined

@@ -5,18 +5,21 @@ import { importText } from '../texts/imports.ts'
 import css from './imports.module.css'
 import type { ListHead } from './list-file.ts'
 import { choicesOf, rowFault } from './list-mapping.ts'
+import type { Phones } from './phone-reading.ts'
 
 type Props = {
   head: ListHead
   fields: readonly CustomField[]
   targets: readonly (string | null)[]
+  /** Undefined: rows are not checked yet. */
+  phones: Phones | undefined
   onMap: (place: number, target: string | null) => void
 }
 
 /** The first rows of a list, with the target of each column above it and the fault of each row before it. */
-export function ListPreview({ head: { format, columns, first }, fields, targets, onMap }: Props) {
+export function ListPreview({ head: { format, columns, first }, fields, targets, phones, onMap }: Props) {
   const named = columns.map((column, place) => ({ place, name: column || importText.unnamed(place + 1), column }))
-  const rows = first.map((row, at) => ({ row, number: at + 1, fault: rowFault(row, targets) }))
+  const rows = first.map((row, at) => ({ row, number: at + 1, fault: phones && rowFault(row, targets, phones) }))
   return (
     // The region scrolls, so the keyboard must reach it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above

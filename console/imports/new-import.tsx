@@ -11,11 +11,13 @@ import { Skeleton } from '../parts/lists/skeleton.tsx'
 import pane from '../parts/pane.module.css'
 import { importText } from '../texts/imports.ts'
 import { text } from '../texts/text.ts'
+import { DefaultCountry } from './default-country.tsx'
 import css from './imports.module.css'
 import { type ListCheck, useListCheck } from './list-check.ts'
 import { type ListHead, readHead, toUpload } from './list-file.ts'
 import { guessTargets, mappingFault } from './list-mapping.ts'
 import { ListPreview } from './list-preview.tsx'
+import { usePhones } from './phone-reading.ts'
 
 const MAX_BYTES = 1024 ** 3
 const NO_FIELDS: CustomField[] = []
@@ -61,7 +63,8 @@ function Mapping({ file, head, fields, onStarted }: MappingProps) {
   const guessed = useMemo(() => guessTargets(head.format, head.columns, fields), [head, fields])
   const targets = chosen ?? guessed
   const fault = mappingFault(targets)
-  const check = useListCheck(file, fault === undefined ? head : undefined, targets)
+  const phones = usePhones()
+  const check = useListCheck(file, fault === undefined ? head : undefined, targets, phones)
   const { send, isSending, error } = useUpload(file, head, targets, onStarted)
   const canSend = fault === undefined && check.isDone && check.rows > check.faulty
   return (
@@ -70,12 +73,14 @@ function Mapping({ file, head, fields, onStarted }: MappingProps) {
         head={head}
         fields={fields}
         targets={targets}
+        phones={phones}
         onMap={(place, target) => choose(targets.map((one, at) => (at === place ? target : one)))}
       />
       <footer className={css.foot}>
         <div role="status" className={css.words}>
           {fault ?? <Checked check={check} />}
         </div>
+        {targets.includes('phone') && phones && <DefaultCountry country={phones.country} />}
         {error && (
           <p role="alert" className={css.fault}>
             {faultText(error)}

@@ -62,6 +62,7 @@ const toCaller = (key: LiveApiKey): Caller =>
     permissions: key.permissions,
     allowedOrigins: key.allowedOrigins,
     rateLimitPerMinute: key.rateLimitPerMinute,
+    defaultCountry: key.defaultCountry,
     ...(key.isClosed && { isClosed: true }),
     ...(isBrowserKey(key.permissions) && { browser: toBrowserKey(key) }),
   })

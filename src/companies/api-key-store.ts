@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
+import type { PhoneCountry } from '../text/phone-reading.ts'
 
 /** A key that is not revoked, of a company that lives; it may have expired. */
 export type LiveApiKey = {
@@ -16,6 +17,7 @@ export type LiveApiKey = {
   addressLimitPerMinute: number | null
   /** Null: all. */
   writableFields: string[] | null
+  defaultCountry: PhoneCountry | null
   /** Encrypted. */
   identitySecret: string | null
   /** The company is being moved to another installation. */
@@ -26,7 +28,7 @@ export type LiveApiKey = {
 export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey | undefined> {
   const [key] = await db<LiveApiKey[]>`
     select
-      api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, expires_at,
+      api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, default_country, expires_at,
       key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret,
       closed_at is not null as is_closed
     from api_keys

@@ -1,4 +1,5 @@
 import { type Db, sql } from '../db/connect.ts'
+import type { PhoneCountry } from '../text/phone-reading.ts'
 
 /** A company of this installation: no other company sees its data. */
 export type Company = {
@@ -8,18 +9,21 @@ export type Company = {
   readonly rateLimitPerMinute: number
   /** Whether customers see in WhatsApp that an agent reads and writes in the console. */
   readonly readReceipts: boolean
+  /** Country whose national phone numbers its contacts are written with; null: all have their country code. */
+  readonly defaultCountry: PhoneCountry | null
   readonly createdAt: Date
 }
 
 type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean }
+type NullableValues = { defaultCountry: PhoneCountry | null }
 
-const columns = sql`id, name, rate_limit_per_minute, read_receipts, created_at`
+const columns = sql`id, name, rate_limit_per_minute, read_receipts, default_country, created_at`
 
 /** Inserts a company in the range of ids of this installation (CELL) and returns it. */
-export async function insertCompany(db: Db, values: CompanyValues): Promise<Company> {
+export async function insertCompany(db: Db, values: CompanyValues & NullableValues): Promise<Company> {
   const [company] = await db<[Company]>`
-    insert into companies (name, rate_limit_per_minute, read_receipts)
-    values (${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts})
+    insert into companies (name, rate_limit_per_minute, read_receipts, default_country)
+    values (${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts}, ${values.defaultCountry})
     returning ${columns}`
   return company
 }
@@ -41,17 +45,18 @@ export async function findCompany(db: Db, companyId: number): Promise<Company | 
   return company
 }
 
-/** Updates the members that are not null; undefined when there is no such living company. */
+/** Updates the members that are not null, and the default country if it is there; undefined when there is no such living company. */
 export async function updateCompanyRow(
   db: Db,
   companyId: number,
-  change: { [Column in keyof CompanyValues]: CompanyValues[Column] | null },
+  change: { [Column in keyof CompanyValues]: CompanyValues[Column] | null } & Partial<NullableValues>,
 ): Promise<Company | undefined> {
   const [company] = await db<Company[]>`
     update companies
     set name = coalesce(${change.name}, name),
         rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute),
         read_receipts = coalesce(${change.readReceipts}, read_receipts)
+        ${change.defaultCountry === undefined ? sql`` : sql`, default_country = ${change.defaultCountry}`}
     where id = ${companyId}
       and deleted_at is null
     returning ${columns}`

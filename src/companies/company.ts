@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
+import { isPhoneCountry, type PhoneCountry } from '../text/phone-reading.ts'
 import {
   type Company,
   findCompany,
@@ -9,7 +10,13 @@ import {
   updateCompanyRow,
 } from './company-store.ts'
 
-export type NewCompany = { name: string; rateLimitPerMinute?: number; readReceipts?: boolean }
+export type NewCompany = {
+  name: string
+  rateLimitPerMinute?: number
+  readReceipts?: boolean
+  /** ISO code of two letters. */
+  defaultCountry?: string | null
+}
 export type CompanyChange = Partial<NewCompany>
 
 /** The standard plan (decisions: Rate limit). */
@@ -21,6 +28,7 @@ export async function createCompany(db: Db, input: NewCompany): Promise<Company>
     name: checkName(input.name),
     rateLimitPerMinute: input.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
     readReceipts: input.readReceipts ?? true,
+    defaultCountry: checkCountry(input.defaultCountry ?? null),
   })
 }
 
@@ -40,6 +48,7 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
     name: change.name === undefined ? null : checkName(change.name),
     rateLimitPerMinute: change.rateLimitPerMinute ?? null,
     readReceipts: change.readReceipts ?? null,
+    ...(change.defaultCountry !== undefined && { defaultCountry: checkCountry(change.defaultCountry) }),
   })
   if (company === undefined) throw companyNotFound()
   return company
@@ -50,9 +59,18 @@ export async function removeCompany(db: Db, companyId: number): Promise<void> {
   if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
 }
 
-/** The faults of a company that its shape cannot find: a blank name. */
-export const companyFaults = ({ name }: Partial<NewCompany>): FieldFault[] =>
-  name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
+/** Returns the faults that the shape of a company cannot find: a blank name, an unknown country. */
+export const companyFaults = ({ name, defaultCountry }: Partial<NewCompany>): FieldFault[] => [
+  ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
+  ...(defaultCountry == null || isPhoneCountry(defaultCountry) ? [] : [UNKNOWN_COUNTRY]),
+]
+
+const UNKNOWN_COUNTRY = { path: 'defaultCountry', message: 'must be the ISO code of a country, such as IT, or null' }
+
+function checkCountry(code: string | null): PhoneCountry | null {
+  if (code !== null && !isPhoneCountry(code)) throw validationError([UNKNOWN_COUNTRY])
+  return code
+}
 
 function checkName(name: string): string {
   const faults = companyFaults({ name })

@@ -1,9 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
-import { PERMISSIONS } from '../http/admission/caller.ts'
+import { type Caller, PERMISSIONS } from '../http/admission/caller.ts'
 import { ROLES } from '../http/admission/role.ts'
-import { getCompany } from './company.ts'
+import { nullableText } from '../http/shapes.ts'
+import { listApiKeys } from './api-key.ts'
+import { getCompany, updateCompany } from './company.ts'
+import type { Company } from './company-store.ts'
+
+const DefaultCountry = nullableText(
+  'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code.',
+)
+
+const SettingsBody = Type.Object(
+  { settings: Type.Object({ defaultCountry: Type.Optional(DefaultCountry) }) },
+  { title: 'SettingsChange', example: { settings: { defaultCountry: 'IT' } } },
+)
 
 const Me = Type.Object(
   {
@@ -14,6 +26,7 @@ const Me = Type.Object(
       readReceipts: Type.Boolean({
         description: 'Whether the console shows customers that an agent has read their messages and is writing.',
       }),
+      defaultCountry: DefaultCountry,
     }),
     limits: Type.Object({
       requestsPerMinute: Type.Integer({
@@ -27,14 +40,23 @@ const Me = Type.Object(
       company: { id: 1, name: 'Rossi Shoes' },
       name: 'Shop',
       permissions: ['WhatsApp'],
-      settings: { readReceipts: true },
+      settings: { readReceipts: true, defaultCountry: 'IT' },
       limits: { requestsPerMinute: 100 },
     },
   },
 )
 
-/** The company and permissions of a credential (console: section 5). */
-export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
+const MeReply = Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' })
+
+export type MeDeps = {
+  db: Db
+  /** Makes the process forget what it remembers of a key. */
+  onKeyChanged(clientId: string): void
+}
+
+/** The company and permissions of a credential (console: section 5), and the settings that the company changes itself. */
+export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
+  const { db } = deps
   return async (app) => {
     app.get(
       '/public/v1/me',
@@ -45,23 +67,38 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
           operationId: 'getMe',
           summary: 'Get the company and permissions of the credential',
           description: 'Takes any API key.',
-          response: {
-            200: Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' }),
-          },
+          response: { 200: MeReply },
         },
       },
-      async ({ caller }) => {
-        const { id, name, readReceipts } = await getCompany(db, caller.companyId)
-        const limits = { requestsPerMinute: caller.browser?.limits.ofKey ?? caller.rateLimitPerMinute }
-        const data = {
-          company: { id, name },
-          name: caller.keyName,
-          permissions: [...caller.permissions],
-          settings: { readReceipts },
-          limits,
-        }
-        return { data }
+      async ({ caller }) => ({ data: toMe(caller, await getCompany(db, caller.companyId)) }),
+    )
+
+    app.patch(
+      '/public/v1/me',
+      {
+        config: { permissions: ['WhatsApp', 'Transactional'], errors: ['validation_error'] },
+        schema: {
+          tags: ['Credentials'],
+          operationId: 'updateMe',
+          summary: 'Change the settings of the company',
+          description: 'Changes only the settings that are sent. Other processes follow within three seconds.',
+          body: SettingsBody,
+          response: { 200: MeReply },
+        },
+      },
+      async ({ caller, body }) => {
+        const company = await updateCompany(db, caller.companyId, body.settings)
+        for (const { clientId } of await listApiKeys(db, caller.companyId)) deps.onKeyChanged(clientId)
+        return { data: toMe(caller, company) }
       },
     )
   }
 }
+
+const toMe = (caller: Caller, { id, name, readReceipts, defaultCountry }: Company) => ({
+  company: { id, name },
+  name: caller.keyName,
+  permissions: [...caller.permissions],
+  settings: { readReceipts, defaultCountry },
+  limits: { requestsPerMinute: caller.browser?.limits.ofKey ?? caller.rateLimitPerMinute },
+})

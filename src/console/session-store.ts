@@ -1,6 +1,8 @@
 import { type Db, sql } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
+import type { CompanyState } from '../http/admission/console-session.ts'
 import type { SessionRole } from '../http/admission/role.ts'
+import type { PhoneCountry } from '../text/phone-reading.ts'
 
 /** The rights of a sign-in: the company (null: the operator), the credential that the session ends with, and the name. */
 export type Grant = {
@@ -17,6 +19,7 @@ export type SessionRow = Grant & {
   companyName: string | null
   /** The company is being moved to another installation. */
   isClosed: boolean
+  defaultCountry: PhoneCountry | null
   permissions: Permission[]
   agent: string
   createdAt: Date
@@ -29,7 +32,8 @@ export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
 const columns = sql`
-  id, company_id, company_name, is_closed, client_id, name, permissions, role, agent, created_at, seen_at, ends_at`
+  id, company_id, company_name, is_closed, default_country, client_id, name, permissions, role, agent, created_at,
+  seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
 const isCurrent = (operatorId: string) => sql`(client_id not like 'operator:%' or client_id = ${operatorId})`
@@ -105,10 +109,10 @@ export async function findLink(
   return link
 }
 
-/** Whether a living company is closed; undefined when there is none. */
-export async function findCompanyState(db: Db, companyId: number): Promise<{ isClosed: boolean } | undefined> {
-  const [company] = await db<{ isClosed: boolean }[]>`
-    select closed_at is not null as is_closed
+/** Finds the state of a living company. */
+export async function findCompanyState(db: Db, companyId: number): Promise<CompanyState | undefined> {
+  const [company] = await db<CompanyState[]>`
+    select closed_at is not null as is_closed, default_country
     from companies
     where id = ${companyId} and deleted_at is null`
   return company

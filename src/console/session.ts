@@ -7,7 +7,7 @@ import type { Db } from '../db/connect.ts'
 import { sessionExists, sessionNotFound, signInRefused } from '../errors.ts'
 import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.ts'
 import type { Permission } from '../http/admission/caller.ts'
-import type { Session, Sessions } from '../http/admission/console-session.ts'
+import type { CompanyState, Session, Sessions } from '../http/admission/console-session.ts'
 import { newApiSecret, newClientId, parseId } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
@@ -79,7 +79,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   const operatorId = operatorIdOf(config.adminToken ?? '')
   const findGrant = createGrantLookup({ config, apiKeys }, operatorId)
   const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
-  const companies = createPromiseCache<number, { isClosed: boolean } | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
+  const companies = createPromiseCache<number, CompanyState | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
 
   const findRow = createRowLookup(db, operatorId)
   const find = (secret: string): Promise<Session | undefined> =>
@@ -209,7 +209,7 @@ const toSession = (row: SessionRow): Session =>
   Object.freeze({
     id: row.id,
     company: row.companyId === null ? null : { id: row.companyId, name: row.companyName ?? '' },
-    isClosed: row.isClosed,
+    state: { isClosed: row.isClosed, defaultCountry: row.defaultCountry },
     name: row.name,
     permissions: row.permissions,
     role: row.role,

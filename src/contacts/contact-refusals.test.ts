@@ -131,9 +131,9 @@ describe('refusals', () => {
   })
 
   test('409 for a second contact with one phone and no email', async () => {
-    const phone = '+4400055555'
+    const phone = '+442000055555'
     await upsert({ phone })
-    const [moved] = await upsert({ phone: '+4400055556' })
+    const [moved] = await upsert({ phone: '+442000055556' })
     const [named] = await upsert({ email: 'named@x.org' })
     await call('PUT', `/contacts/${named.id}`, { phone })
     expect((await call('PUT', `/contacts/${moved.id}`, { phone })).status).toBe(409)
@@ -157,7 +157,7 @@ describe('refusals', () => {
 
   test('404 for another company’s contact, which stays as it is', async () => {
     const other = caller(await newCompany())
-    const [mine] = await upsert({ email: 'mine@x.org', phone: '+4400077771' })
+    const [mine] = await upsert({ email: 'mine@x.org', phone: '+442000077771' })
     for (const [method, url, body] of [
       ['GET', `/contacts/${mine.id}`, undefined],
       ['GET', '/contacts/by-email/mine@x.org', undefined],
@@ -166,7 +166,7 @@ describe('refusals', () => {
     ] as const) {
       expect((await call(method, url, body, other)).status).toBe(404)
     }
-    const [theirs] = await upsert({ email: 'mine@x.org', phone: '+4400077771' }, other)
+    const [theirs] = await upsert({ email: 'mine@x.org', phone: '+442000077771' }, other)
     expect(theirs.id).not.toBe(mine.id)
     expect((await call('GET', `/contacts/${mine.id}`)).body.data).toEqual(mine)
   })

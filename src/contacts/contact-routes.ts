@@ -18,6 +18,7 @@ import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
 import { ContactWriteShape, parseContactWrite } from './write/contact-write.ts'
+import { readPhoneRules } from './write/phone-rules.ts'
 import { BROWSER_MAX_CONTACTS, readUpserts } from './write/read-upserts.ts'
 
 /** Largest body of a contact write. */
@@ -116,7 +117,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       async (request, reply) => {
         const { caller } = request
         const isOwnOnly = caller.browser !== undefined
-        const { writes, browser } = readUpserts(deps, caller, request.body)
+        const { writes, browser } = await readUpserts(deps, caller, request.body)
         const toAnswer = (contacts: readonly Contact[]) => ({
           data: isOwnOnly
             ? writes.map(toOwnFields)
@@ -214,7 +215,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { caller } = request
-        const write = parseContactWrite(request.body, 'update')
+        const write = parseContactWrite(request.body, 'update', await readPhoneRules(deps.db, caller, [request.body]))
         const id = contactId(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller), deps.recordEvents)
         deps.publish([{ topic: 'contact', companyId: caller.companyId, id }])

@@ -17,7 +17,7 @@ import { completeKey } from '../http/idempotency/idempotency.ts'
 import type { Publish } from '../live-change.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
-import { sendFaults } from '../messages/send-request.ts'
+import { sendBodyFaults } from '../messages/send-request.ts'
 import { handleSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
 import { SendBody } from '../messages/send-shape.ts'
 import type { RecordEvents } from '../record-change.ts'
@@ -155,7 +155,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           waitsForOthers: true,
           permissions: ['WhatsApp', 'Transactional'],
           errors: [...SEND_ERRORS, 'gone'],
-          valueFaults: sendFaults,
+          valueFaults: sendBodyFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
           reservesKey: isImmediate,
@@ -179,7 +179,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       (request) => {
         // To send it at once would be worse.
         if (request.body.sendAt !== undefined) throw badRequest('sendAt needs POST /public/v1/templates/whatsapp/send')
-        return handleSend(deps.send, request, request.body)
+        return handleSend({ ...deps.send, db: deps.db }, request, request.body)
       },
     )
 
@@ -241,7 +241,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       async (request, reply) => {
         const { companyId, clientId, browser } = request.caller
         const isArray = Array.isArray(request.body)
-        const { writes, browser: rights } = readUpserts(deps, request.caller, request.body)
+        const { writes, browser: rights } = await readUpserts(deps, request.caller, request.body)
         const nameless = writes.flatMap(({ email }, place) => (email ? [] : [isArray ? `[${place}].email` : 'email']))
         if (nameless.length > 0) {
           throw badRequest(

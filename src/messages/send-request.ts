@@ -9,6 +9,8 @@ import { interactiveFaults } from './content/interactive-faults.ts'
 import type { Interactive } from './content/interactive-shape.ts'
 import type { Location } from './content/location-shape.ts'
 import { type Reaction, reactionFaults } from './content/reaction-shape.ts'
+import { readRecipient, recipientFault } from './recipient.ts'
+import { refuseSend } from './send-faults.ts'
 import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
 
 export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
@@ -58,9 +60,12 @@ export type SendRequest = {
  * @throws {AppError} 400 `bad_request` when fields are absent or exclude each other, 422 when the link is not https
  */
 export function parseSend(body: SendBody): SendRequest {
+  const faults = sendBodyFaults(body)
+  const refusal = refuseSend(faults, body)
+  if (refusal !== undefined) throw refusal
   return {
-    recipient: body.recipient.replace('+', ''),
-    content: parseContent(body),
+    recipient: readRecipient(body.recipient),
+    content: parseContent(body, faults),
     sender: body.sender,
     conversationId: null,
     contactSource: body.contactSource ?? CONTACT_SOURCE,
@@ -73,8 +78,7 @@ export function parseSend(body: SendBody): SendRequest {
  * The message that a body asks to send.
  * @throws {AppError} as `parseSend`
  */
-export function parseContent(body: ContentBody): SendContent {
-  const faults = sendFaults(body)
+export function parseContent(body: ContentBody, faults: readonly SendFault[] = sendFaults(body)): SendContent {
   const isShape = faults.some(({ kind }) => kind === 'shape')
   if (isShape) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), toFields(faults))
   if (faults.length > 0) throw validationError(toFields(faults))
@@ -117,6 +121,12 @@ function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media'
     caption: caption === '' ? undefined : caption,
     filename: type === 'document' && filename !== '' ? filename : undefined,
   }
+}
+
+/** Returns the faults of a send beyond its shape: those of `sendFaults`, and of the recipient. */
+export function sendBodyFaults(body: Partial<SendBody>, input: object = body): SendFault[] {
+  const fault = body.recipient === undefined ? undefined : recipientFault(body.recipient)
+  return [...(fault === undefined ? [] : [{ ...fault, kind: 'value' as const }]), ...sendFaults(body, input)]
 }
 
 /**

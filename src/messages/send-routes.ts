@@ -7,13 +7,14 @@ import type { StoredAnswer } from '../http/idempotency/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './batch/throttle.ts'
 import { findSentMessage } from './message-store.ts'
+import { checkRecipient } from './recipient.ts'
 import type { ScheduleDeps } from './scheduled/scheduled-message.ts'
 import { answerScheduled } from './scheduled/scheduled-routes.ts'
 import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
 import { type SendDeps, sendMessage } from './send.ts'
 import { type SendReply, toReply } from './send-answers.ts'
 import { refuseSend } from './send-faults.ts'
-import { parseSend, type SendRequest, sendFaults } from './send-request.ts'
+import { parseSend, type SendRequest, sendBodyFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
 
 export const SendReplyShape = Type.Object(
@@ -66,7 +67,7 @@ export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTyp
           permissions: ['WhatsApp', 'Transactional'],
           roles: ['agent'],
           errors: SEND_ERRORS,
-          valueFaults: sendFaults,
+          valueFaults: sendBodyFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
           waitsForOthers: true,
@@ -88,15 +89,24 @@ export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTyp
       async (request, reply) => {
         const { body } = request
         if (body.sendAt === undefined) return handleSend(deps, request, body)
-        return answerScheduled(deps, request, reply, { request: parseSend(body), body, sendAt: new Date(body.sendAt) })
+        const send = parseSend(body)
+        await checkRecipient(deps.db, request.caller.companyId, body.recipient)
+        return answerScheduled(deps, request, reply, { request: send, body, sendAt: new Date(body.sendAt) })
       },
     )
   }
 }
 
 /** Handles a send. The answer for an Idempotency-Key is stored with the message. */
-export const handleSend = (deps: SendDeps, request: FastifyRequest, body: Static<typeof SendBody>) =>
-  answerSend(deps, request, parseSend(body))
+export async function handleSend(
+  deps: SendDeps & { db: Db },
+  request: FastifyRequest,
+  body: Static<typeof SendBody>,
+): Promise<SendReply> {
+  const send = parseSend(body)
+  await checkRecipient(deps.db, request.caller.companyId, body.recipient)
+  return answerSend(deps, request, send)
+}
 
 /** Sends what a request asks for. */
 export function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {

@@ -9,8 +9,6 @@ import { messageId, REACTION_EXAMPLE, ReactionShape } from './content/reaction-s
 export const OWN_MEMBERS = ['text', 'template', 'interactive', 'location', 'contacts', 'reaction'] as const
 export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
 
-const RECIPIENT_PATTERN = '^(\\+?[1-9][0-9]{6,14}|[A-Z]{2}\\.[A-Za-z0-9.]{1,128})$'
-
 const mediaId = Type.String({
   minLength: 1,
   maxLength: 64,
@@ -96,9 +94,9 @@ const previewUrl = Type.Optional(
 )
 const common = {
   recipient: Type.String({
-    pattern: RECIPIENT_PATTERN,
+    maxLength: 200,
     description:
-      'The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number.',
+      'The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country.',
   }),
   sender: Type.Optional(
     Type.String({

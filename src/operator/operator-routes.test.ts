@@ -35,7 +35,7 @@ describe('companies', () => {
   it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {
     const { status, body } = await call('POST', '/companies', { name: '  Acme  ', unknown: 1 })
     expect(status).toBe(201)
-    const standard = { rateLimitPerMinute: 100, readReceipts: true }
+    const standard = { rateLimitPerMinute: 100, readReceipts: true, defaultCountry: null }
     expect(body).toEqual({ id: body.id, name: 'Acme', ...standard, createdAt: expect.any(String) })
     expect(new Date(body.createdAt).toISOString()).toBe(body.createdAt)
     const other = await call('POST', '/companies', { name: 'Busy', rateLimitPerMinute: 5000 })
@@ -51,7 +51,10 @@ describe('companies', () => {
     expect((await call('PATCH', `/companies/${id}`, { name: 'New' })).body).toEqual({ ...changed.body, name: 'New' })
     const quiet = await call('PATCH', `/companies/${id}`, { readReceipts: false })
     expect(quiet.body).toEqual({ ...changed.body, name: 'New', readReceipts: false })
-    expect((await call('PATCH', `/companies/${id}`, {})).body).toEqual(quiet.body)
+    const italian = await call('PATCH', `/companies/${id}`, { defaultCountry: 'IT' })
+    expect(italian.body).toEqual({ ...quiet.body, defaultCountry: 'IT' })
+    expect((await call('PATCH', `/companies/${id}`, {})).body).toEqual(italian.body)
+    expect((await call('PATCH', `/companies/${id}`, { defaultCountry: null })).body).toEqual(quiet.body)
   })
 
   it('have their keys forgotten when the limit changes', async () => {
@@ -68,6 +71,9 @@ describe('companies', () => {
     [{ name: 'x'.repeat(201) }, 422],
     [{ name: 'a\u0000b' }, 422],
     [{ name: 5 }, 422],
+    [{ name: 'Acme', defaultCountry: 'XX' }, 422],
+    [{ name: 'Acme', defaultCountry: 'it' }, 422],
+    [{ name: 'Acme', defaultCountry: 39 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 0 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 1_000_001 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: '100' }, 422],

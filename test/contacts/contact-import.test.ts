@@ -70,7 +70,7 @@ test('a list of CSV is created, updated and refused row by row', async () => {
   })
   expect(done.refusals).toEqual([
     { line: 5, reason: 'email must be one address such as ada@example.com' },
-    { line: 7, reason: 'phone must be 7 to 15 digits with country code' },
+    { line: 7, reason: 'phone must be 7 to 15 digits with country code, optionally after a +' },
     { line: 8, reason: 'custom_fields.city begins with json: and is not JSON' },
     { line: 9, reason: 'has 4 fields where the header has 10' },
     { line: 10, reason: 'there is text after the end of a quoted field' },

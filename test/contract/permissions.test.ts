@@ -14,6 +14,7 @@ const NEEDED: Record<string, readonly string[]> = {
   'PUT /public/v1/templates/whatsapp/{name}/{language}': WHATSAPP,
   'DELETE /public/v1/templates/whatsapp/{name}': WHATSAPP,
   'GET /public/v1/me': ALL,
+  'PATCH /public/v1/me': ANY_FULL,
   'GET /public/v1/events': ANY_FULL,
   'POST /public/v1/whatsapp/conversations/{chatId}/answering': WHATSAPP,
   'POST /public/v1/whatsapp/conversations/{chatId}/read': WHATSAPP,

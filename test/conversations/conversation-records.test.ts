@@ -260,7 +260,7 @@ test('GET /public/v1/me returns the company, the name and permissions of the key
         name: 'Shop key',
         permissions: ['ContactsUpsert'],
         limits: { requestsPerMinute: 500_000 },
-        settings: { readReceipts: true },
+        settings: { readReceipts: true, defaultCountry: null },
       },
     },
   ])

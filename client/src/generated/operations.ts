@@ -55,6 +55,7 @@ import type {
   Sender,
   SenderPagination,
   SentMessage,
+  SettingsChange,
   SignInLink,
   SignInLinkRequest,
   Success,
@@ -76,6 +77,13 @@ export abstract class Operations {
     data: Me
   }> {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
+  }
+
+  /** Change the settings of the company. Changes only the settings that are sent. Other processes follow within three seconds. */
+  updateMe(body: SettingsChange, options?: RequestOptions): Promise<{
+    data: Me
+  }> {
+    return this.call({ method: 'PATCH', path: '/public/v1/me', json: body }, options)
   }
 
   /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`, `scheduled` (scheduled messages of a conversation) as `{chatId}`, a deleted `contact` as `{id, deleted}`. */

@@ -292,7 +292,7 @@ export type ContactRequest = {
 export type ContactWrite = {
   /** One address, compared without regard to case. In an update, null removes it. */
   email?: string | null
-  /** The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it. */
+  /** The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it. */
   phone?: string | null
   /** Null and the empty text remove it. */
   firstName?: string | null
@@ -915,6 +915,8 @@ export type ListedImport = {
   /** Why the import failed. */
   failure: string | null
   format: "csv" | "ndjson"
+  /** The country whose national numbers phones without `+` or `00` are. */
+  default_country: string | null
   /** The number of rows of the list. */
   rows: number
   /** The number of rows that were created, updated, unchanged or refused. */
@@ -968,6 +970,8 @@ export type Me = {
   settings: {
     /** Whether the console shows customers that an agent has read their messages and is writing. */
     readReceipts: boolean
+    /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
+    defaultCountry: string | null
   }
   limits: {
     /** The requests that all API keys of the company share; of a key for browsers, its own. */
@@ -1589,7 +1593,7 @@ export type ScheduledReply = {
 }
 
 export type SendAudio = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1606,7 +1610,7 @@ export type SendAudio = {
 }
 
 export type SendContacts = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1624,7 +1628,7 @@ export type SendContacts = {
 }
 
 export type SendDocument = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1641,7 +1645,7 @@ export type SendDocument = {
 }
 
 export type SendImage = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1658,7 +1662,7 @@ export type SendImage = {
 }
 
 export type SendInteractive = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1679,7 +1683,7 @@ export type SendInteractive = {
 }
 
 export type SendLocation = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1696,7 +1700,7 @@ export type SendLocation = {
 }
 
 export type SendReaction = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1717,7 +1721,7 @@ export type SendReply = {
 export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; quoted?: never; sendAt?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
 
 export type SendSticker = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1734,7 +1738,7 @@ export type SendSticker = {
 }
 
 export type SendTemplate = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1751,7 +1755,7 @@ export type SendTemplate = {
 }
 
 export type SendText = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1775,7 +1779,7 @@ export type SendText = {
 }
 
 export type SendVideo = {
-  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
   recipient: string
   /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
   sender?: string
@@ -1840,6 +1844,13 @@ export type SessionWindowClosed = {
     closedAt: string | null
     /** The alternative that can be sent. */
     remedy: string
+  }
+}
+
+export type SettingsChange = {
+  settings: {
+    /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
+    defaultCountry?: string | null
   }
 }
 

@@ -7,6 +7,7 @@ select
   session.company_id,
   company.name as company_name,
   company.closed_at is not null as is_closed,
+  company.default_country,
   session.client_id,
   session.name,
   session.permissions,

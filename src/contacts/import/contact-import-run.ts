@@ -10,6 +10,7 @@ import type { ContactWrite } from '../members/contact-record.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../write/contact-upsert.ts'
 import { readContactRow } from '../write/contact-write.ts'
+import { readPhoneRules } from '../write/phone-rules.ts'
 import {
   type ContactImport,
   endImport,
@@ -58,7 +59,7 @@ export async function runImport(
   const read = createRecordParser(started)
   // The next rows are read and checked while these are being written.
   for await (const records of readBatches(deps, started)) {
-    const batch = await checkBatch(deps, read, records, place)
+    const batch = await checkBatch(deps, companyId, started, read, records, place)
     await writing
     signal.throwIfAborted()
     if (pause()) return 'paused'
@@ -121,19 +122,27 @@ type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refu
 /** Yields to the rows before, which wait for their next statement. */
 async function checkBatch(
   deps: ImportRunDeps,
+  companyId: number,
+  { defaultCountry }: ContactImport,
   read: ParseRecord,
   records: readonly ListRecord[],
   from: Place,
 ): Promise<Batch> {
-  const rows: Row[] = []
-  const refusals: Refusal[] = []
+  const parsed = []
   for (const [place, record] of records.entries()) {
     if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
-    const { fields, ...row } = read(record)
+    parsed.push({ line: record.line, ...read(record) })
+  }
+  const bodies = parsed.map((row) => ('body' in row ? row.body : undefined))
+  const phones = await readPhoneRules(deps.db, { companyId, defaultCountry }, bodies)
+  const rows: Row[] = []
+  const refusals: Refusal[] = []
+  for (const [place, { line, fields, ...row }] of parsed.entries()) {
+    if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
     const id = 'id' in row ? row.id : undefined
-    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body), id)
-    if ('write' in checked) rows.push({ line: record.line, fields, write: checked.write, id })
-    else refusals.push({ line: record.line, reason: checked.reason, fields })
+    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body), phones, id)
+    if ('write' in checked) rows.push({ line, fields, write: checked.write, id })
+    else refusals.push({ line, reason: checked.reason, fields })
   }
   return { from, to: placeAfter(records, from), rows, prepared: await prepareRows(deps.db, rows), refusals }
 }

@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import type { PhoneCountry } from '../../text/phone-reading.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
@@ -12,6 +13,8 @@ export type ContactImport = {
   readonly sizeBytes: number
   readonly rows: number
   readonly clientId: string | null
+  /** Country of phones without + or 00. */
+  readonly defaultCountry: PhoneCountry | null
   readonly status: ImportStatus
   readonly failure: string | null
   /** How far its rows are written: where the next one begins. */
@@ -31,7 +34,8 @@ export type StartedImport = ContactImport & { readonly storageKey: string }
 export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
 
 const columns = sql`
-  id, format, columns, storage_key, size_bytes, rows, client_id, status, failure, read_bytes, read_lines,
+  id, format, columns, storage_key, size_bytes, rows, client_id, default_country, status, failure, read_bytes,
+  read_lines,
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
 
@@ -108,6 +112,7 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
     update contact_imports
     set
       status = 'queued',
+      default_country = (select companies.default_country from companies where companies.id = ${companyId}),
       columns = ${[...list.columns]},
       size_bytes = ${list.sizeBytes},
       rows = ${list.rows},

@@ -228,7 +228,11 @@ test('a contact of a customer who hides the phone can be named, tagged and opted
   const lines: string[] = []
   for await (const part of await exportContacts(db, companyId, 'ndjson')) lines.push(part)
   const { body, id: named } = lineToBody(lines.join('').trim()) as RowBody
-  const row = readContactRow({ ...(body as object), source_type: 'database' }, named)
+  const row = readContactRow(
+    { ...(body as object), source_type: 'database' },
+    { country: null, known: new Set() },
+    named,
+  )
   if ('reason' in row) throw new Error(row.reason)
   const outcomes: unknown[] = []
   const importRow = async (rowId: number) =>

@@ -3,12 +3,13 @@ import { Compile } from 'typebox/compile'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../errors.ts'
 import { EMAIL_MAX_LENGTH, isEmail } from '../../text/email-address.ts'
 import { memberOf } from '../../text/own-member.ts'
-import { E164 } from '../../text/phone.ts'
+import { isBlankPhone, readPhone } from '../../text/phone-reading.ts'
 import { textFaults } from '../../text/storable-text.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
 import { type NamedAs, TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../members/text-members.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS, customFieldsFault } from './contact-change.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
+import type { PhoneRules } from './phone-rules.ts'
 
 const nullable = (maxLength: number, description: string) =>
   Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description }))
@@ -32,7 +33,7 @@ export const ContactWriteShape = Type.Object(
     email: nullable(EMAIL_MAX_LENGTH, 'One address, compared without regard to case. In an update, null removes it.'),
     phone: nullable(
       64,
-      'The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it.',
+      'The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it.',
     ),
     ...TEXT_SHAPES,
     tags: Type.Optional(
@@ -97,25 +98,25 @@ type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[];
  * by its index. 400 when the body is no object or has neither email nor phone, 422 `validation_error` or
  * `invalid_phone_number` when a value is not allowed.
  */
-export function parseContactUpserts(body: unknown, most = UPSERT_MAX_CONTACTS): ContactWrite[] {
-  if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert')]
+export function parseContactUpserts(body: unknown, phones: PhoneRules, most = UPSERT_MAX_CONTACTS): ContactWrite[] {
+  if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert', phones)]
   if (body.length < 1 || body.length > most) {
     const message = `must hold 1 to ${most} contacts`
     throw validationError([{ path: '', message }], `The array ${message}`)
   }
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
-  const writes = body.map((item, index) => parseItem(item, 'upsert', `${index}`, faults))
+  const writes = body.map((item, index) => parseItem(item, 'upsert', phones, `${index}`, faults))
   throwFaults(faults)
   return writes.filter((write) => write !== undefined)
 }
 
 /** Reads the body of a write of one contact, with the errors of `parseContactUpserts`. An `update` may be empty. */
-export function parseContactWrite(body: unknown, kind: WriteKind): ContactWrite {
+export function parseContactWrite(body: unknown, kind: WriteKind, phones: PhoneRules): ContactWrite {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('The body must be an object')
   }
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
-  const write = parseItem(body, kind, '', faults)
+  const write = parseItem(body, kind, phones, '', faults)
   throwFaults(faults)
   return write ?? {}
 }
@@ -124,9 +125,13 @@ export function parseContactWrite(body: unknown, kind: WriteKind): ContactWrite 
  * A row of a list, as `parseContactUpserts`, but refused with its reason instead of an error. A row that names its contact by
  * id may have neither email nor phone: the contact has neither then.
  */
-export function readContactRow(body: unknown, id?: number): { write: ContactWrite } | { reason: string } {
+export function readContactRow(
+  body: unknown,
+  phones: PhoneRules,
+  id?: number,
+): { write: ContactWrite } | { reason: string } {
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
-  const write = parseItem(body, id === undefined ? 'upsert' : 'row', '', faults)
+  const write = parseItem(body, id === undefined ? 'upsert' : 'row', phones, '', faults)
   const found = [...faults.missing, ...faults.shape, ...faults.email, ...faults.phone]
   if (write !== undefined && found.length === 0) return { write }
   return { reason: found.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') }
@@ -139,24 +144,29 @@ function throwFaults(faults: Faults): void {
   }
   if (faults.email.length > 0) throw validationError(values, 'Invalid email format')
   if (faults.shape.length > 0) throw validationError(values)
-  if (faults.phone.length > 0) throw invalidPhoneNumber(...faults.phone.map((fault) => fault.path))
+  if (faults.phone.length > 0) throw invalidPhoneNumber(...faults.phone)
 }
 
-function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): ContactWrite | undefined {
+function parseItem(
+  item: unknown,
+  kind: WriteKind,
+  phones: PhoneRules,
+  at: string,
+  faults: Faults,
+): ContactWrite | undefined {
   const path = (member: string) => [at, member].filter((part) => part !== '').join('.')
   const found = shapeFaults(item, path)
   faults.shape.push(...found)
   if (found.length > 0 || !shape.Check(item)) {
     if (kind === 'upsert' && hasNoIdentity(item)) faults.missing.push({ path: at, message: MISSING })
-    checkIdentities(toWrite(fittingIdentities(item, path, found), kind), path, faults)
+    readIdentities(toWrite(fittingIdentities(item, path, found), kind), phones, path, faults)
     return undefined
   }
   const write = toWrite(item, kind)
   if (kind === 'upsert' && write.email === undefined && write.phone === undefined) {
     faults.missing.push({ path: at, message: MISSING })
   }
-  checkIdentities(write, path, faults)
-  return typeof write.phone === 'string' ? { ...write, phone: write.phone.replace('+', '') } : write
+  return readIdentities(write, phones, path, faults)
 }
 
 const hasNoIdentity = (item: unknown): boolean =>
@@ -173,13 +183,21 @@ function fittingIdentities(item: unknown, path: (member: string) => string, foun
   return { ...named('email', textOf('email')), ...named('phone', textOf('phone')) }
 }
 
-function checkIdentities(write: ContactWrite, path: (member: string) => string, faults: Faults): void {
+function readIdentities(
+  write: ContactWrite,
+  phones: PhoneRules,
+  path: (member: string) => string,
+  faults: Faults,
+): ContactWrite {
   if (typeof write.email === 'string' && !isEmail(write.email)) {
     faults.email.push({ path: path('email'), message: 'must be one address such as ada@example.com' })
   }
-  if (typeof write.phone === 'string' && !E164.test(write.phone)) {
-    faults.phone.push({ path: path('phone'), message: 'must be 7 to 15 digits with country code' })
-  }
+  if (typeof write.phone !== 'string') return write
+  const phone = readPhone(write.phone, phones.country)
+  if ('digits' in phone) return { ...write, phone: phone.digits }
+  if (phone.impossible !== null && phones.known.has(phone.impossible)) return { ...write, phone: phone.impossible }
+  faults.phone.push({ path: path('phone'), message: phone.fault })
+  return write
 }
 
 function shapeFaults(item: unknown, path: (member: string) => string): FieldFault[] {
@@ -206,7 +224,7 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   const { marketingConsent: consent } = body
   return {
     ...named('email', identityOrNone(body.email, kind)),
-    ...named('phone', identityOrNone(body.phone?.replace(/[\s().-]/g, '') ?? body.phone, kind)),
+    ...named('phone', identityOrNone(body.phone && isBlankPhone(body.phone) ? '' : body.phone, kind)),
     ...readTexts(body),
     ...named('customFields', body.customFields),
     ...named('tags', body.tags),

@@ -1,9 +1,12 @@
+import type { Db } from '../../db/connect.ts'
 import type { Caller } from '../../http/admission/caller.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { readProofs } from '../identity-proof.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
+import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 import { parseContactUpserts } from './contact-write.ts'
+import { readPhoneRules } from './phone-rules.ts'
 
 /** Most contacts in one call with a key for browsers. */
 export const BROWSER_MAX_CONTACTS = 10
@@ -12,13 +15,16 @@ export const BROWSER_MAX_CONTACTS = 10
  * The contacts that a body writes, and for a key for browsers what it may write of each.
  * @throws {AppError} as `parseContactUpserts` and `readProofs`
  */
-export function readUpserts(
-  { cipher }: { cipher: Pick<Cipher, 'decrypt'> },
-  { browser }: Caller,
+export async function readUpserts(
+  { db, cipher }: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
+  caller: Caller,
   body: unknown,
-): { writes: ContactWrite[]; browser: BrowserRights[] | undefined } {
-  if (browser === undefined) return { writes: parseContactUpserts(body), browser: undefined }
-  const writes = parseContactUpserts(body, BROWSER_MAX_CONTACTS)
+): Promise<{ writes: ContactWrite[]; browser: BrowserRights[] | undefined }> {
+  const { browser } = caller
+  const most = browser === undefined ? UPSERT_MAX_CONTACTS : BROWSER_MAX_CONTACTS
+  const bodies = Array.isArray(body) ? body.slice(0, most) : [body]
+  const writes = parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
+  if (browser === undefined) return { writes, browser: undefined }
   const { writableFields, identitySecret } = browser
   const secret = identitySecret === null ? null : cipher.decrypt(identitySecret)
   const proofs = readProofs(writes, secret, Array.isArray(body))

@@ -7,7 +7,7 @@ import { createForgeryRule } from '../rules/forgery-rule.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import type { ConsoleMark } from './console-address.ts'
-import type { Session, Sessions } from './console-session.ts'
+import type { CompanyState, Session, Sessions } from './console-session.ts'
 import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import { checkRole } from './role.ts'
 
@@ -44,7 +44,7 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
     if (named === undefined) {
       if (session.company === null)
         throw forbidden('A session of the operator acts for a company below /console/api/as')
-      return toCaller(session, session.company.id, session.permissions, session.isClosed)
+      return toCaller(session, session.company.id, session.permissions, session.state)
     }
     if (session.company !== null) throw forbidden('Only the operator may act for a company')
     const companyId = parseId(named)
@@ -53,7 +53,7 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
     const { id: requestId, method, routeOptions } = request
     const by = { sessionId: session.id, name: session.name }
     request.log.info({ requestId, ...by, companyId, method, route: routeOptions.url }, 'operator.acted')
-    return toCaller(session, companyId, OPERATOR_PERMISSIONS, company.isClosed)
+    return toCaller(session, companyId, OPERATOR_PERMISSIONS, company)
   }
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -85,7 +85,7 @@ const toCaller = (
   session: Session,
   companyId: number,
   permissions: readonly Permission[],
-  isClosed: boolean,
+  { isClosed, defaultCountry }: CompanyState,
 ): Caller => ({
   companyId,
   clientId: `console:${session.id}`,
@@ -94,4 +94,5 @@ const toCaller = (
   allowedOrigins: [],
   rateLimitPerMinute: SESSION_LIMIT,
   isClosed,
+  defaultCountry,
 })

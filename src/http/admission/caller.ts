@@ -1,3 +1,5 @@
+import type { PhoneCountry } from '../../text/phone-reading.ts'
+
 /** The permissions of an API key (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
 export type Permission = (typeof PERMISSIONS)[number]
@@ -24,6 +26,8 @@ export type Caller = {
   readonly rateLimitPerMinute: number
   /** Present for a key that holds `ContactsUpsert` alone. */
   readonly browser?: BrowserKey
+  /** Country whose national numbers the company writes; null: every phone has its country code. */
+  readonly defaultCountry: PhoneCountry | null
   /** The company is being moved to another installation: its requests are answered 503. */
   readonly isClosed?: boolean
 }

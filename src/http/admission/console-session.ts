@@ -1,13 +1,20 @@
+import type { PhoneCountry } from '../../text/phone-reading.ts'
 import type { Permission } from './caller.ts'
 import type { SessionRole } from './role.ts'
+
+/** What requests need to know of their company. */
+export type CompanyState = {
+  /** The company is being moved to another installation: requests for it are answered 503. */
+  readonly isClosed: boolean
+  readonly defaultCountry: PhoneCountry | null
+}
 
 /** A signed-in session of the console. It ends by time, by signing out, and with the credential that it comes from. */
 export type Session = {
   readonly id: number
   /** Null: a session of the operator. */
   readonly company: { readonly id: number; readonly name: string } | null
-  /** The company is being moved to another installation: requests for it are answered 503. */
-  readonly isClosed: boolean
+  readonly state: CompanyState
   /** The name of the person, of the API key, or `Operator`. Messages that are sent from the session carry it. */
   readonly name: string
   readonly permissions: readonly Permission[]
@@ -29,7 +36,7 @@ export type Sessions = {
   /** Whether the session of a `Cookie` header has not ended; reading it does not count as use. At most 3 s old. */
   isLive(cookie: string | undefined): Promise<boolean>
   /** The company that an operator acts for; undefined when there is none. At most 3 s old. */
-  findCompany(companyId: number): Promise<{ isClosed: boolean } | undefined>
+  findCompany(companyId: number): Promise<CompanyState | undefined>
 }
 
 declare module 'fastify' {

@@ -69,7 +69,10 @@ const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
   range_not_satisfiable: rangeNotSatisfiable(48_213),
   expectation_failed: expectationFailed(),
   validation_error: validationError([{ path: 'name', message: 'must not be empty' }]),
-  invalid_phone_number: invalidPhoneNumber('recipient'),
+  invalid_phone_number: invalidPhoneNumber({
+    path: 'recipient',
+    message: 'must be 7 to 15 digits with country code, optionally after a +',
+  }),
   template_not_approved: templateNotApproved('order_update', 'PENDING'),
   parameter_mismatch: parameterMismatch({ component: 'BODY', expected: 2, given: 1 }),
   recipient_not_on_whatsapp: recipientNotOnWhatsapp(),

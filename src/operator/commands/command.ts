@@ -87,6 +87,9 @@ export const toNumber = (text: string): number => (/^[0-9]{1,15}$/.test(text) ? 
 /** The same, where `none` may stand for no number. */
 export const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : toNumber(text))
 
+/** Reads the ISO code of a country in any case, or `none`. */
+export const toCountry = (text: string): string => (text === 'none' ? text : text.toUpperCase())
+
 /** `on` and `off`; other text stays, and is refused like a value of the wrong type. */
 export const toSwitch = (text: string): boolean | string => (text === 'on' ? true : text === 'off' ? false : text)
 

@@ -9,13 +9,17 @@ import {
   type OpenOperator,
   parseOptions,
   readPassphrase,
+  toCountry,
   toNumber,
   toSwitch,
+  withNone,
 } from './command.ts'
 
 const RATE_LIMIT = '--rate-limit-per-minute <number>'
 const RATE_LIMIT_MEANS = 'requests per minute that all its keys may make together'
 const READ_RECEIPTS = '--read-receipts <on|off>'
+const DEFAULT_COUNTRY = '--default-country <code>'
+const DEFAULT_COUNTRY_MEANS = 'country of phone numbers without + or 00, such as IT; none: they have their country code'
 const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent reads and writes'
 
 /** `parley company …` */
@@ -26,9 +30,12 @@ export function companyCommands(program: Command, open: OpenOperator): void {
   add('create <name>', 'create a company')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
+    .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
     .action((name: string, options: object, command: Command) =>
       run(command, async ({ db }) =>
-        toCompanyReply(await createCompany(db, parseOptions(NewCompanyBody, { ...options, name }))),
+        toCompanyReply(
+          await createCompany(db, parseOptions(NewCompanyBody, withNone({ ...options, name }, ['defaultCountry']))),
+        ),
       ),
     )
 
@@ -44,9 +51,12 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option('--name <name>', 'its name')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
+    .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
     .action((company: string, options: object, command: Command) =>
       runFor(command, company, async (deps, id) =>
-        toCompanyReply(await changeCompany(deps, id, parseOptions(CompanyChangeBody, options))),
+        toCompanyReply(
+          await changeCompany(deps, id, parseOptions(CompanyChangeBody, withNone({ ...options }, ['defaultCountry']))),
+        ),
       ),
     )
 

@@ -69,6 +69,7 @@ const toRow = (now: ContactImport, ignored: readonly string[]): Row => ({
   id: now.id,
   status: now.status,
   failure: now.failure,
+  defaultCountry: now.defaultCountry,
   rows: now.rows,
   rowsRead: rowsRead(now),
   created: now.created,

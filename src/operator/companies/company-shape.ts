@@ -14,8 +14,20 @@ const ReadReceipts = Type.Boolean({
     'Whether the console shows customers that an agent has read their messages and is writing, by default true. The provider shows both or neither. Calls of `read` and `typing` by the API are sent in any case.',
 })
 
+const DefaultCountry = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  maxLength: 2,
+  description:
+    'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null, the default: every phone has its country code.',
+})
+
 export const NewCompanyBody = Type.Object(
-  { name: Name, rateLimitPerMinute: Type.Optional(RateLimit), readReceipts: Type.Optional(ReadReceipts) },
+  {
+    name: Name,
+    rateLimitPerMinute: Type.Optional(RateLimit),
+    readReceipts: Type.Optional(ReadReceipts),
+    defaultCountry: Type.Optional(DefaultCountry),
+  },
   { title: 'CompanyRequest', example: { name: 'Rossi Shoes' } },
 )
 export const CompanyChangeBody = Type.Partial(NewCompanyBody, {
@@ -29,6 +41,7 @@ export const CompanyReply = Type.Object(
     name: Type.String(),
     rateLimitPerMinute: RateLimit,
     readReceipts: ReadReceipts,
+    defaultCountry: DefaultCountry,
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
@@ -39,6 +52,7 @@ export const CompanyReply = Type.Object(
       name: 'Rossi Shoes',
       rateLimitPerMinute: 100,
       readReceipts: true,
+      defaultCountry: 'IT',
       createdAt: '2026-02-20T10:15:00.000Z',
     },
   },
@@ -50,5 +64,6 @@ export const toCompanyReply = (company: Company) => ({
   name: company.name,
   rateLimitPerMinute: company.rateLimitPerMinute,
   readReceipts: company.readReceipts,
+  defaultCountry: company.defaultCountry,
   createdAt: company.createdAt.toISOString(),
 })

@@ -51,7 +51,7 @@ test('a dropped CSV is mapped by its columns, shows ten rows and counts its faul
   for (const fault of [
     'It has neither email nor phone: 1 row',
     'Its email is no address: 1 row',
-    'Its phone is not 7 to 15 digits with the country code: 1 row',
+    'Its phone is no possible number: 1 row',
     'It does not have one cell for each column, or is no object: 1 row',
   ])
     await page.getByText(fault, { exact: true }).waitFor()
