@@ -81,6 +81,21 @@ async function sendText(company: Body): Promise<{ wamid: string; messageId: numb
   return sent.body.data
 }
 
+/** A send to a provider that behaves like this, and whose outcome or acceptance is not known therefore. */
+async function loseOutcome(company: Body, behaviour: object): Promise<{ messageId: number }> {
+  const from = uniquePhone()
+  await provider.messages(company.phoneNumberId, textFrom(from, 'Hello'))
+  await service.control('PUT', '/behaviour', behaviour)
+  const text = { recipient: from, sender: company.phoneNumberId, type: 'text', text: 'Your order is ready' }
+  const { status } = await company.api('POST', '/templates/whatsapp/send', text)
+  await service.control('PUT', '/behaviour', { resetBeforeAnswer: null, refuseWithCode: null })
+  expect(status).toBeGreaterThanOrEqual(500)
+  const [message] = await service.db<{ id: number }[]>`
+    select id from messages where company_id = ${company.companyId} and direction = 'outbound'
+  `
+  return { messageId: message!.id }
+}
+
 const eventIds = async (companyId: number) => {
   const rows = await service.db<{ eventId: string }[]>`
     select event_id from deliveries where company_id = ${companyId} order by id
@@ -147,6 +162,44 @@ describe('whatsapp.message.status', () => {
     const errorOf = (status: string) => got.find(({ change }) => change === status).data.error
     expect(errorOf('failed')).toEqual({ code: 131053, title: 'Media upload error', details: 'Too large' })
     expect(errorOf('delivered')).toBeNull()
+  })
+
+  describe('of a send whose outcome was lost', () => {
+    const errors = [{ code: 131053, title: 'Media upload error' }]
+    test.each<[string, object[][], string[]]>([
+      ['failed', [[{ status: 'failed', errors }]], ['sent', 'failed']],
+      [
+        'failed, then delivered',
+        [[{ status: 'failed', errors }], [{ status: 'delivered' }]],
+        ['sent', 'failed', 'delivered'],
+      ],
+      ['sent and failed at once', [[{ status: 'sent' }, { status: 'failed', errors }]], ['sent', 'failed']],
+      ['failed, then sent', [[{ status: 'failed', errors }], [{ status: 'sent' }]], ['sent', 'failed']],
+      ['read', [[{ status: 'read' }]], ['sent', 'delivered', 'read']],
+    ])('comes for each status if the provider reports %s', async (_, posted, statuses) => {
+      const company = await service.createCompany()
+      const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])
+      const { messageId } = await loseOutcome(company, { resetBeforeAnswer: true })
+      const report = { id: newWamid(), timestamp: String(secondsNow()), recipient_id: '393331234567' }
+      const reference = { biz_opaque_callback_data: String(messageId) }
+      for (const body of posted) {
+        await provider.statuses(
+          company.phoneNumberId,
+          ...body.map((status) => ({ ...report, ...reference, ...status })),
+        )
+      }
+      await bodies(statuses.length)
+      expect(await eventIds(company.companyId)).toEqual(statuses.map((status) => `msg_${messageId}.${status}`))
+    })
+
+    test('comes as sent and delivered for a refused message that the provider delivers all the same', async () => {
+      const company = await service.createCompany()
+      const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])
+      const { messageId } = await loseOutcome(company, { refuseWithCode: 131000 })
+      const report = { ...statusOf(newWamid(), 'delivered'), biz_opaque_callback_data: String(messageId) }
+      await provider.statuses(company.phoneNumberId, report)
+      expect(byTime(await bodies(3)).toSorted()).toEqual(['delivered', 'failed', 'sent'])
+    })
   })
 
   test('comes for a refused send', async () => {

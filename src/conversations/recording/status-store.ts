@@ -15,6 +15,8 @@ export type MovedMessage = {
   after: string
   /** A failure that was reported together with the later status `after`. */
   failure: { error: StatusRecord['error'] } | null
+  /** The provider reports on it, and nothing said before that it had accepted it. */
+  isFirstSent: boolean
 }
 
 /**
@@ -34,7 +36,14 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
   return advanced
     .filter(({ isShown }) => isShown)
-    .map(({ companyId, id, before, after, failure }) => ({ companyId, id, before, after, failure }))
+    .map(({ companyId, id, before, after, failure, isFirstSent }) => ({
+      companyId,
+      id,
+      before,
+      after,
+      failure,
+      isFirstSent,
+    }))
 }
 
 /** `isShown`: the record of the message shows the change. */
@@ -59,7 +68,9 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
   furthest as (${furthestStatuses}),
   before as materialized (
     select message.company_id, message.id, message.status, message.wamid, message.pricing,
-      coalesce(message.counted, 0) as counted
+      coalesce(message.counted, 0) as counted,
+      message.wamid is not null or message.provider_message_id is not null or message.status in ('sent', 'delivered', 'read')
+        as was_sent
     from furthest
     join messages message on (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
     where ${isAmong(matches.map(idOf))}
@@ -91,6 +102,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
       and message_status_rank('failed') > message_status_rank(before.status)
       and message_status_rank('failed') < message_status_rank(furthest.status)
     then jsonb_build_object('error', furthest.failure_error) end as failure,
+    furthest.status is not null and not before.was_sent as is_first_sent,
     (
       select conversation.sender_id
       from conversations conversation
@@ -187,7 +199,15 @@ export async function watchStatuses(
   const keys = messages.map(({ companyId, messageId }) => ({ companyId, id: messageId }))
   const earlier = await lockMessages(tx, keys)
   return async () =>
-    (await lockMessages(tx, keys)).map(({ companyId, id, status }, place) =>
-      toStatusChange({ companyId, id, before: earlier[place]?.status ?? status, after: status, failure: null }),
-    )
+    (await lockMessages(tx, keys)).map(({ companyId, id, status: after }, place) => {
+      const before = earlier[place]?.status ?? after
+      return toStatusChange({
+        companyId,
+        id,
+        before,
+        after,
+        failure: null,
+        isFirstSent: before !== after && after === 'sent',
+      })
+    })
 }

@@ -144,6 +144,7 @@ export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordCha
           before: 'pending',
           after: 'sent',
           failure: null,
+          isFirstSent: true,
         },
       ]
     : []

@@ -20,6 +20,8 @@ declare module '../../../record-change.ts' {
       after: string
       /** That it failed in between, and why. */
       failure: { readonly error: MessageError | null } | null
+      /** The provider accepted it, and no earlier change said so. */
+      isFirstSent: boolean
     }
   }
 }
@@ -33,16 +35,18 @@ type MessageError = { readonly code: number | null; readonly title: string | nul
 const RANK: Readonly<Record<string, number>> = { sent: 2, failed: 3, delivered: 4, read: 5 }
 const rankOf = (status: string): number => RANK[status] ?? 0
 
+type Progress = Pick<ChangeOf<typeof NAME>, 'before' | 'after' | 'failure' | 'isFirstSent'>
+
 /**
- * The statuses that a message reached on its way, in order of rank: a message that is read was sent and delivered, whichever
- * report came first. A failed one may still turn out to be delivered; `hasFailed` says that both were reported together.
+ * Returns the statuses that a message reached on its way, in order of rank: a message that is read was sent and delivered,
+ * whichever report came first. Whether a failed one was sent does not follow from its status: a refused one was not.
  */
-export function statusesReached(before: string, after: string, hasFailed: boolean): Status[] {
+export function statusesReached({ before, after, failure, isFirstSent }: Progress): Status[] {
   const isReached = (status: Status): boolean => rankOf(before) < rankOf(status) && rankOf(status) <= rankOf(after)
-  if (after === 'failed') return isReached('failed') ? ['failed'] : []
-  return (['sent', 'failed', 'delivered', 'read'] as const).filter(
-    (status) => isReached(status) && (status !== 'failed' || hasFailed),
-  )
+  return (['sent', 'failed', 'delivered', 'read'] as const).filter((status) => {
+    if (status === 'sent') return isFirstSent
+    return isReached(status) && (status !== 'failed' || after === 'failed' || failure !== null)
+  })
 }
 
 const { chatId, contact, sender } = CONVERSATION_EXAMPLE
@@ -80,7 +84,7 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
   operationId: 'receiveMessageStatus',
   summary: 'Receive the status of a message',
   description:
-    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `failed`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first, and a failed one may still be delivered. `data.error` says why a message failed.',
+    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `failed`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first, and a failed one may still be delivered. A refused send comes as `failed` alone. `data.error` says why a message failed.',
   ...recordEvent(NAME, 'MessageStatusEvent', {
     id: 'msg_90217.delivered',
     changes: STATUSES,
@@ -114,7 +118,7 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
   },
 }
 
-const toReached = ({ id, before, after, failure }: ChangeOf<typeof NAME>) =>
-  statusesReached(before, after, failure !== null).map((status) => ({ id, status, failure }))
+const toReached = (change: ChangeOf<typeof NAME>) =>
+  statusesReached(change).map((status) => ({ id: change.id, status, failure: change.failure }))
 
 const distinct = (ids: readonly number[]): number[] => [...new Set(ids)]

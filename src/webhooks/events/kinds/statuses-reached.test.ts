@@ -2,18 +2,23 @@ import { expect, test } from 'vitest'
 import { statusesReached } from './message-status.ts'
 
 test.each([
-  ['pending', 'sent', false, ['sent']],
-  ['unknown', 'delivered', false, ['sent', 'delivered']],
-  ['pending', 'read', false, ['sent', 'delivered', 'read']],
-  ['sent', 'read', false, ['delivered', 'read']],
-  ['sent', 'failed', false, ['failed']],
-  ['failed', 'delivered', false, ['delivered']],
-  ['sent', 'sent', false, []],
-  ['read', 'delivered', false, []],
-  ['delivered', 'failed', false, []],
-  ['pending', 'unknown', false, []],
-  ['pending', 'delivered', true, ['sent', 'failed', 'delivered']],
-  ['sent', 'read', true, ['failed', 'delivered', 'read']],
-])('a message that goes from %s to %s, a failure between them: %s, has reached %j', (before, after, hasFailed, reached) => {
-  expect(statusesReached(before, after, hasFailed)).toEqual(reached)
+  ['pending', 'sent', true, false, ['sent']],
+  ['unknown', 'delivered', true, false, ['sent', 'delivered']],
+  ['pending', 'read', true, false, ['sent', 'delivered', 'read']],
+  ['sent', 'read', false, false, ['delivered', 'read']],
+  ['pending', 'failed', false, false, ['failed']],
+  ['unknown', 'failed', true, false, ['sent', 'failed']],
+  ['sent', 'failed', false, false, ['failed']],
+  ['failed', 'delivered', false, false, ['delivered']],
+  ['failed', 'delivered', true, false, ['sent', 'delivered']],
+  ['failed', 'failed', true, false, ['sent']],
+  ['sent', 'sent', false, false, []],
+  ['read', 'delivered', false, false, []],
+  ['delivered', 'failed', false, false, []],
+  ['pending', 'unknown', false, false, []],
+  ['pending', 'delivered', true, true, ['sent', 'failed', 'delivered']],
+  ['sent', 'read', false, true, ['failed', 'delivered', 'read']],
+])('from %s to %s, sent meanwhile: %s, failed meanwhile: %s, a message reaches %j', (...row) => {
+  const [before, after, isFirstSent, hasFailed, reached] = row
+  expect(statusesReached({ before, after, failure: hasFailed ? { error: null } : null, isFirstSent })).toEqual(reached)
 })
