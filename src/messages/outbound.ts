@@ -5,7 +5,7 @@ import { type ComponentInput, fillComponents, renderBody } from '../templates/fi
 import type { Template } from '../templates/template.ts'
 import type { QuotedMessage } from './replies/quoted-message.ts'
 import type { SendContent } from './send-request.ts'
-import { toProviderComponents, toProviderInteractive } from './sent-file.ts'
+import { documentNameIn, toProviderComponents, toProviderInteractive } from './sent-file.ts'
 
 /** A message as the conversation shows it, and its content for the provider. */
 export type Outbound = {
@@ -42,7 +42,8 @@ export function composePlain(
     case 'interactive': {
       const { type, interactive } = content
       const value = toProviderInteractive(interactive, file)
-      const media = file === undefined ? null : toMedia(file)
+      const { header } = { header: undefined, ...interactive }
+      const media = file === undefined ? null : toMedia(file, documentNameIn(header))
       return { ...PLAIN, media, text: interactive.body.text, structured: content, content: { type, value } }
     }
     case 'location': {
@@ -75,20 +76,20 @@ function composeMedia({ source, ...content }: Media, file: ProvidedFile | undefi
   if ('mediaId' in source) {
     if (file === undefined) throw new Error('A file that was not provided cannot be sent')
     const sent = { ...content, filename, source: { providerMediaId: file.providerMediaId } }
-    return { ...shown, media: { ...toMedia(file), kind: type, filename: filename ?? file.filename }, content: sent }
+    return { ...shown, media: { ...toMedia(file, filename ?? null), kind: type }, content: sent }
   }
   const { link = null, providerMediaId = null } = { link: undefined, providerMediaId: undefined, ...source }
   const media = { kind: type, link, providerMediaId, filename: filename ?? null }
   return { ...shown, media, content: { ...content, source } }
 }
 
-const toMedia = ({ mediaId, kind, mimeType, filename }: ProvidedFile): OutboundMedia => ({
+const toMedia = ({ mediaId, kind, mimeType, filename }: ProvidedFile, given: string | null): OutboundMedia => ({
   kind,
   link: null,
   providerMediaId: null,
   uploadId: mediaId,
   mimeType,
-  filename,
+  filename: given ?? filename,
 })
 
 /**
@@ -100,9 +101,10 @@ export function composeTemplate(
   parameters: readonly ComponentInput[],
   file?: ProvidedFile,
 ): Outbound {
+  const header = parameters.find(({ type }) => type === 'HEADER')?.parameters?.[0]
   return {
     ...PLAIN,
-    media: file === undefined ? null : toMedia(file),
+    media: file === undefined ? null : toMedia(file, documentNameIn(header)),
     text: renderBody(template, parameters) ?? `[${template.name}]`,
     content: {
       type: 'template',

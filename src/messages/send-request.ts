@@ -17,6 +17,8 @@ export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
 const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
 
+const VOICE_ENDINGS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
+
 /** The source of a contact that a send creates. */
 export const CONTACT_SOURCE = 'WhatsApp'
 
@@ -35,7 +37,13 @@ export type SendContent =
       languageCode: string | undefined
       components: readonly ComponentInput[]
     }
-  | { type: OutboundMediaKind; source: MediaSource; caption: string | undefined; filename: string | undefined }
+  | {
+      type: OutboundMediaKind
+      source: MediaSource
+      caption: string | undefined
+      filename: string | undefined
+      isVoice: boolean
+    }
   | { type: 'interactive'; interactive: Interactive }
   | { type: 'location'; location: Location }
   | { type: 'contacts'; contacts: readonly ContactCard[] }
@@ -114,12 +122,13 @@ function required<Value>(value: Value | undefined): Value {
 }
 
 function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media']>): SendContent {
-  const { link, mediaId, providerMediaId = '', caption, filename } = media
+  const { link, mediaId, providerMediaId = '', caption, filename, voice = false } = media
   return {
     type,
     source: mediaId !== undefined ? { mediaId } : link !== undefined ? { link } : { providerMediaId },
     caption: caption === '' ? undefined : caption,
     filename: type === 'document' && filename !== '' ? filename : undefined,
+    isVoice: voice,
   }
 }
 
@@ -140,12 +149,22 @@ export function sendFaults(body: Partial<ContentBody>, input: object = body): Se
   const faults: FieldFault[] = [
     ...(isNoTime ? [{ path: 'sendAt', message: 'must be a date and time' }] : []),
     ...(isPlain ? [{ path: 'media.link', message: 'must be an https address' }] : []),
+    ...(media?.voice === true ? voiceFaults(body.type, media.link) : []),
     ...(interactive === undefined ? [] : interactiveFaults(interactive)),
     ...(contacts === undefined ? [] : contactCardFaults(contacts)),
     ...(reaction === undefined ? [] : reactionFaults(reaction)),
     ...directSendFaults(body),
   ]
   return [...combinationFaults(body, input), ...faults.map((fault) => ({ ...fault, kind: 'value' as const }))]
+}
+
+/** Of a link only its ending is known. */
+function voiceFaults(type: string | undefined, link = ''): FieldFault[] {
+  if (type !== undefined && type !== 'audio') return [{ path: 'media.voice', message: 'goes with audio only' }]
+  const [, ending] = /\.([a-z0-9]+)$/i.exec(URL.parse(link)?.pathname ?? '') ?? []
+  return ending !== undefined && !VOICE_ENDINGS.has(ending.toLowerCase())
+    ? [{ path: 'media.link', message: 'must lead to an Ogg file with Opus for a voice note' }]
+    : []
 }
 
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))

@@ -80,12 +80,16 @@ const providerMediaId = Type.String({
 })
 const caption = Type.String({ maxLength: 1024, description: 'The text below the file.' })
 const filename = Type.String({ maxLength: 240, description: 'The name that the customer sees.' })
+const voice = Type.Boolean({
+  description: 'Sends an audio as a voice note; the file must be Ogg with Opus.',
+})
 const MediaContent = Type.Object({
   link: Type.Optional(link),
   providerMediaId: Type.Optional(providerMediaId),
   mediaId: Type.Optional(mediaId),
   caption: Type.Optional(caption),
   filename: Type.Optional(filename),
+  voice: Type.Optional(voice),
 })
 
 const text = Type.String({ minLength: 1, maxLength: 4096, description: 'The text of the message.' })
@@ -147,7 +151,7 @@ const templateShape = oneOf(
   templateBy('TemplateByName', { name: familyName }),
   templateBy('TemplateById', { id: familyId }),
 )
-const plainMedia = mediaBy('Media', { filename: Type.Optional(filename) })
+const audioMedia = mediaBy('Audio', { filename: Type.Optional(filename), voice: Type.Optional(voice) })
 const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(caption), filename: Type.Optional(filename) })
 const stickerMedia = mediaBy('Sticker', {})
 const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
@@ -180,7 +184,7 @@ export const SendRequestShape = Type.Unsafe<unknown>({
     ),
     bodyOf('SendImage', 'image', { media: captionedMedia }, fileAt('shoe.jpg', { caption: 'Size 42' })),
     bodyOf('SendVideo', 'video', { media: captionedMedia }, fileAt('fitting.mp4')),
-    bodyOf('SendAudio', 'audio', { media: plainMedia }, fileAt('note.ogg')),
+    bodyOf('SendAudio', 'audio', { media: audioMedia }, fileAt('note.ogg')),
     bodyOf('SendDocument', 'document', { media: captionedMedia }, fileAt('1042.pdf', { filename: 'Invoice 1042.pdf' })),
     bodyOf('SendSticker', 'sticker', { media: stickerMedia }, fileAt('thanks.webp')),
     bodyOf(

@@ -1,5 +1,5 @@
 import { type AppError, mediaNotFound, providerThrottled, serviceUnavailable, validationError } from '../errors.ts'
-import type { FileKind } from '../media/uploads/file-type.ts'
+import { type FileKind, VOICE_TYPE } from '../media/uploads/file-type.ts'
 import type { ProvidedFile, ProvideUpload, Provision } from '../media/uploads/provide-upload.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { Sender } from '../senders/sender.ts'
@@ -26,7 +26,17 @@ export async function provideFile(
   const named = fileNamedBy(content)
   if (named === undefined) return undefined
   const provision = await provide(companyId, sender, named)
-  if (provision.kind === 'provided') return provision.file
+  if (provision.kind === 'provided') {
+    if (isVoiceNote(content) && provision.file.mimeType !== VOICE_TYPE) {
+      throw validationError([
+        {
+          path: named.path,
+          message: `names a file of the type ${provision.file.mimeType}; a voice note is ${VOICE_TYPE}`,
+        },
+      ])
+    }
+    return provision.file
+  }
   throw toFault(provision, named)
 }
 
@@ -70,6 +80,8 @@ function fileNamedBy(content: SendContent): NamedFile | undefined {
   }
 }
 
+const isVoiceNote = (content: SendContent): boolean => 'isVoice' in content && content.isVoice
+
 const isFileKind = (type: SendContent['type']): type is FileKind =>
   type === 'sticker' || type === 'audio' || HEADER_KINDS.some((kind) => kind === type)
 
@@ -88,13 +100,20 @@ function uploadIn(header: object, kind: string): { mediaId: string } | undefined
   return typeof mediaId === 'string' ? { ...file, mediaId } : undefined
 }
 
-/** A header with the id that its file has at the provider. */
+/** A header with the id that its file has at the provider, and a document with a name. */
 function withProviderId<Header extends { readonly type: string }>(header: Header, file: ProvidedFile): Header {
   const kind = HEADER_KINDS.find((one) => one === header.type)
   const upload = kind && uploadIn(header, kind)
   if (kind === undefined || upload === undefined) return header
   const { mediaId: _, ...rest } = upload
-  return { ...header, [kind]: { id: file.providerMediaId, ...rest } }
+  const named = kind === 'document' && file.filename !== null ? { filename: file.filename } : {}
+  return { ...header, [kind]: { id: file.providerMediaId, ...named, ...rest } }
+}
+
+/** The name that a header gives to its document; null: none. */
+export function documentNameIn(header: object | undefined): string | null {
+  const filename = memberOf(memberOf(header, 'document'), 'filename')
+  return typeof filename === 'string' ? filename : null
 }
 
 /** An interactive message in the form of the provider. */

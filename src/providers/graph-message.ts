@@ -35,10 +35,16 @@ function toGraphContent(content: OutboundContent): object {
   }
 }
 
-const toGraphMedia = ({ source, caption, filename }: Extract<OutboundContent, { source: unknown }>): object => ({
+const toGraphMedia = ({
+  source,
+  caption,
+  filename,
+  isVoice,
+}: Extract<OutboundContent, { source: unknown }>): object => ({
   ...('link' in source ? { link: source.link } : { id: source.providerMediaId }),
   ...(caption !== undefined && { caption }),
   ...(filename !== undefined && { filename }),
+  ...(isVoice && { voice: true }),
 })
 
 /** A read receipt, to the address of the sends or one of its own. */

@@ -184,6 +184,8 @@ export type OutboundContent =
       source: { link: string } | { providerMediaId: string }
       caption?: string | undefined
       filename?: string | undefined
+      /** An audio that is shown as a voice note. */
+      isVoice?: boolean
     }
   | { type: 'template'; name: string; language: string; components: readonly object[] }
   /** In the form that all providers take. */

@@ -239,3 +239,58 @@ describe('the values of parameters', () => {
     expect(refusalOf(code, buttons(text('x'.repeat(20))))).toBeUndefined()
   })
 })
+
+describe('buttons that the provider requires', () => {
+  const flow = template([
+    { type: 'BODY', text: 'Fill {{1}}' },
+    {
+      type: 'BUTTONS',
+      buttons: [{ type: 'QUICK_REPLY' }, { type: 'FLOW' }, { type: 'URL', url: 'https://a.example/{{1}}' }],
+    },
+  ])
+  const [url, payload, action] = [text('42'), text('yes'), { type: 'action', action: { flow_token: 't' } }]
+  const filled = [
+    { type: 'button', sub_type: 'flow', index: '1' },
+    { type: 'button', sub_type: 'url', index: '2', parameters: [url] },
+  ]
+
+  test('go out without parameters', () => {
+    const only = template([{ type: 'BUTTONS', buttons: [{ type: 'FLOW' }] }])
+    expect(fillComponents(only, [])).toEqual([{ type: 'button', sub_type: 'flow', index: '0' }])
+    expect(fillComponents(flow, [body(text('x')), buttons(url)]).slice(1)).toEqual(filled)
+  })
+
+  test('take the parameter that is given', () => {
+    const all = fillComponents(flow, [body(text('x')), buttons(payload, action, url)]).slice(1)
+    expect(all).toEqual([
+      { type: 'button', sub_type: 'quick_reply', index: '0', parameters: [{ type: 'payload', payload: 'yes' }] },
+      { ...filled[0], parameters: [action] },
+      filled[1],
+    ])
+  })
+})
+
+describe('filled texts', () => {
+  const named = (value: string) => ({ ...text(value), parameter_name: 'name' })
+  const header = (value: string): ComponentInput => ({ type: 'HEADER', parameters: [text(value)] })
+  const button = [{ type: 'URL', url: 'https://a.example/{{1}}' }]
+  test.each<[string, Template, (value: string) => ComponentInput, number]>([
+    ['a body', template([{ type: 'BODY', text: 'Hi {{1}}' }]), (value) => body(text(value)), 1_021],
+    [
+      'a named body',
+      template([{ type: 'BODY', text: '{{name}}{{name}}' }], 'NAMED'),
+      (value) => body(named(value)),
+      512,
+    ],
+    ['a header', template([{ type: 'HEADER', format: 'TEXT', text: 'Re: {{1}}' }]), header, 56],
+    ['an address', template([{ type: 'BUTTONS', buttons: button }]), (value) => buttons(text(value)), 1_982],
+  ])('%s is refused above the limit of the provider', (_name, own, fill, most) => {
+    expect(() => fillComponents(own, [fill('x'.repeat(most))])).not.toThrow()
+    const refusal = mismatchOf(() => fillComponents(own, [fill('x'.repeat(most + 1))]))
+    expect(refusal).toMatchObject({ code: 'validation_error', details: { fields: [{ message: expect.any(String) }] } })
+  })
+
+  test('a template that is too long by itself is left to the provider', () => {
+    expect(fillComponents(template([{ type: 'BODY', text: 'x'.repeat(1_100) }]), [])).toEqual([])
+  })
+})

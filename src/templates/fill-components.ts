@@ -1,4 +1,4 @@
-import { parameterMismatch, validationError } from '../errors.ts'
+import { type FieldFault, parameterMismatch, validationError } from '../errors.ts'
 import type { TemplateButton, TemplateComponent } from '../providers/provider.ts'
 import { codeFaults, requireParameters } from './parameter-rules.ts'
 import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
@@ -25,7 +25,7 @@ export type FilledComponent = {
   type: 'header' | 'body' | 'button'
   sub_type?: string
   index?: string
-  parameters: object[]
+  parameters?: object[]
 }
 
 /**
@@ -37,12 +37,13 @@ export type FilledComponent = {
 export function fillComponents(template: Template, input: readonly ComponentInput[]): FilledComponent[] {
   refuseRepeated(input)
   requireParameters(input)
+  requireLengths(template, input)
   const parametersOf = (type: ComponentInput['type']) => input.find((item) => item.type === type)?.parameters ?? []
   const footer = parametersOf('FOOTER')
   if (footer.length > 0) throw mismatch('FOOTER', 0, footer.length)
   return [
-    ...fillText(template, 'HEADER', parametersOf('HEADER')),
-    ...fillText(template, 'BODY', parametersOf('BODY')),
+    ...fillComponent(template, 'HEADER', parametersOf('HEADER')),
+    ...fillComponent(template, 'BODY', parametersOf('BODY')),
     ...fillButtons(
       template,
       parametersOf('BUTTONS'),
@@ -54,16 +55,43 @@ export function fillComponents(template: Template, input: readonly ComponentInpu
 /** The body as the customer reads it: what the conversation shows. */
 export function renderBody(template: Template, input: readonly ComponentInput[]): string | null {
   const text = findComponent(template, 'BODY')?.text
-  if (text === undefined) return null
-  const parameters = input.find((item) => item.type === 'BODY')?.parameters ?? []
-  const names = placeholdersOf(text, template.parameterFormat)
+  return text === undefined ? null : fillText(template, text, input.find((item) => item.type === 'BODY')?.parameters)
+}
+
+/** A text of the template with its placeholders filled. */
+function fillText({ parameterFormat }: Template, text: string, parameters: readonly ParameterInput[] = []): string {
+  const names = placeholdersOf(text, parameterFormat)
   const values = parameters.map(
     (parameter, index) => [parameter.parameter_name ?? names[index] ?? '', textOf(parameter)] as const,
   )
   return fillPlaceholders(text, new Map(values))
 }
 
-function fillText(template: Template, type: 'HEADER' | 'BODY', input: readonly ParameterInput[]): FilledComponent[] {
+/** The limits of the provider for filled texts, in characters. */
+const LONGEST_FILLED = { HEADER: 60, BODY: 1_024 } as const
+const LONGEST_ADDRESS = 2_000
+
+/** The provider accepts some filled texts that are too long, and fails them later. */
+function requireLengths(template: Template, input: readonly ComponentInput[]): void {
+  const faults = input.flatMap(({ type, parameters = [] }, place) => {
+    if (type !== 'HEADER' && type !== 'BODY') return []
+    const { text = '', format = 'TEXT' } = findComponent(template, type) ?? {}
+    if (type === 'HEADER' && format.toUpperCase() !== 'TEXT') return []
+    const limit = LONGEST_FILLED[type]
+    const length = fillText(template, text, parameters).length
+    const message = `fill the template's ${type} with ${length} characters; at most ${limit} are allowed`
+    return parameters.length > 0 && length > limit
+      ? [{ path: `template.components[${place}].parameters`, message }]
+      : []
+  })
+  if (faults.length > 0) throw validationError(faults)
+}
+
+function fillComponent(
+  template: Template,
+  type: 'HEADER' | 'BODY',
+  input: readonly ParameterInput[],
+): FilledComponent[] {
   const component = findComponent(template, type)
   const names = component === undefined ? [] : placeholdersOf(component.text ?? '', template.parameterFormat)
   const format = component !== undefined && isMediaHeader(component) ? component.format?.toLowerCase() : undefined
@@ -98,25 +126,42 @@ function fillButtons(template: Template, input: readonly ParameterInput[], at: n
   const needers = takers.filter((button) => button.isNeeded)
   const filled = input.length === takers.length ? takers : needers
   if (input.length !== filled.length) throw mismatch('BUTTONS', needers.length, input.length)
-  const faults = filled.flatMap(({ subType }, place) =>
-    subType === 'copy_code'
-      ? codeFaults(input[place]?.text, `template.components[${at}].parameters[${place}].text`)
-      : [],
+  const faults = filled.flatMap((button, place) =>
+    buttonFaults(button, input[place]?.text, `template.components[${at}].parameters[${place}].text`),
   )
   if (faults.length > 0) throw validationError(faults)
-  return filled.map(({ index, subType = 'url' }, place) => ({
-    type: 'button',
-    sub_type: subType,
-    index,
-    parameters: [buttonParameter(subType, input[place] ?? { type: 'text' })],
-  }))
+  const parameterOf = new Map(filled.map((button, place) => [button, input[place]]))
+  return takers.flatMap((button): FilledComponent[] => {
+    const { index, subType = 'url' } = button
+    const parameter = parameterOf.get(button)
+    if (parameter === undefined && !button.isOnWire) return []
+    const parameters = parameter && [buttonParameter(subType, parameter)]
+    return [{ type: 'button', sub_type: subType, index, ...(parameters && { parameters }) }]
+  })
 }
 
-/** A button's parameters: the provider's `sub_type`, and whether the template cannot be sent without it. */
-function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean } {
+function buttonFaults({ subType, url = '' }: ButtonSlot, text: string | undefined, path: string): FieldFault[] {
+  if (subType === 'copy_code') return codeFaults(text, path)
+  const address = subType === 'url' ? fillPlaceholders(url, new Map([['1', text ?? '']])) : ''
+  return address.length > LONGEST_ADDRESS
+    ? [{ path, message: `makes an address of ${address.length} characters; at most ${LONGEST_ADDRESS} are allowed` }]
+    : []
+}
+
+type ButtonSlot = {
+  /** The provider's name; undefined: the button takes no parameter. */
+  subType?: string
+  /** The template cannot be sent without a parameter for it. */
+  isNeeded: boolean
+  /** The provider requires the button in every send, with or without a parameter. */
+  isOnWire?: boolean
+  url?: string | undefined
+}
+
+function slotOf(button: TemplateButton): ButtonSlot {
   switch (button.type.toUpperCase()) {
     case 'URL':
-      return /\{\{/.test(button.url ?? '') ? { subType: 'url', isNeeded: true } : { isNeeded: false }
+      return /\{\{/.test(button.url ?? '') ? { subType: 'url', isNeeded: true, url: button.url } : { isNeeded: false }
     case 'OTP':
       return { subType: 'url', isNeeded: true }
     case 'COPY_CODE':
@@ -124,7 +169,7 @@ function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean }
     case 'QUICK_REPLY':
       return { subType: 'quick_reply', isNeeded: false }
     case 'FLOW':
-      return { subType: 'flow', isNeeded: false }
+      return { subType: 'flow', isNeeded: false, isOnWire: true }
     case 'CATALOG':
       return { subType: 'catalog', isNeeded: false }
     case 'MPM':

@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { deleteMessages } from '../../src/conversations/message-expiry-store.ts'
@@ -10,58 +8,15 @@ import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
+import { type Connected, MEDIA, uploadWorld } from './upload-world.ts'
 
-const MEDIA = '/public/v1/whatsapp/media'
-const { service, connected } = await startTransports()
+const transports = await startTransports()
+const { service, connected } = transports
+const { upload, uploaded, openWindow, takenBy, sentTo } = uploadWorld(transports)
 const { db, deps, url, control } = service
-type Connected = Awaited<ReturnType<typeof connected>>
-
-const schema = JSON.parse(readFileSync(new URL('../../sandbox/outbound-message.schema.json', import.meta.url), 'utf8'))
-const isOutbound = new Ajv2020({ strict: false }).compile(schema)
 
 /** A picture of its own: what follows the end of a PNG is ignored. */
 const picture = () => Buffer.concat([sampleOf('image/png').bytes, randomBytes(32)])
-
-async function upload(company: Connected, bytes: Buffer | string, query = '', headers: Record<string, string> = {}) {
-  const answer = await fetch(`${url}${MEDIA}${query}`, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${company.key.token}`,
-      'content-type': 'application/octet-stream',
-      ...headers,
-    },
-    body: typeof bytes === 'string' ? bytes : new Uint8Array(bytes),
-  })
-  return { status: answer.status, headers: answer.headers, body: JSON.parse(await answer.text()) }
-}
-
-async function uploaded(company: Connected, bytes: Buffer, query = ''): Promise<string> {
-  const { status, body } = await upload(company, bytes, query)
-  expect([status, body.error]).toEqual([201, undefined])
-  return body.data.mediaId
-}
-
-async function openWindow({ phoneNumberId }: Connected) {
-  const from = uniquePhone()
-  await control('POST', '/inbound', { phoneNumberId, from, type: 'text', text: { body: 'Hi' } })
-  await eventually(async () => {
-    const rows = await db`
-      select from conversations conversation
-      join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
-      where customer.phone = ${from} and conversation.last_inbound_at is not null
-    `
-    return rows.length > 0
-  })
-  return from
-}
-
-/** The body that the provider got for that recipient. */
-async function takenBy(recipient: string) {
-  const { body } = await control('GET', '/messages?limit=500')
-  const taken = body.find((message: { to: string }) => message.to === recipient)
-  expect([isOutbound(taken.body), isOutbound.errors]).toEqual([true, null])
-  return taken.body
-}
 
 /** The bytes that the provider of the number has under an id. */
 async function bytesAtProvider(company: Connected, mediaId: string): Promise<Buffer> {
@@ -81,13 +36,6 @@ async function shown(media: { url: string }): Promise<Buffer> {
   const answer = await fetch(media.url.replace('https://api.example.com', url))
   expect(answer.status).toBe(200)
   return Buffer.from(await answer.arrayBuffer())
-}
-
-const sentTo = async (company: Connected, content: object) => {
-  const recipient = await openWindow(company)
-  const { status, body } = await company.api('POST', SEND, { recipient, ...content })
-  expect([status, body.error]).toEqual([200, undefined])
-  return { ...body.data, recipient, body: await takenBy(recipient) }
 }
 
 const uploadsOf = (company: Connected) => db`select id, due_at from uploads where company_id = ${company.companyId}`
@@ -155,7 +103,7 @@ describe.each(PROVIDER_NAMES)('an uploaded file through %s', (provider) => {
     expect(document).toEqual({ id: expect.any(String), filename: 'Invoice 1042.pdf' })
     expect(await bytesAtProvider(company, document.id)).toEqual(bytes)
     const { media } = await recordOf(company, sent)
-    expect(media).toMatchObject({ type: 'application/pdf', filename: '1042.pdf' })
+    expect(media).toMatchObject({ type: 'application/pdf', filename: 'Invoice 1042.pdf' })
     expect(await shown(media)).toEqual(bytes)
   })
 

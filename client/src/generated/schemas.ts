@@ -23,6 +23,33 @@ export type Assignee = {
   signedInAt: string | null
 }
 
+export type AudioById = {
+  /** The id of a file that was uploaded to the sending number. */
+  providerMediaId: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
+export type AudioByLink = {
+  /** An https address, from which the provider downloads the file. */
+  link: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
+export type AudioByMediaId = {
+  /** The id of a file that was uploaded with `uploadMedia`. */
+  mediaId: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
 export type BadRequest = {
   code: "bad_request"
   message: string
@@ -979,27 +1006,6 @@ export type Me = {
   }
 }
 
-export type MediaById = {
-  /** The id of a file that was uploaded to the sending number. */
-  providerMediaId: string
-  /** The name that the customer sees. */
-  filename?: string
-}
-
-export type MediaByLink = {
-  /** An https address, from which the provider downloads the file. */
-  link: string
-  /** The name that the customer sees. */
-  filename?: string
-}
-
-export type MediaByMediaId = {
-  /** The id of a file that was uploaded with `uploadMedia`. */
-  mediaId: string
-  /** The name that the customer sees. */
-  filename?: string
-}
-
 export type Message = {
   /** The id, which grows from message to message and serves as a cursor. */
   id: number
@@ -1602,7 +1608,7 @@ export type SendAudio = {
   /** The value is ignored. */
   companyId?: unknown
   type: "audio"
-  media: (MediaByLink & { providerMediaId?: never; mediaId?: never }) | (MediaById & { link?: never; mediaId?: never }) | (MediaByMediaId & { link?: never; providerMediaId?: never })
+  media: (AudioByLink & { providerMediaId?: never; mediaId?: never }) | (AudioById & { link?: never; mediaId?: never }) | (AudioByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
   /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */

@@ -15,6 +15,9 @@ export const MAX_FILE_BYTES: Record<FileKind, number> = {
 /** The largest sticker that does not move. */
 export const MAX_STILL_STICKER_BYTES = 100 * KIB
 
+/** The type of voice notes. */
+export const VOICE_TYPE = 'audio/ogg; codecs=opus'
+
 /** The types that the provider takes. */
 export const FILE_TYPES: ReadonlyMap<string, FileKind> = new Map([
   ['image/jpeg', 'image'],
@@ -26,7 +29,7 @@ export const FILE_TYPES: ReadonlyMap<string, FileKind> = new Map([
   ['audio/amr', 'audio'],
   ['audio/mp4', 'audio'],
   ['audio/mpeg', 'audio'],
-  ['audio/ogg; codecs=opus', 'audio'],
+  [VOICE_TYPE, 'audio'],
   ['application/pdf', 'document'],
   ['application/msword', 'document'],
   ['application/vnd.ms-excel', 'document'],
