@@ -121,7 +121,7 @@ function unsupported({ part }: Unsupported, { category }: NewTemplate, { provide
 const refusal = (failed: Extract<Fetched<unknown>, { kind: 'failed' }>) =>
   failed.isRefused
     ? validationError([{ path: 'template', message: `is refused by the provider: ${providerMessage(failed.error)}` }])
-    : unanswered(failed, 'The provider did not take the request')
+    : unanswered(failed, 'The provider did not confirm the request')
 
 async function findAfterSync(
   deps: ManageDeps,
