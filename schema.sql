@@ -387,6 +387,16 @@ CREATE INDEX delivery_attempts_delivered ON ONLY public.delivery_attempts USING 
 CREATE INDEX delivery_attempts_failed ON ONLY public.delivery_attempts USING btree (company_id, registration_id, sent_at, id) WHERE (error_message IS NOT NULL);
 CREATE INDEX delivery_attempts_of_delivery ON ONLY public.delivery_attempts USING btree (company_id, delivery_id);
 
+create table discarded_files (
+  company_id bigint not null,
+  storage_key text not null,
+  attempts integer not null default 0,
+  due_at timestamp with time zone not null default now(),
+  created_at timestamp with time zone not null default now(),
+  constraint discarded_files_pkey PRIMARY KEY (company_id, storage_key)
+);
+CREATE INDEX discarded_files_due ON public.discarded_files USING btree (due_at);
+
 create table email_clicks (
   company_id bigint not null,
   id bigint not null generated always as identity,

@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../test/api.ts'
 import { startConsole } from '../../test/console/world/console-client.ts'
+import { expireTable } from '../../test/lifetimes.ts'
 import { eventually } from '../../test/service.ts'
-import { expireData } from '../personal-data/expire-data.ts'
 import { createSessions } from './session.ts'
 
 const lines: Record<string, unknown>[] = []
@@ -407,8 +407,12 @@ test('sessions that have ended or expired are deleted, and no others', async () 
     update console_sessions set idle_until = now()
     where id = (select max(id) from console_sessions where company_id = ${own.companyId})`
   await db`update sign_in_links set expires_at = now() where company_id = ${own.companyId} and name = 'goes'`
-  await expireData(deps, new AbortController().signal)
-  expect(await db`select from console_sessions where company_id = ${own.companyId}`).toHaveLength(1)
+  const left = async (table: string) => {
+    await expireTable(db, table)
+    return (await db`select from ${db(table)} where company_id = ${own.companyId}`).length
+  }
+  // A sweep of the service may hold a row that is skipped then.
+  await eventually(async () => (await left('console_sessions')) === 1 && (await left('sign_in_links')) === 1)
   const links = await db`select name from sign_in_links where company_id = ${own.companyId}`
   expect(links).toEqual([{ name: 'stays' }])
 })

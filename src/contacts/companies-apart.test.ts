@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
 import { findContact, listContactsByIds } from './contact-store.ts'
@@ -12,7 +13,7 @@ import {
   readPerson,
 } from './erasure/contact-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
-import { expireImports, recordImportProgress } from './import/contact-import-store.ts'
+import { expireImport, expireRefusals, listOldImports, recordImportProgress } from './import/contact-import-store.ts'
 import { areKnown, hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
@@ -229,7 +230,14 @@ test('an import is removed 90 days after its end, though another company has a n
   for (const id of [newer!, refused!]) {
     await db`insert into contact_import_refusals values (${id}, 1, 2, 'is empty', '{}')`
   }
-  await keepsRows(db, newer!, () => expireImports(db, 100))
+  await keepsRows(db, newer!, async () => {
+    const old = (await listOldImports(db, 100)).filter(({ companyId }) => companies.includes(companyId))
+    expect(old.map(({ companyId }) => companyId).toSorted()).toEqual([companies[0], refused].toSorted())
+    for (const one of old) {
+      await expireRefusals(db, one, ALL)
+      await expireImport(db, one)
+    }
+  })
   expect([
     ...(await db`select company_id from contact_imports where company_id = any(${companies}::bigint[])`),
   ]).toEqual([{ companyId: newer }])

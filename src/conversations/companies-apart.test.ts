@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import {
   findConversation,
@@ -9,7 +10,7 @@ import {
   listMessagesByIds,
 } from './conversation-store.ts'
 import { selectByProfile } from './list/profile-search-store.ts'
-import { findExpiredMessages } from './message-expiry-store.ts'
+import { findEarlierMessages, listCompaniesWithEarlier } from './message-expiry-store.ts'
 import { findKnownWamids, writeConversations } from './recording/inbound-store.ts'
 import { findTargets } from './recording/message-change-store.ts'
 import { findUnknownRecipients } from './recording/recipient-store.ts'
@@ -128,15 +129,12 @@ test('a change names the message of its company', async () => {
   ])
 })
 
-test('messages that expire are those of each company, with the files of the company', async () => {
+test('messages that expire are those of each company', async () => {
   const { companyId, twinId } = await createMessages()
-  await db`update messages set created_at = now() - interval '400 days' where company_id in (${companyId}, ${twinId})`
-  const expired = await findExpiredMessages(db, 365, 100, 100)
-  expect(expired.toSorted((a, b) => a.companyId - b.companyId)).toEqual(
-    [companyId, twinId]
-      .toSorted((a, b) => a - b)
-      .map((id) => ({ companyId: id, ids: [1], storageKeys: [`copy of ${id}`] })),
-  )
+  await db`update messages set created_at = now() - interval '400 days' where company_id = ${companyId}`
+  expect(await listCompaniesWithEarlier(db, 365, 100)).toEqual([companyId])
+  expect(await findEarlierMessages(db, companyId, 365, ALL)).toEqual([1])
+  expect(await findEarlierMessages(db, twinId, 365, ALL)).toEqual([])
 })
 
 test('a page starts before its message, of which another company has one with that id', async () => {
@@ -324,8 +322,9 @@ test('a waiting status is taken once its own company has the message', async () 
 test('messages expire, though another company has a newer one with a lower id', async () => {
   const { companyId, twinId } = await createMessages({ twinMessageId: 2 })
   await db`update messages set created_at = now() - interval '400 days' where company_id = ${twinId}`
-  const expired = await findExpiredMessages(db, 365, 100, 100)
-  expect(expired.filter((one) => [companyId, twinId].includes(one.companyId)).map(({ ids }) => ids)).toEqual([[2]])
+  const companies = (await listCompaniesWithEarlier(db, 365, 100)).filter((id) => [companyId, twinId].includes(id))
+  expect(companies).toEqual([twinId])
+  expect(await findEarlierMessages(db, twinId, 365, ALL)).toEqual([2])
 })
 
 /** A change of the message of a company; by the business, unless writers are given. */

@@ -1,55 +1,49 @@
 import type { Db } from '../db/connect.ts'
+import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { IDS_A_MONTH } from './message-month.ts'
 
-/** The files of messages that expire together. */
-export type ExpiredMessages = { companyId: number; ids: number[]; storageKeys: string[] }
-
-/**
- * Of the messages from before the partitions by month, the oldest expired ones of some companies, up to `limit` of each. Ids grow
- * with time, so each company costs one probe.
- */
-export function findExpiredMessages(
-  db: Db,
-  days: number,
-  companies: number,
-  limit: number,
-): Promise<ExpiredMessages[]> {
-  return db<ExpiredMessages[]>`
-    select
-      company.id as company_id,
-      array_agg(expired.id order by expired.id) as ids,
-      coalesce(array_agg(expired.storage_key) filter (where expired.storage_key is not null), '{}') as storage_keys
-    from (
-      select company.id
-      from companies company
-      cross join lateral (
-        select message.created_at
-        from messages message
-        where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
-        order by message.id
-        limit 1
-      ) as oldest
-      where oldest.created_at < now() - make_interval(days => ${days})
-      order by company.id
-      limit ${companies}
-    ) as company
+/** Returns companies with expired messages from before the partitions by month. Ids grow with time, so each company costs one probe. */
+export async function listCompaniesWithEarlier(db: Db, days: number, limit: number): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select company.id
+    from companies company
     cross join lateral (
-      select oldest.id, media.storage_key
-      from (
-        select message.id, message.created_at
-        from messages message
-        where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
-        order by message.id
-        limit ${limit}
-      ) as oldest
-      left join media on (media.company_id, media.message_id) = (company.id, oldest.id)
-      where oldest.created_at < now() - make_interval(days => ${days})
-    ) as expired
-    group by company.id
+      select message.created_at
+      from messages message
+      where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
+      order by message.id
+      limit 1
+    ) as oldest
+    where oldest.created_at < now() - make_interval(days => ${days})
+    order by company.id
+    limit ${limit}
   `
+  return rows.map(({ id }) => id)
 }
 
-/** Deletes messages from before the months with what belongs to them. Their conversations stay, and start after them. */
+/** Returns the oldest expired messages of a company from before the months. */
+export async function findEarlierMessages(
+  db: Db,
+  companyId: number,
+  days: number,
+  { limit, skip }: ExpiryBatch,
+): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select oldest.id
+    from (
+      select message.id, message.created_at
+      from messages message
+      where message.company_id = ${companyId} and message.id < ${IDS_A_MONTH}::bigint
+      order by message.id
+      limit ${limit}
+      offset ${skip}
+    ) as oldest
+    where oldest.created_at < now() - make_interval(days => ${days})
+  `
+  return rows.map(({ id }) => id)
+}
+
+/** Deletes messages from before the months with what belongs to them, and queues their files for deletion. Their conversations stay, and start after them. */
 export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await db`
     with target as materialized (
@@ -68,6 +62,12 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
     ),
     copy as (
       delete from media using target where (media.company_id, media.message_id) = (${companyId}, target.id)
+      returning media.storage_key
+    ),
+    discarded as (
+      insert into discarded_files (company_id, storage_key)
+      select ${companyId}, storage_key from copy
+      on conflict do nothing
     ),
     status as (
       delete from message_status_events event using target
@@ -93,20 +93,4 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
     )
     delete from messages using target where (messages.company_id, messages.id) = (${companyId}, target.id)
   `
-}
-
-/** Deletes up to `limit` reactions that are older than messages are kept; returns how many. */
-export async function expireReactions(db: Db, days: number, limit: number): Promise<number> {
-  const expired = await db`
-    delete from message_reactions
-    where (company_id, wamid) in (
-      select company_id, wamid
-      from message_reactions
-      where occurred_at < now() - make_interval(days => ${days})
-      order by occurred_at
-      limit ${limit}
-      for update skip locked
-    )
-  `
-  return expired.count
 }

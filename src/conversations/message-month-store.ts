@@ -1,4 +1,5 @@
-import { type Db, sql } from '../db/connect.ts'
+import { type Db, type Fragment, sql } from '../db/connect.ts'
+import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { IDS_A_MONTH, monthOf } from './message-month.ts'
 
 /** Months ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
@@ -45,48 +46,63 @@ export async function dropMessageMonth(db: Db, month: number, keepDays: number):
   return row.dropped
 }
 
-/** The files of messages of a month. */
-export type MonthFiles = { companyId: number; messageIds: number[]; storageKeys: string[] }
+/** The ids of messages of the months that ended more than `days` days ago. */
+const areExpired = (id: Fragment, days: number) => sql`
+  ${id} >= ${IDS_A_MONTH}::bigint and ${id} < message_id_floor(now() - make_interval(days => ${days}))
+`
 
-/** The oldest files of messages of a month, of up to `companies` companies and up to `limit` of each. */
-export function findMonthFiles(db: Db, month: number, companies: number, limit: number): Promise<MonthFiles[]> {
-  const end = (month + 1) * IDS_A_MONTH
-  return db<MonthFiles[]>`
-    select company.id as company_id, array_agg(file.message_id) as message_ids, array_agg(file.storage_key) as storage_keys
-    from (
-      select company.id
-      from companies company
-      where exists (
-        select from media
-        where media.company_id = company.id and media.message_id >= ${IDS_A_MONTH}::bigint and media.message_id < ${end}::bigint
-      )
-      order by company.id
-      limit ${companies}
-    ) as company
-    cross join lateral (
-      select media.message_id, media.storage_key
-      from media
-      where media.company_id = company.id and media.message_id >= ${IDS_A_MONTH}::bigint and media.message_id < ${end}::bigint
-      order by media.message_id
-      limit ${limit}
-    ) as file
-    group by company.id
+/** Returns companies with files of messages of expired months. */
+export async function listCompaniesWithExpiredMedia(db: Db, days: number, limit: number): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select company.id
+    from companies company
+    where exists (
+      select from media
+      where media.company_id = company.id and ${areExpired(sql`media.message_id`, days)}
+    )
+    order by company.id
+    limit ${limit}
   `
+  return rows.map(({ id }) => id)
 }
 
-/** Deletes the descriptions of files. Uploaded files that they carried are due. */
-export async function deleteFiles(db: Db, companyId: number, messageIds: readonly number[]): Promise<void> {
-  await db`
+/**
+ * Deletes the oldest descriptions of files of expired months, and queues the files for deletion; returns how many. Uploaded files
+ * that they carried are due.
+ */
+export async function expireMedia(
+  db: Db,
+  companyId: number,
+  days: number,
+  { limit, skip }: ExpiryBatch,
+): Promise<number> {
+  const [row] = await db<[{ count: number }]>`
     with deleted as (
       delete from media
-      where company_id = ${companyId} and message_id = any(${[...messageIds]}::bigint[])
-      returning upload_id
+      where (company_id, message_id) in (
+        select company_id, message_id
+        from media
+        where company_id = ${companyId} and ${areExpired(sql`message_id`, days)}
+        order by message_id
+        limit ${limit}
+        offset ${skip}
+      )
+      returning upload_id, storage_key
+    ),
+    discarded as (
+      insert into discarded_files (company_id, storage_key)
+      select ${companyId}, storage_key from deleted
+      on conflict do nothing
+    ),
+    released as (
+      update uploads upload
+      set due_at = now()
+      from deleted
+      where upload.company_id = ${companyId} and upload.id = deleted.upload_id
     )
-    update uploads upload
-    set due_at = now()
-    from deleted
-    where upload.company_id = ${companyId} and upload.id = deleted.upload_id
+    select count(*)::integer as count from deleted
   `
+  return row.count
 }
 
 /** A conversation of a company, after which a walk over a month goes on. */

@@ -4,14 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { ALL } from '../../test/lifetimes.ts'
 import { MIGRATIONS, OBJECTS } from '../../test/schema/baseline.ts'
 import { createTwins } from '../../test/twins.ts'
 import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migration/migrate.ts'
-import { expireMonths } from '../personal-data/expire-messages.ts'
+import { expireMonths } from '../personal-data/lifetimes/expire-messages.ts'
 import { findConversation, listMessages } from './conversation-store.ts'
 import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
-import { dropMessageMonth, findExpiredMonth, makeMessageMonth, makeMessageMonths } from './message-month-store.ts'
+import {
+  dropMessageMonth,
+  expireMedia,
+  findExpiredMonth,
+  listCompaniesWithExpiredMedia,
+  makeMessageMonth,
+  makeMessageMonths,
+} from './message-month-store.ts'
 import { findKnownWamids } from './recording/inbound-store.ts'
 
 const { db } = await createTestDatabase()
@@ -62,8 +70,7 @@ const countsOf = (companyId: number) => db`
   select message_count, expired_count, last_text from conversations where company_id = ${companyId}
 `
 
-const expire = (removed: string[] = []) =>
-  expireMonths({ db, blobStore: { remove: async (key) => void removed.push(key) } }, KEEP_DAYS, signal)
+const expire = () => expireMonths(db, KEEP_DAYS, signal)
 
 beforeAll(() => makeMessageMonths(db))
 
@@ -139,7 +146,7 @@ test('a walk goes over all conversations of a month, some at a time', async () =
   expect(counts).toEqual([{ expiredCount: 2, conversations: 2 * count }])
 })
 
-test('files of a month are removed before their messages, and uploads that they carried are due', async () => {
+test('files of an expired month are discarded, and uploads that they carried are due', async () => {
   const { companyId } = await createCompanies()
   const [old = 0, present = 0] = await writeMessages(companyId, [PRESENT - 4, PRESENT])
   await db`
@@ -151,9 +158,12 @@ test('files of a month are removed before their messages, and uploads that they 
       insert into media (company_id, message_id, sender_id, provider_media_id, storage_key, upload_id)
       values (${companyId}, ${id}, 1, 'media', ${key}, ${upload})
     `
-  const removed: string[] = []
-  await expire(removed)
-  expect(removed).toEqual(['old file'])
+  expect(await listCompaniesWithExpiredMedia(db, KEEP_DAYS, 100)).toEqual([companyId])
+  expect(await expireMedia(db, companyId, KEEP_DAYS, ALL)).toBe(1)
+  expect(await listCompaniesWithExpiredMedia(db, KEEP_DAYS, 100)).toEqual([])
+  expect(await db`select storage_key from discarded_files where company_id = ${companyId}`).toEqual([
+    { storageKey: 'old file' },
+  ])
   expect(await db`select storage_key from media where company_id = ${companyId}`).toEqual([
     { storageKey: 'present file' },
   ])

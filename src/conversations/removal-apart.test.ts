@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
+import { expireRows, reactionsAfter } from '../db/lifetime-store.ts'
 import {
   detachCustomer,
   eraseChanges,
@@ -10,7 +12,7 @@ import {
   findMessages,
   listWamids,
 } from './conversation-erasure-store.ts'
-import { deleteMessages, expireReactions } from './message-expiry-store.ts'
+import { deleteMessages } from './message-expiry-store.ts'
 
 // Erasures and the deletion of old messages, in companies whose rows have the same ids.
 const { db } = await createTestDatabase()
@@ -97,7 +99,7 @@ test('old reactions are deleted, though newer ones of another company have their
     update message_reactions
     set occurred_at = now() - make_interval(days => case company_id when ${companyId} then 31 else 1 end)
   `
-  await keepsRows(db, twinId, () => expireReactions(db, 30, 100))
+  await keepsRows(db, twinId, () => expireRows(db, reactionsAfter(30), ALL))
   expect(await leftOf(companyId)).toMatchObject({ reactions: [] })
 })
 

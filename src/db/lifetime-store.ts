@@ -1,36 +1,67 @@
 import { type Db, sql } from './connect.ts'
 
-/** Rows that are deleted by their age alone, with the primary key; the comment of each table says the same. */
-export const EXPIRING = [
+/** A table whose rows are deleted by their age alone, with its primary key. */
+export type Expiring = {
+  readonly table: string
+  readonly key: readonly string[]
+  readonly column: string
+  readonly hours: number
+  /** Rows that one statement deletes, where bodies of up to 4 MiB make a thousand too many. */
+  readonly batch?: number
+}
+
+/** The oldest rows that one statement deletes: up to `limit`, after the first `skip`, which can't be deleted. */
+export type ExpiryBatch = { readonly limit: number; readonly skip: number }
+
+const DAY = 24
+
+/** The comment of each table says the same. */
+export const EXPIRING: readonly Expiring[] = [
   { table: 'console_sessions', key: ['id'], column: 'idle_until', hours: 0 },
   { table: 'sign_in_links', key: ['digest'], column: 'expires_at', hours: 0 },
+  { table: 'unhandled_counts', key: ['address'], column: 'window_ends_at', hours: 0 },
   { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: 1 },
-  { table: 'message_status_events', key: ['company_id', 'message_id', 'status'], column: 'created_at', hours: 30 * 24 },
-  { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * 24 },
-  { table: 'scheduled_messages', key: ['company_id', 'id'], column: 'ended_at', hours: 30 * 24 },
-  { table: 'jobs', key: ['id'], column: 'failed_at', hours: 30 * 24 },
-  { table: 'account_events', key: ['company_id', 'id'], column: 'received_at', hours: 90 * 24 },
-  { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * 24 },
-  { table: 'erased_keys', key: ['company_id', 'hash'], column: 'erased_at', hours: 30 * 24 },
-] as const
+  { table: 'idempotency_keys', key: ['company_id', 'id'], column: 'created_at', hours: 2 * DAY },
+  { table: 'inbound_items', key: ['id'], column: 'received_at', hours: 7 * DAY, batch: 100 },
+  { table: 'inbound_bodies', key: ['event_id'], column: 'received_at', hours: 7 * DAY, batch: 100 },
+  {
+    table: 'message_status_events',
+    key: ['company_id', 'message_id', 'status'],
+    column: 'created_at',
+    hours: 30 * DAY,
+  },
+  { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * DAY },
+  { table: 'scheduled_messages', key: ['company_id', 'id'], column: 'ended_at', hours: 30 * DAY },
+  { table: 'jobs', key: ['id'], column: 'failed_at', hours: 30 * DAY },
+  { table: 'erased_keys', key: ['company_id', 'hash'], column: 'erased_at', hours: 30 * DAY },
+  { table: 'account_events', key: ['company_id', 'id'], column: 'received_at', hours: 90 * DAY },
+  { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * DAY },
+]
 
-type Expiring = (typeof EXPIRING)[number]
+/** Reactions, which are kept like messages. */
+export const reactionsAfter = (days: number): Expiring => ({
+  table: 'message_reactions',
+  key: ['company_id', 'wamid'],
+  column: 'occurred_at',
+  hours: days * DAY,
+})
 
-/** Deletes up to `limit` rows that are older than their table keeps them, oldest first; returns how many. */
-export async function expireRows(db: Db, expiring: Expiring, limit: number): Promise<number> {
-  const expired = await db`${expiry(db, expiring, limit)}`
+/** Deletes rows that are older than their table keeps them, oldest first; returns how many. */
+export async function expireRows(db: Db, expiring: Expiring, batch: ExpiryBatch): Promise<number> {
+  const expired = await db`${expiry(db, expiring, batch)}`
   return expired.count
 }
 
 /** The statement of `expireRows`. Rows that another process deletes are skipped. */
-export const expiry = (db: Db, { table, key, column, hours }: Expiring, limit: number) => sql`
+export const expiry = (db: Db, { table, key, column, hours }: Expiring, { limit, skip }: ExpiryBatch) => sql`
   delete from ${db(table)}
-  where (${db(key)}) in (
-    select ${db(key)}
+  where (${db([...key])}) in (
+    select ${db([...key])}
     from ${db(table)}
     where ${db(column)} < now() - make_interval(hours => ${hours})
     order by ${db(column)}
     limit ${limit}
+    offset ${skip}
     for update skip locked
   )
 `

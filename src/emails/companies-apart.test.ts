@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { markSubmitted, readEmailsToSend } from './delivery/email-delivery-store.ts'
-import { eraseEmails, expireEmails } from './email-removal-store.ts'
+import { eraseEmails, expireEmails, listCompaniesWithExpiredEmails } from './email-removal-store.ts'
 import { insertEmails, listEmailsTo } from './email-store.ts'
 import { findEmailTemplateCounts, markEmailTemplateRemoved } from './email-template-store.ts'
 import { findMailed } from './tracking/tracking-store.ts'
@@ -93,7 +94,8 @@ test('old mails are deleted, though another company has newer ones with their id
   const { companyId, twinId } = await createTwins(db)
   await insertMail(companyId, { days: 31 })
   await insertMail(twinId)
-  await keepsRows(db, twinId, () => expireEmails(db, 30, 100, 100))
+  expect(await listCompaniesWithExpiredEmails(db, 30, 100)).toEqual([companyId])
+  await keepsRows(db, twinId, () => expireEmails(db, companyId, 30, ALL))
   expect(await mailsOf(companyId)).toEqual([])
 })
 
@@ -102,7 +104,7 @@ test('a mail is kept, though another company has an older one with its id', asyn
   await insertMail(companyId, { days: 31 })
   await insertMail(companyId, { id: 2 })
   await insertMail(twinId, { id: 2, days: 31 })
-  await expireEmails(db, 30, 100, 100)
+  for (const id of [companyId, twinId]) await expireEmails(db, id, 30, ALL)
   expect([await mailsOf(companyId), await mailsOf(twinId)]).toEqual([[2], []])
 })
 
@@ -110,7 +112,7 @@ test('old mails are deleted, though another company has a newer one with a lower
   const { companyId, twinId } = await createTwins(db)
   await insertMail(companyId)
   await insertMail(twinId, { id: 2, days: 31 })
-  await expireEmails(db, 30, 100, 100)
+  for (const id of await listCompaniesWithExpiredEmails(db, 30, 100)) await expireEmails(db, id, 30, ALL)
   expect([await mailsOf(companyId), await mailsOf(twinId)]).toEqual([[1], []])
 })
 

@@ -2,16 +2,19 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { startSweep } from './sweep.ts'
 
 const log = { error: vi.fn() }
+const metrics = { sweeps: { inc: vi.fn() } }
+const start = (work: () => Promise<unknown>, afterMs = 0) =>
+  startSweep({ log, metrics }, { name: 'test', everyMs: 1_000, afterMs }, work)
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => {
   vi.useRealTimers()
-  log.error.mockClear()
+  vi.clearAllMocks()
 })
 
 test('runs that fall due during a run are left out', async () => {
   const run = Promise.withResolvers<void>()
   const work = vi.fn(() => run.promise)
-  const sweep = startSweep(log, 1_000, work)
+  const sweep = start(work)
   await vi.advanceTimersByTimeAsync(5_000)
   run.resolve()
   await vi.advanceTimersByTimeAsync(500)
@@ -27,17 +30,19 @@ const throws = () => {
 }
 test.each([rejects, throws])('a failure is logged, and the next run tries again: %o', async (fail) => {
   const work = vi.fn(async () => {}).mockImplementationOnce(fail)
-  const sweep = startSweep(log, 1_000, work)
+  const sweep = start(work)
   await vi.advanceTimersByTimeAsync(1_000)
   expect(work).toHaveBeenCalledTimes(2)
-  expect(log.error.mock.calls).toEqual([[{ reason: 'Error: away' }, 'sweep.failed']])
+  expect(log.error.mock.calls).toEqual([[{ sweep: 'test', reason: 'Error: away' }, 'sweep.failed']])
+  for (const outcome of ['completed', 'failed'])
+    expect(metrics.sweeps.inc).toHaveBeenCalledWith({ sweep: 'test', outcome })
   await sweep.stop()
 })
 
 test('a stop waits for the run in progress, and none follows', async () => {
   const run = Promise.withResolvers<void>()
   const work = vi.fn(() => run.promise)
-  const sweep = startSweep(log, 1_000, work)
+  const sweep = start(work)
   let isStopped = false
   const stopped = sweep.stop().then(() => {
     isStopped = true
@@ -47,4 +52,15 @@ test('a stop waits for the run in progress, and none follows', async () => {
   run.resolve()
   await stopped
   expect(work).toHaveBeenCalledTimes(1)
+})
+
+test('the first run waits as long as it is told, and none follows a stop before it', async () => {
+  const work = vi.fn(async () => {})
+  const [early, stopped] = [start(work, 500), start(work, 500)]
+  await vi.advanceTimersByTimeAsync(499)
+  expect(work).not.toHaveBeenCalled()
+  await stopped.stop()
+  await vi.advanceTimersByTimeAsync(1_001)
+  expect(work).toHaveBeenCalledTimes(2)
+  await early.stop()
 })

@@ -1,28 +1,55 @@
+import type { Counter } from 'prom-client'
+
 export type Sweep = { stop(): Promise<void> }
 
+export type SweepDeps = {
+  log: { error(fields: object, message: string): void }
+  metrics: { sweeps: Pick<Counter<'sweep' | 'outcome'>, 'inc'> }
+}
+
+export type SweepSchedule = {
+  /** In logs and metrics. */
+  name: string
+  everyMs: number
+  /** Until the first run; sweeps that start together do not all run at one moment. */
+  afterMs?: number
+}
+
 /**
- * Runs work now and every `everyMs`, one run at a time: what falls due during a run is left out. A failure is logged, and the
+ * Runs work every `everyMs`, one run at a time: what falls due during a run is left out. A failure is logged and counted, and the
  * next run tries again. `stop` waits for the run in progress.
  */
 export function startSweep(
-  log: { error(fields: object, message: string): void },
-  everyMs: number,
+  { log, metrics }: SweepDeps,
+  { name, everyMs, afterMs = 0 }: SweepSchedule,
   work: () => Promise<unknown>,
 ): Sweep {
+  for (const outcome of ['completed', 'failed']) metrics.sweeps.inc({ sweep: name, outcome }, 0)
   let running: Promise<unknown> | undefined
   const run = () => {
     running ??= Promise.resolve()
       .then(work)
-      .catch((error) => log.error({ reason: String(error) }, 'sweep.failed'))
+      .then(
+        () => metrics.sweeps.inc({ sweep: name, outcome: 'completed' }),
+        (error) => {
+          metrics.sweeps.inc({ sweep: name, outcome: 'failed' })
+          log.error({ sweep: name, reason: String(error) }, 'sweep.failed')
+        },
+      )
       .finally(() => {
         running = undefined
       })
   }
-  run()
-  const timer = setInterval(run, everyMs)
+  let timer: NodeJS.Timeout | undefined
+  const start = () => {
+    run()
+    timer = setInterval(run, everyMs)
+  }
+  if (afterMs === 0) start()
+  else timer = setTimeout(start, afterMs)
   return {
     stop: async () => {
-      clearInterval(timer)
+      clearTimeout(timer)
       await running
     },
   }

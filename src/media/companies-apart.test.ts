@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { listStorageKeys, markErased } from './media-erasure-store.ts'
+import { markErased } from './media-erasure-store.ts'
 import { findMedia, insertMedia, markLost, recordFailedCopy } from './media-store.ts'
 
 // Companies whose messages have the same ids, in conversations of senders with other ids.
@@ -55,7 +55,9 @@ test('a copy that fails is that of a message of the company', async () => {
 test('an erasure finds and erases copies of the company', async () => {
   const { companyId, twinId } = await createMessages()
   await insertMedia(db, [noted(companyId), noted(twinId)])
-  expect(await listStorageKeys(db, companyId, [1])).toEqual([`key of ${companyId}`])
   await keepsRows(db, twinId, () => markErased(db, companyId, [1]))
+  expect(await db`select company_id, storage_key from discarded_files`).toEqual([
+    { companyId, storageKey: `key of ${companyId}` },
+  ])
   expect((await findMedia(db, companyId, 1))?.providerMediaId).toBe('')
 })

@@ -1,16 +1,9 @@
 import type { Db } from '../db/connect.ts'
 
-/** Where the copies of the media of messages are kept. */
-export async function listStorageKeys(db: Db, companyId: number, messageIds: readonly number[]): Promise<string[]> {
-  const rows = await db<{ storageKey: string }[]>`
-    select storage_key
-    from media
-    where company_id = ${companyId} and message_id = any(${[...messageIds]}::bigint[])
-  `
-  return rows.map(({ storageKey }) => storageKey)
-}
-
-/** Marks media as gone and erases what describes them. Uploaded files that they carried are due. */
+/**
+ * Marks media as gone, erases what describes them, and queues their copies for deletion: a repeated call finds a copy that was
+ * being made meanwhile. Uploaded files that they carried are due.
+ */
 export async function markErased(db: Db, companyId: number, messageIds: readonly number[]): Promise<void> {
   await db`
     with released as (
@@ -20,6 +13,13 @@ export async function markErased(db: Db, companyId: number, messageIds: readonly
       where media.company_id = ${companyId}
         and media.message_id = any(${[...messageIds]}::bigint[])
         and (upload.company_id, upload.id) = (media.company_id, media.upload_id)
+    ),
+    discarded as (
+      insert into discarded_files (company_id, storage_key)
+      select company_id, storage_key
+      from media
+      where company_id = ${companyId} and message_id = any(${[...messageIds]}::bigint[])
+      on conflict do nothing
     )
     update media
     set

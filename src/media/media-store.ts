@@ -64,14 +64,14 @@ export async function findMedia(db: Db, companyId: number, messageId: number): P
   return row
 }
 
-/** Marks a copy as stored. The MIME type that came with the bytes replaces that of the message. */
+/** Marks a copy as stored; false: it is no longer pending. The MIME type that came with the bytes replaces that of the message. */
 export async function markStored(
   db: Db,
   companyId: number,
   messageId: number,
   copy: { mimeType: string | null; sizeBytes: number; sha256: string },
-): Promise<void> {
-  await db`
+): Promise<boolean> {
+  const stored = await db`
     update media
     set
       state = 'stored',
@@ -81,6 +81,20 @@ export async function markStored(
       last_error = null,
       updated_at = now()
     where (company_id, message_id) = (${companyId}, ${messageId}) and state = 'pending'
+  `
+  return stored.count > 0
+}
+
+/** Queues the bytes of a copy for deletion when its message was erased, revoked or deleted while they were being stored. */
+export async function discardUnwanted(db: Db, { companyId, messageId, storageKey }: MediaRow): Promise<void> {
+  await db`
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}, ${storageKey}
+    where not exists (
+      select from media
+      where (company_id, message_id) = (${companyId}, ${messageId}) and state in ('pending', 'stored')
+    )
+    on conflict do nothing
   `
 }
 

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db, Pool } from '../db/connect.ts'
 import { companyNotFound } from '../errors.ts'
 import type { BlobStore } from '../media/blobs/blob-store.ts'
+import { discardFiles, hasDiscarded } from '../media/discarded/discarded-file-store.ts'
+import { removeDiscarded } from '../media/discarded/remove-discarded.ts'
 import { addressSecretOf } from '../media/signed-address.ts'
 import { ensureServiceSecret } from '../secrets/secret-store.ts'
 import { type Cipher, createCipher } from '../secrets/secrets.ts'
@@ -26,7 +28,7 @@ import {
 import { createBlobs } from './moved-blobs.ts'
 import { createInserts, recode } from './moved-rows.ts'
 import { MOVED_TABLES } from './moved-tables.ts'
-import { forgetFiles, lockImport, noteFile, removeLeftFiles } from './moving-file-store.ts'
+import { discardLeftFiles, forgetFiles, lockImport, noteFile } from './moving-file-store.ts'
 import {
   createTransferFile,
   type Entry,
@@ -152,12 +154,12 @@ export async function importCompany(
   const header = await readHeader(entries)
   const mediaSecret = decryptWith(transfer, header.mediaSecret)
   await checkTarget(deps, header, transfer)
-  const remove = (key: string) => deps.blobStore.remove(key)
-  await removeLeftFiles(deps.db, remove)
+  await deleteLeftFiles(deps, header.companyId)
   try {
     await deps.db.begin((tx) => insertCompany(tx, deps, { header, entries, transfer, mediaSecret }))
   } catch (error) {
-    await removeLeftFiles(deps.db, remove)
+    await discardLeftFiles(deps.db)
+    await removeDiscarded(deps, NEVER, header.companyId).catch(() => {})
     if (error instanceof Error && 'code' in error && error.code === '23505') {
       throw new MoveRefused(`A key or number of the company exists here already: ${error.message}`)
     }
@@ -165,6 +167,17 @@ export async function importCompany(
   }
   return { companyId: header.companyId, name: header.name }
 }
+
+/** The files of the archive get the names of earlier ones, whose deletion must not come later. */
+async function deleteLeftFiles(deps: MoveDeps, companyId: number): Promise<void> {
+  await discardLeftFiles(deps.db)
+  await removeDiscarded(deps, NEVER, companyId)
+  if (await hasDiscarded(deps.db, companyId)) {
+    throw new MoveRefused('Earlier files of the company are still being deleted here: try again later')
+  }
+}
+
+const NEVER = new AbortController().signal
 
 type Import = { header: Header; entries: AsyncGenerator<Header | Entry>; transfer: Cipher; mediaSecret: string }
 
@@ -258,12 +271,17 @@ export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: numbe
 /** Deletes a company that was exported, with its files. May be repeated after a fault. */
 export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, companyId: number): Promise<void> {
   await requireClosed(deps.db, companyId)
-  await deps.db.begin('isolation level repeatable read read only', async (tx) => {
-    for await (const blobs of movedBlobsOf(tx, companyId)) for (const { key } of blobs) await deps.blobStore.remove(key)
+  await deps.db.begin('isolation level repeatable read', async (tx) => {
+    for await (const blobs of movedBlobsOf(tx, companyId)) {
+      const keys = blobs.map(({ key }) => key)
+      await discardFiles(tx, companyId, keys)
+    }
   })
   await deps.db`delete from console_sessions where company_id = ${companyId}`
   await deps.db`delete from sign_in_links where company_id = ${companyId}`
   for (const table of MOVED_TABLES.toReversed()) await deleteRows(deps.db, table, companyId)
+  // What cannot be deleted now waits in the queue.
+  await removeDiscarded(deps, NEVER, companyId).catch(() => {})
 }
 
 async function requireClosed(db: Pool, companyId: number): Promise<void> {

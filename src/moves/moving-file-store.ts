@@ -21,16 +21,22 @@ export async function forgetFiles(tx: Db, companyId: number): Promise<void> {
   await tx`delete from moving_files where company_id = ${companyId}`
 }
 
-/** Removes the files that imports left which ended before their end. An import that runs keeps its files. */
-export async function removeLeftFiles(db: Pool, remove: (storageKey: string) => Promise<void>): Promise<void> {
+/** Queues the files of interrupted imports for deletion; returns of how many. A running import keeps its files. */
+export async function discardLeftFiles(db: Pool): Promise<number> {
   const companies = await db<{ companyId: number }[]>`select distinct company_id from moving_files`
+  let imports = 0
   for (const { companyId } of companies) {
     await db.begin(async (tx) => {
       if (!(await lockImport(tx, companyId))) return
-      const files = await tx<{ storageKey: string }[]>`
-        select storage_key from moving_files where company_id = ${companyId}`
-      for (const { storageKey } of files) await remove(storageKey)
-      await forgetFiles(tx, companyId)
+      await tx`
+        with left_over as (
+          delete from moving_files where company_id = ${companyId} returning storage_key
+        )
+        insert into discarded_files (company_id, storage_key)
+        select ${companyId}, storage_key from left_over
+        on conflict do nothing`
+      imports += 1
     })
   }
+  return imports
 }

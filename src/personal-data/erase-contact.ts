@@ -24,7 +24,6 @@ export type EraseDeps = EraseJobDeps & {
   db: Pool
   cipher: Pick<Cipher, 'encrypt'>
   recordEvents: RecordEvents
-  onFailure(error: unknown): void
 }
 
 /** How long a request works on its erasure before it leaves the rest to the job. */

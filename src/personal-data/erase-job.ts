@@ -16,7 +16,7 @@ export type EraseJobDeps = PassDeps & {
 const CONTACTS_ERASE = 'contacts.erase'
 /** The request works on its erasure first. */
 const AFTER_REQUEST_MS = 5_000
-/** About two weeks of an unreachable blob store. */
+/** About two weeks of an unusable database. */
 const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
 /** Longer than any send, delivery or copy that was under way when the erasure was requested can take to write its outcome. */

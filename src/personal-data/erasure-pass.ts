@@ -15,17 +15,17 @@ import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
 import { eraseSuppression } from '../emails/suppression/suppression-store.ts'
 import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
-import type { BlobStore } from '../media/blobs/blob-store.ts'
-import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
-import { removeDueUploads } from '../media/uploads/expire-uploads.ts'
+import { type RemoveDeps, removeDiscarded } from '../media/discarded/remove-discarded.ts'
+import { markErased } from '../media/media-erasure-store.ts'
+import { expireUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
 import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
-export type PassDeps = {
+export type PassDeps = Pick<RemoveDeps, 'blobStore'> & {
   db: Pool
-  blobStore: Pick<BlobStore, 'remove'>
+  onFailure(error: unknown): void
   /** Ends the jobs of deleted mails at once, and forgets what their servers said. */
   endEmailJobs(companyId: number, emailIds: readonly number[]): Promise<void>
 }
@@ -76,6 +76,8 @@ export async function runPass(
     for await (const _ of erase(pass)) if (signal.aborted) return false
   }
   await eraseDailyLimitEntries(deps.db, companyId, contactId)
+  // Nothing leads to them any more: what cannot be deleted now waits in the queue.
+  await removeDiscarded(deps, signal, companyId).catch(deps.onFailure)
   return !signal.aborted
 }
 
@@ -116,7 +118,7 @@ async function* messages(pass: Pass, conversationId: number, writers?: readonly 
 }
 
 /** The messages come last: what hangs on them is found by their wamids. */
-async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
+async function eraseBatch({ db, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
   const wamids = await listWamids(db, companyId, batch)
   const unerased = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
   // Before anything is erased: from now on a repeat of the provider brings nothing back.
@@ -129,9 +131,8 @@ async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly Me
     'whatsapp.message.status',
     ids.map((id) => `msg_${id}`),
   )
-  for (const key of await listStorageKeys(db, companyId, ids)) await blobStore.remove(key)
   await markErased(db, companyId, ids)
-  await removeDueUploads({ db, blobStore }, WRITE, companyId)
+  await expireUploads(db, { limit: WRITE, skip: 0 }, companyId)
   await eraseMessages(db, companyId, batch)
 }
 

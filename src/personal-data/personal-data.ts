@@ -29,6 +29,8 @@ export const PERSONAL_DATA = {
   customer_identities: 'erased',
   customers: 'erased',
   daily_limits: 'none',
+  // Random names of files.
+  discarded_files: 'none',
   deliveries: 'erased',
   delivery_attempts: 'erased',
   email_clicks: 'erased',

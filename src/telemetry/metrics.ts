@@ -17,8 +17,7 @@ export function createMetrics() {
     aggregator: 'first',
     registers,
   }).set({ version: VERSION, node: process.version }, 1)
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
+  const counter = counterOf(registers)
   return {
     registry,
     requests: counter('parley_http_requests_total', 'Requests answered', ['method', 'route', 'status']),
@@ -57,17 +56,35 @@ export function createMetrics() {
       'Attempts at webhook deliveries by what became of the delivery',
       ['outcome'],
     ),
-    workFailures: counter(
-      'parley_work_failures_total',
-      'Runs of background work that failed and are repeated: events of providers and jobs, by kind; without waits for locks',
-      ['work'],
-    ),
-    imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
+    ...createWorkCounters(registers),
     deliverySeconds: new Histogram({
       name: 'parley_webhook_attempt_duration_seconds',
       help: 'Time that a receiver took to answer',
       buckets: SECONDS,
       registers,
     }),
+  }
+}
+
+const counterOf =
+  (registers: Registry[]) =>
+  <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers })
+
+/** The work that goes on without a request. */
+function createWorkCounters(registers: Registry[]) {
+  const counter = counterOf(registers)
+  return {
+    workFailures: counter(
+      'parley_work_failures_total',
+      'Runs of background work that failed and are repeated: events of providers and jobs, by kind; without waits for locks',
+      ['work'],
+    ),
+    sweeps: counter(
+      'parley_sweeps_total',
+      'Runs of the tasks that workers repeat, such as the deletion of expired data, by outcome',
+      ['sweep', 'outcome'],
+    ),
+    imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
   }
 }

@@ -1,5 +1,4 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
-import { sweepLists } from '../contacts/import/contact-import.ts'
 import { importKind } from '../contacts/import/contact-import-job.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
@@ -19,10 +18,11 @@ import { type Sweep, startSweep } from '../jobs/sweep.ts'
 import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
 import { copyKind, MEDIA_COPY, recordMedia } from '../media/copy/copy-job.ts'
+import { registerUndeletedGauge } from '../media/discarded/remove-discarded.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
 import { sendScheduledKind } from '../messages/scheduled/scheduled-job.ts'
 import { eraseKind } from '../personal-data/erase-job.ts'
-import { expireData } from '../personal-data/expire-data.ts'
+import { listLifetimes } from '../personal-data/lifetimes/lifetimes.ts'
 import { refreshKind } from '../templates/template-refresh.ts'
 import { maintainDeliveryDays } from '../webhooks/deliveries/days/delivery-days.ts'
 import { DELIVER } from '../webhooks/deliveries/delivery-table.ts'
@@ -66,6 +66,7 @@ export function startWorkers(deps: Deps): Workers {
   registerJobGauges(deps.metrics.registry, deps.workerDb, kinds)
   registerEventGauges(deps.metrics.registry, deps.db)
   registerPausedGauge(deps.metrics.registry, deps.workerDb)
+  registerUndeletedGauge(deps.metrics.registry, deps.workerDb)
   const countFailure = failureCounter(deps, ['events', ...kinds.map(({ kind }) => kind)])
   const jobs = createWorker({ ...deps, db: deps.workerDb, onThrow: countFailure }, kinds)
   deps.emailWorker.current = jobs
@@ -145,20 +146,29 @@ function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: r
 
 /** The work that is done again and again, each with its pause. */
 const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
-  const { db, workerDb, log, clock, config } = deps
-  const every = (everyMs: number, work: () => Promise<unknown>) => startSweep(log, everyMs, work)
+  const { db, workerDb, clock, config } = deps
+  const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
+    startSweep(deps, { name, everyMs }, work)
+  const lifetimes = listLifetimes(deps)
   return [
-    every(SWEEP_MS, async () => publishMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))),
-    every(SWEEP_MS, () => requeueMissed(deps)),
-    every(SWEEP_MS, () => sweepLists(deps)),
-    every(SWEEP_MS, () => expireData(deps, stopping)),
-    every(STUCK_CHECK_MS, () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
-    every(APPLY_WAITING_MS, async () => publishMessages(deps, await applyWaitingStatuses(deps, clock.now()))),
-    every(DELIVERY_DAYS_MS, () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
-    every(MESSAGE_MONTHS_MS, () => makeMessageMonths(workerDb)),
-    every(DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
-    every(COUNT_MS, () => addUpChanges(db)),
-    every(STATISTICS_MS, () => analyzeGrownTables(db)),
+    every(SWEEP_MS, 'abandoned_sends', async () =>
+      publishMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS)),
+    ),
+    every(SWEEP_MS, 'missed_events', () => requeueMissed(deps)),
+    ...lifetimes.map(({ name, everyMs, expire }, place) =>
+      startSweep(deps, { name: `expiry_${name}`, everyMs, afterMs: (everyMs * place) / lifetimes.length }, () =>
+        expire(stopping),
+      ),
+    ),
+    every(STUCK_CHECK_MS, 'stuck_sessions', () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
+    every(APPLY_WAITING_MS, 'waiting_statuses', async () =>
+      publishMessages(deps, await applyWaitingStatuses(deps, clock.now())),
+    ),
+    every(DELIVERY_DAYS_MS, 'delivery_days', () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
+    every(MESSAGE_MONTHS_MS, 'message_months', () => makeMessageMonths(workerDb)),
+    every(DELIVERY_ENDS_MS, 'delivery_ends', () => endDeliveries(createEndDeps(deps), stopping)),
+    every(COUNT_MS, 'contact_counts', () => addUpChanges(db)),
+    every(STATISTICS_MS, 'statistics', () => analyzeGrownTables(db)),
   ]
 }
 

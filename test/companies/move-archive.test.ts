@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
 import { exportCompany, importCompany, type MoveDeps } from '../../src/moves/move-company.ts'
 import { lockImport, noteFile } from '../../src/moves/moving-file-store.ts'
-import { expireData } from '../../src/personal-data/expire-data.ts'
+import { expireAll } from '../lifetimes.ts'
 import { startTestService, type TestService } from '../service.ts'
 import { createTestFolder } from '../temporary-folder.ts'
 
@@ -100,7 +100,7 @@ test('an archive whose file has a path as its name is refused, and stops no late
   expect(await target.db`select from moving_files`).toHaveLength(0)
   await exported('later', 1)
   await importCompany(moveOf(target), at('later'))
-  await expireData(target.deps, new AbortController().signal)
+  await expireAll(target.deps)
 })
 
 test('an archive moves no sequence of ids beyond what all companies can use', async () => {
@@ -145,7 +145,7 @@ test('files of an import that was killed are removed, and those of one that runs
   const key = newStorageKey(companyId)
   await target.deps.blobStore.put(key, Readable.from(['left']), { mimeType: 'image/webp', maxBytes: 10 })
   await noteFile(target.db, companyId, key)
-  const sweep = () => expireData(target.deps, new AbortController().signal)
+  const sweep = () => expireAll(target.deps)
   const isThere = async () => {
     const file = await target.deps.blobStore.open(key)
     file?.destroy()

@@ -1,10 +1,9 @@
 import { randomInt } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { writeSuppression } from '../../src/emails/suppression/suppression-store.ts'
 import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
+import { removeDiscarded } from '../../src/media/discarded/remove-discarded.ts'
 import { insertMedia, markStored } from '../../src/media/media-store.ts'
 import { eraseContact } from '../../src/personal-data/erase-contact.ts'
 import { advanceErasure } from '../../src/personal-data/erase-job.ts'
@@ -15,6 +14,7 @@ import { MAIL, startMailing, uniqueAddress } from '../emails/email-world.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, providerOf, secondsNow, textFrom } from '../provider-webhook.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
+import { tracesOf } from './traces.ts'
 
 const service = await startMailing({ webhookAllowPrivate: true })
 const { createCompany, operator, call, url, db, deps, folder, untilCompleted, get } = service
@@ -124,6 +124,7 @@ async function createPerson(shop: Shop) {
     const { body } = await api('GET', `/contacts/imports/${taken.body.data.id}`)
     return body.data.status === 'completed' && body.data.refused === 1
   })
+  await removeDiscarded(deps, new AbortController().signal)
   await db`
     insert into inbound_items (state, reason, phone_number_id, body, received_at)
     values ('failed', 'of the test', ${phoneNumberId}, ${Buffer.from(JSON.stringify(first))}, now())
@@ -163,34 +164,7 @@ async function storeMedia(companyId: number, wamid: string, word: string): Promi
   return storageKey
 }
 
-/** The tables and files that hold one of the texts: in any column, as bytes, or in base64 as in wamids. */
-async function placesOf(texts: readonly string[]): Promise<string[]> {
-  const forms = texts.flatMap((text) => [
-    text.toLowerCase(),
-    Buffer.from(text).toString('hex'),
-    Buffer.from(text).toString('base64').replaceAll('=', '').slice(0, -1).toLowerCase(),
-  ])
-  const tables = await db<{ name: string }[]>`
-    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-  `
-  const found: string[] = []
-  for (const { name } of tables) {
-    const rows = await db`
-      select from ${db(name)} as stored, unnest(${forms}::text[]) as form (text)
-      where position(form.text in lower(stored::text)) > 0
-      limit 1
-    `
-    if (rows.length > 0) found.push(name)
-  }
-  for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!file.isFile()) continue
-    // A file may be removed between the list and the read.
-    const bytes = await readFile(join(file.parentPath, file.name)).catch(() => '')
-    const text = bytes.toString('latin1').toLowerCase()
-    if (forms.some((form) => text.includes(form))) found.push(file.name)
-  }
-  return found.sort()
-}
+const placesOf = (texts: readonly string[]) => tracesOf({ db, folder }, texts)
 
 const textsOf = ({ phone, email, userId, word }: Person) => [phone, email, userId, word]
 
@@ -320,18 +294,47 @@ describe('DELETE /contacts/{id}?erase=true', () => {
   test('ends the same when it is killed in the middle and started again', { timeout: 300_000 }, async () => {
     const shop = await createShop()
     const person = await createPerson(shop)
-    let removals = 0
-    const remove = async () => {
-      removals += 1
+    let kills = 0
+    const endEmailJobs = async () => {
+      kills += 1
       throw new Error('killed')
     }
-    // The request dies at the first file; the job of the service goes on.
-    await eraseContact({ ...erasing, blobStore: { remove }, onFailure: () => {} }, shop.companyId, person.id)
-    expect(removals).toBe(1)
+    // The request dies after the first mails; the job of the service goes on.
+    await eraseContact({ ...erasing, endEmailJobs, onFailure: () => {} }, shop.companyId, person.id)
+    expect(kills).toBe(1)
     expect(await placesOf([person.word])).not.toEqual([])
     await eventually(async () => (await placesOf(textsOf(person))).length === 0, 40_000)
     await complete(shop.companyId, person.id)
     expect(await placesOf(textsOf(person))).toEqual([])
+  })
+
+  test('erases all rows while files cannot be deleted, which wait unreadable until they can', {
+    timeout: 300_000,
+  }, async () => {
+    const shop = await createShop()
+    const person = await createPerson(shop)
+    const mediaUrl = await shop
+      .api('GET', `/whatsapp/conversations/${person.chatId}/messages`)
+      .then(({ body }) => body.data.find((one: { media: object | null }) => one.media !== null).media.url as string)
+    expect((await get(new URL(mediaUrl).pathname)).status).toBe(200)
+    const failures: unknown[] = []
+    const remove = () => Promise.reject(new Error('AccessDenied'))
+    await eraseContact(
+      { ...erasing, blobStore: { remove }, onFailure: (error) => failures.push(error) },
+      shop.companyId,
+      person.id,
+    )
+    expect(failures).toEqual([new Error('AccessDenied')])
+    expect(await placesOf(textsOf(person))).toEqual([person.storageKey])
+    expect((await get(new URL(mediaUrl).pathname)).status).toBe(404)
+    expect(await db`select attempts from discarded_files where storage_key = ${person.storageKey}`).toEqual([
+      { attempts: 1 },
+    ])
+
+    await complete(shop.companyId, person.id)
+    await db`update discarded_files set due_at = now() where storage_key = ${person.storageKey}`
+    await eventually(async () => (await placesOf(textsOf(person))).length === 0, 40_000)
+    expect(await db`select from discarded_files where storage_key = ${person.storageKey}`).toHaveLength(0)
   })
 
   test('another company’s contact, an erased and a missing one answer alike; a deleted one can be erased', async () => {

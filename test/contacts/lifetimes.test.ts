@@ -2,15 +2,17 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { sql } from '../../src/db/connect.ts'
 import { EXPIRING, expiry } from '../../src/db/lifetime-store.ts'
-import { expireData } from '../../src/personal-data/expire-data.ts'
+import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
+import { discardFiles } from '../../src/media/discarded/discarded-file-store.ts'
+import { listLifetimes } from '../../src/personal-data/lifetimes/lifetimes.ts'
 import { MAIL, startMailing, uniqueAddress } from '../emails/email-world.ts'
+import { ALL, expireAll } from '../lifetimes.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from '../provider-webhook.ts'
 import { eventually, uniquePhone } from '../service.ts'
 
 const service = await startMailing({ messageDays: 8, emailDays: 30 }, { mirrors: false })
 const { createCompany, operator, call, url, db, deps, untilCompleted, get } = service
 const provider = providerOf(service)
-const { signal } = new AbortController()
 
 const readTables = () => db<{ name: string; comment: string | null }[]>`
   select relname as name, obj_description(oid, 'pg_class') as comment
@@ -34,7 +36,7 @@ test.each(
 )('expired rows of %s are found by an index', async (_, one) => {
   const plan = await db.begin(async (tx) => {
     await tx`set local enable_seqscan = off`
-    const rows = await tx<{ queryPlan: string }[]>`explain ${expiry(tx, one, 1_000)}`
+    const rows = await tx<{ queryPlan: string }[]>`explain ${expiry(tx, one, ALL)}`
     return rows.map((row) => Object.values(row)[0]).join('\n')
   })
   expect(plan).toMatch(/Index Scan/)
@@ -161,6 +163,49 @@ async function live({ api, companyId, phoneNumberId, phone, email, authorization
   `
 }
 
+test('a step that fails keeps no other one, and a row that cannot be deleted keeps no other row', async () => {
+  const { companyId } = await createCompany({ isConnected: false })
+  const addMail = async (days: number) => {
+    const [row] = await db<[{ id: number }]>`
+      insert into emails (company_id, uid, recipient, subject, message_id, secret, is_marketing, status, created_at)
+      values (
+        ${companyId}, ${`eml_${days}`}, 'ada@example.org', 'Hello', '', '', false, 'sent', now() - make_interval(days => ${days})
+      )
+      returning id
+    `
+    return row.id
+  }
+  const mails = [await addMail(62), await addMail(61), await addMail(60)]
+  await db.unsafe(`
+    create function refuse() returns trigger language plpgsql as $$ begin raise exception 'of the row'; end $$;
+    create trigger refuse before delete on emails for each row when (old.id = ${mails[1]}) execute function refuse()
+  `)
+  const key = newStorageKey(companyId)
+  await discardFiles(db, companyId, [key])
+  const remove = () => Promise.reject(new Error('AccessDenied'))
+  const failed: string[] = []
+  for (const { name, expire } of listLifetimes({ ...deps, blobStore: { remove } }))
+    await expire(new AbortController().signal).catch((error) => failed.push(`${name}: ${error.message}`))
+  await db`drop trigger refuse on emails`
+  expect(failed).toEqual(['discarded_files: AccessDenied', 'emails: of the row'])
+  expect(await db`select id from emails where company_id = ${companyId}`).toEqual([{ id: mails[1] }])
+  expect(await db`select storage_key from discarded_files where company_id = ${companyId}`).toEqual([
+    { storageKey: key },
+  ])
+  await expireAll(deps)
+  expect(await db`select from emails where company_id = ${companyId}`).toHaveLength(0)
+})
+
+test('each step has counters of its own', async () => {
+  const text = await deps.metrics.registry.metrics()
+  const counted = new Set(
+    [...text.matchAll(/^parley_sweeps_total\{sweep="(\w+)",outcome="failed"\}/gm)].map(([, name]) => name),
+  )
+  const names = listLifetimes(deps).map(({ name }) => `expiry_${name}`)
+  expect(names.filter((name) => !counted.has(name))).toEqual([])
+  expect(new Set(names).size).toBe(names.length)
+})
+
 describe('many days, with a compressed clock', () => {
   /** Partitioned tables are dropped by the day; the ledger of consent is kept. */
   const NOT_HERE = ['envelopes', 'deliveries', 'delivery_attempts', 'consents']
@@ -174,7 +219,7 @@ describe('many days, with a compressed clock', () => {
     for (let day = 0; day < STEPS; day += 1) {
       await live(shop, day)
       await pass(STEP_DAYS)
-      await expireData(deps, signal)
+      await expireAll(deps)
       sizes.push(await countRows())
     }
     const [last, before] = [sizes.at(-1)!, sizes.at(-5)!]
@@ -198,7 +243,7 @@ describe('many days, with a compressed clock', () => {
     for (const text of ['one', 'two', 'three']) await say(text)
     await pass(70)
     for (const text of ['four', 'five']) await say(text)
-    await expireData(deps, signal)
+    await expireAll(deps)
 
     const inbox = inboxOf(shop)
     expect(await inbox.texts(shop.phone)).toEqual(['four', 'five'])
@@ -209,7 +254,7 @@ describe('many days, with a compressed clock', () => {
     expect(body.pagination).toMatchObject({ totalRecords: 2, totalPages: 2, nextPage: null })
 
     await pass(70)
-    await expireData(deps, signal)
+    await expireAll(deps)
     expect((await page('pageSize=10')).body).toMatchObject({ data: [], pagination: { totalRecords: 0, totalPages: 0 } })
     expect((await inbox.find(shop.phone)).lastMessage).toBeNull()
     await say('six')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { expireDeadLetters } from '../../src/inbound/handling/unhandled/dead-letter-store.ts'
 import { requeueMissedEvents } from '../../src/inbound/handling/unhandled/requeue.ts'
 import { eventReader } from '../../src/wiring/events/event-reader.ts'
+import { expireTable } from '../lifetimes.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, secondsNow, textFrom } from '../provider-webhook.ts'
 import { uniquePhone } from '../service.ts'
 import { startInbound } from './inbound-world.ts'
@@ -42,7 +42,7 @@ describe('an event that cannot be routed', () => {
     )
     await age('6 days 23 hours', newer!.id)
     await age('7 days 1 minute', older!.id)
-    await expireDeadLetters(service.db, 1_000)
+    await expireTable(service.db, 'inbound_items')
     const left = (await provider.deadLetters('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     expect(left.map(({ id }) => id)).toEqual([newer!.id])
   })

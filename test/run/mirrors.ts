@@ -80,8 +80,8 @@ function triggerOf({ name, columns, copies, assignments, key }: Table): string {
 
 /**
  * The tables with mirrors. Columns that no index, check or foreign key names have other values in the mirror's row. Its
- * deliveries are not waiting, and events of business accounts do not name its senders. Counts are left out: adding up the
- * changes of all companies writes those of mirrors, too.
+ * deliveries are not waiting, and events of business accounts do not name its senders. Counts and the queue of files are left
+ * out: work over all companies writes those of mirrors, too.
  */
 async function listTables(db: Pool): Promise<Table[]> {
   return db<Table[]>`
@@ -125,7 +125,7 @@ async function listTables(db: Pool): Promise<Table[]> {
         end as copy
     ) copies
     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
-      and c.relname <> all (array['contact_changes', 'contact_counts', 'conversation_counts', 'message_usage'])
+      and c.relname <> all (array['contact_changes', 'contact_counts', 'conversation_counts', 'message_usage', 'discarded_files'])
       and exists (
         select from pg_constraint p
         join pg_attribute k on k.attrelid = c.oid and k.attnum = any (p.conkey)

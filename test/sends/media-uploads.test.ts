@@ -3,8 +3,9 @@ import { connect } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { deleteMessages } from '../../src/conversations/message-expiry-store.ts'
-import { removeDueUploads } from '../../src/media/uploads/expire-uploads.ts'
+import { expireUploads } from '../../src/media/uploads/expire-uploads.ts'
 import { PROVIDER_NAMES } from '../../src/providers/provider-names.ts'
+import { ALL } from '../lifetimes.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
@@ -281,7 +282,7 @@ describe('the bytes of an upload', () => {
     expect(days).toBe(30)
     await sentTo(company, { type: 'image', media: { mediaId: sent } })
     for (const mediaId of [unsent, sent]) await isDue(mediaId)
-    while ((await removeDueUploads(deps, 10)) > 0);
+    await expireUploads(db, ALL)
     expect(await uploadsOf(company)).toEqual([{ id: sent, dueAt: null }])
     expect(await isStored(sent)).toBe(true)
     const recipient = await openWindow(company)
@@ -298,7 +299,7 @@ describe('the bytes of an upload', () => {
     ]
     for (const [place, { messageId }] of messages.entries()) {
       await deleteMessages(db, company.companyId, [messageId])
-      while ((await removeDueUploads(deps, 10)) > 0);
+      await expireUploads(db, ALL)
       expect((await uploadsOf(company)).length).toBe(place === 0 ? 1 : 0)
     }
   })

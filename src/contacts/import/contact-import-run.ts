@@ -13,11 +13,10 @@ import { readContactRow } from '../write/contact-write.ts'
 import { readPhoneRules } from '../write/phone-rules.ts'
 import {
   type ContactImport,
+  discardListOf,
   endImport,
-  findImport,
   type Refusal,
   recordImportProgress,
-  recordListGone,
   type StartedImport,
   startImport,
 } from './contact-import-store.ts'
@@ -70,26 +69,14 @@ export async function runImport(
   }
   await writing
   await endImport(deps.db, companyId, id, null)
-  await deleteList(deps, companyId, id, started.storageKey)
+  await discardListOf(deps.db, companyId, id)
   return 'completed'
 }
 
 /** Marks an import as failed. The contacts that it has written stay. */
 export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
-  const ended = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
-  // A list that cannot be deleted now is deleted by a later sweep.
-  if (ended?.storageKey) await deleteList(deps, companyId, id, ended.storageKey).catch(() => {})
-}
-
-async function deleteList(
-  { db, blobStore }: ImportRunDeps,
-  companyId: number,
-  id: number,
-  storageKey: string,
-): Promise<void> {
-  await blobStore.remove(storageKey)
-  await recordListGone(db, companyId, id)
+  await discardListOf(deps.db, companyId, id)
 }
 
 type Place = { readBytes: number; readLines: number }

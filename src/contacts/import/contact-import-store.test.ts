@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
 import {
+  discardListOf,
   endCancelled,
   endImport,
   findImport,
@@ -12,7 +13,6 @@ import {
   readRefusals,
   readWaiting,
   recordImportProgress,
-  recordListGone,
   removeImport,
   startImport,
 } from './contact-import-store.ts'
@@ -59,7 +59,7 @@ test('an import of another company with the same id is neither read nor changed'
     refusals: [{ line: 3, reason: 'is empty', fields: [''] }],
   })
   await endImport(db, companyId, id, null)
-  await recordListGone(db, companyId, id)
+  await discardListOf(db, companyId, id)
   expect(await readImports(db, companyId, id + 1, 10)).toMatchObject([{ id, status: 'completed', storageKey: null }])
   expect(await readRefusals(db, companyId, id, 0, 10)).toEqual([{ line: 3, reason: 'is empty', fields: [''] }])
 })

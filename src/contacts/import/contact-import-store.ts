@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import type { PhoneCountry } from '../../text/phone-reading.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
@@ -134,23 +135,44 @@ export async function lockReceiving(tx: Db, companyId: number, id: number): Prom
   return rows.count === 1
 }
 
-/** Deletes an import without a stored list. */
+/** Deletes an import whose list was not queued, and queues the list for deletion from the media storage. */
 export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
-  await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
+  await db`
+    with removed as (
+      delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving' returning storage_key
+    )
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}, storage_key from removed where storage_key is not null
+    on conflict do nothing
+  `
 }
 
-/** Records that the list of an import is no longer in the blob store. */
-export async function recordListGone(db: Db, companyId: number, id: number): Promise<void> {
-  await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
+/** Detaches the list from an import, and queues it for deletion from the media storage. */
+export async function discardListOf(db: Db, companyId: number, id: number): Promise<void> {
+  await db`
+    with list as materialized (
+      select storage_key
+      from contact_imports
+      where (company_id, id) = (${companyId}, ${id}) and storage_key is not null
+      for update
+    ),
+    detached as (
+      update contact_imports set storage_key = null
+      where (company_id, id) = (${companyId}, ${id}) and exists (select from list)
+    )
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}, storage_key from list
+    on conflict do nothing
+  `
 }
 
 /** Lists without an active import: of imports that have ended, and of uploads that were cut off. */
 export async function readLeftovers(
   db: Db,
   limit: number,
-): Promise<{ companyId: number; id: number; storageKey: string; isReceiving: boolean }[]> {
+): Promise<{ companyId: number; id: number; isReceiving: boolean }[]> {
   return db`
-    select company_id, id, storage_key, status = 'receiving' as is_receiving
+    select company_id, id, status = 'receiving' as is_receiving
     from contact_imports
     where storage_key is not null
       and (
@@ -259,34 +281,49 @@ export async function readRefusals(
 
 /** How long an import is listed after its end, with its refused rows. */
 const IMPORT_DAYS = 90
-const IMPORTS_AT_ONCE = 100
 
-/** Deletes up to `limit` refused rows of imports that ended 90 days ago, and the imports that have none left; returns how many rows. */
-export async function expireImports(db: Db, limit: number): Promise<number> {
-  const old = sql`
+type ImportKey = { companyId: number; id: number }
+
+/** Returns imports that ended 90 days ago, the oldest first. */
+export function listOldImports(db: Db, limit: number): Promise<ImportKey[]> {
+  return db<ImportKey[]>`
     select company_id, id
     from contact_imports
     where ended_at < now() - make_interval(days => ${IMPORT_DAYS}) and storage_key is null
     order by ended_at
-    limit ${IMPORTS_AT_ONCE}
+    limit ${limit}
   `
-  const refusals = await db`
+}
+
+/** Deletes refused rows of an import, the first ones first; returns how many. */
+export async function expireRefusals(
+  db: Db,
+  { companyId, id }: ImportKey,
+  { limit, skip }: ExpiryBatch,
+): Promise<number> {
+  const expired = await db`
     delete from contact_import_refusals
     where (company_id, import_id, line) in (
-      select refusal.company_id, refusal.import_id, refusal.line
-      from (${old}) as old
-      join contact_import_refusals refusal on (refusal.company_id, refusal.import_id) = (old.company_id, old.id)
+      select company_id, import_id, line
+      from contact_import_refusals
+      where (company_id, import_id) = (${companyId}, ${id})
+      order by line
       limit ${limit}
+      offset ${skip}
     )
   `
-  const imports = await db`
+  return expired.count
+}
+
+/** Deletes an import that has no refused rows left. */
+export async function expireImport(db: Db, { companyId, id }: ImportKey): Promise<void> {
+  await db`
     delete from contact_imports
-    where (company_id, id) in (${old})
+    where (company_id, id) = (${companyId}, ${id})
       and not exists (
         select
         from contact_import_refusals refusal
-        where (refusal.company_id, refusal.import_id) = (contact_imports.company_id, contact_imports.id)
+        where (refusal.company_id, refusal.import_id) = (${companyId}, ${id})
       )
   `
-  return Math.max(refusals.count, imports.count === IMPORTS_AT_ONCE ? limit : 0)
 }

@@ -7,9 +7,11 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
-import { discardList, receiveImport, sweepLists } from './contact-import.ts'
+import { removeDiscarded } from '../../media/discarded/remove-discarded.ts'
+import { discardLeftLists, discardList, receiveImport } from './contact-import.ts'
 
 const { db } = await createTestDatabase()
+const { signal } = new AbortController()
 const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 const blobStore = await openFolderBlobStore(folder)
@@ -55,7 +57,8 @@ test.each([
   ['running', '2 days', { row: true, key: true, list: true }],
 ])('what is left of an import that is %s for %s', async (status, age, left) => {
   const leftImport = await leave(status, age)
-  await sweepLists({ db, blobStore })
+  await discardLeftLists(db)
+  await removeDiscarded({ db, blobStore }, signal)
   expect(await leftImport.left()).toEqual(left)
 })
 
@@ -79,6 +82,7 @@ test('a list that is refused leaves neither a file nor a row', async () => {
   await expect(bring).rejects.toMatchObject({ status: 422 })
   expect(await db`select from contact_imports where company_id = ${companyId}`).toHaveLength(0)
   expect(keys).toHaveLength(1)
+  await removeDiscarded({ db, blobStore }, signal)
   expect(await blobStore.open(keys[0]!)).toBeUndefined()
 })
 
@@ -87,6 +91,7 @@ test('a list whose commit succeeded, though its answer was lost, stays', async (
   const [{ id } = { id: 0 }] = await db<{ id: number }[]>`
     select id from contact_imports where company_id = ${queued.companyId}
   `
-  await discardList({ db, blobStore }, queued.companyId, { id, storageKey: queued.key })
+  await discardList({ db }, queued.companyId, { id })
+  await removeDiscarded({ db, blobStore }, signal)
   expect(await queued.left()).toEqual({ row: true, key: true, list: true })
 })

@@ -7,6 +7,7 @@ import type { ListFormat } from '../export/contact-export.ts'
 import { enqueueImport } from './contact-import-job.ts'
 import {
   type ContactImport,
+  discardListOf,
   endCancelled,
   findImport,
   insertImport,
@@ -16,7 +17,6 @@ import {
   readImports,
   readLeftovers,
   readWaiting,
-  recordListGone,
   removeImport,
   type TakenList,
 } from './contact-import-store.ts'
@@ -74,7 +74,7 @@ export async function receiveList(
     const { head, ...list } = await storeList(deps, storageKey, format, body)
     return { ...list, ...head, id, storageKey }
   } catch (error) {
-    await discardList(deps, companyId, { id, storageKey })
+    await discardList(deps, companyId, { id })
     throw error
   }
 }
@@ -118,14 +118,12 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
  * transaction that locks the row has ended. Otherwise the list stays.
  */
 export async function discardList(
-  { db, blobStore }: ImportDeps,
+  { db }: Pick<ImportDeps, 'db'>,
   companyId: number,
-  { id, storageKey }: Pick<ReceivedList, 'id' | 'storageKey'>,
+  { id }: Pick<ReceivedList, 'id'>,
 ): Promise<void> {
   await db.begin(async (tx) => {
-    if (!(await lockReceiving(tx, companyId, id))) return
-    await blobStore.remove(storageKey)
-    await removeImport(tx, companyId, id)
+    if (await lockReceiving(tx, companyId, id)) await removeImport(tx, companyId, id)
   })
 }
 
@@ -153,13 +151,14 @@ async function storeList(
 
 const LEFTOVERS_AT_ONCE = 100
 
-/** Takes lists out of the blob store that a killed process left there, and what was recorded of those that never came in. */
-export async function sweepLists({ db, blobStore }: ImportDeps): Promise<void> {
-  for (const { companyId, id, storageKey, isReceiving } of await readLeftovers(db, LEFTOVERS_AT_ONCE)) {
-    await blobStore.remove(storageKey)
+/** Discards lists that a killed process left, and what was recorded of those that never came in; returns how many. */
+export async function discardLeftLists(db: Db): Promise<number> {
+  const lists = await readLeftovers(db, LEFTOVERS_AT_ONCE)
+  for (const { companyId, id, isReceiving } of lists) {
     if (isReceiving) await removeImport(db, companyId, id)
-    else await recordListGone(db, companyId, id)
+    else await discardListOf(db, companyId, id)
   }
+  return lists.length
 }
 
 /** How far an import is; 404 `Import not found`. */

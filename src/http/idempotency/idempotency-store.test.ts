@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
+import { expireTable } from '../../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../../test/twins.ts'
 import {
   eraseAnswers,
   recordAnswer,
   releaseKey,
-  removeExpiredKeys,
   renewKeys,
   reserveKey,
   reserveNewKeys,
@@ -106,7 +106,7 @@ test('a lease is renewed for the running request of its company', async () => {
 test('keys are forgotten after 48 hours, though another company has a newer one with the id', async () => {
   const { companyId, twinId } = await createKeys()
   await db`update idempotency_keys set created_at = now() - interval '49 hours' where company_id = ${companyId}`
-  await keepsRows(db, twinId, () => removeExpiredKeys(db, 100))
+  await keepsRows(db, twinId, () => expireTable(db, 'idempotency_keys'))
   expect(await keysOf(companyId)).toHaveLength(0)
 })
 

@@ -214,20 +214,6 @@ export async function renewKeys(db: Db, reservations: readonly { companyId: numb
 
 const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
 
-/** Forgets keys older than 48 hours, of all companies, at most `limit` of them; returns how many. */
-export async function removeExpiredKeys(db: Db, limit: number): Promise<number> {
-  const removed = await db`
-    delete from idempotency_keys
-    where (company_id, id) in (
-      select company_id, id
-      from idempotency_keys
-      where created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
-      order by created_at
-      limit ${limit}
-    )`
-  return removed.count
-}
-
 /**
  * Replaces the answers that hold one of the texts in lower case or are about a message to the contact, and forgets the
  * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request

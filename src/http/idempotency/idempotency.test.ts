@@ -3,10 +3,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { expireTable } from '../../../test/lifetimes.ts'
 import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import { asFinal, providerText, serviceUnavailable, validationError } from '../../errors.ts'
 import { answerOnce, completeKey, parseKey, recordKeyProgress } from './idempotency.ts'
-import { recordAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
+import { recordAnswer, reserveKey } from './idempotency-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 /** A key as its row holds it. */
@@ -336,7 +337,7 @@ test('keys older than 48 hours are forgotten, a batch at a time', async () => {
       where company_id > 0 and key in (${stored('gone-1')}, ${stored('gone-2')})
     `,
   )
-  expect(await removeExpiredKeys(db, 1)).toBe(1)
-  expect(await removeExpiredKeys(db, 10)).toBe(1)
-  expect(await removeExpiredKeys(db, 10)).toBe(0)
+  expect(await expireTable(db, 'idempotency_keys', 1)).toBe(1)
+  expect(await expireTable(db, 'idempotency_keys')).toBe(1)
+  expect(await expireTable(db, 'idempotency_keys')).toBe(0)
 })

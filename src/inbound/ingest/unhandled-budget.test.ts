@@ -1,8 +1,9 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { expireTable } from '../../../test/lifetimes.ts'
 import { connect } from '../../db/connect.ts'
 import { createUnhandledBudget } from './unhandled-budget.ts'
-import { countUnhandled, expireCounts } from './unhandled-store.ts'
+import { countUnhandled } from './unhandled-store.ts'
 
 const { db, url } = await createTestDatabase()
 const MIB = 1024 * 1024
@@ -59,6 +60,6 @@ test('counts whose hour is over are deleted', async () => {
     { address: 'new', bytes: 1, items: 1 },
   ])
   await db`update unhandled_counts set window_ends_at = now() where address = 'old'`
-  await expireCounts(db, 100)
+  await expireTable(db, 'unhandled_counts')
   expect(await db`select address from unhandled_counts`).toEqual([{ address: 'new' }])
 })

@@ -31,12 +31,3 @@ export function listSpent(db: Db): Promise<{ address: string; seconds: number }[
     limit ${MOST_SPENT}
   `
 }
-
-/** Deletes counts whose hour is over, at most `most` of them; returns how many. */
-export async function expireCounts(db: Db, most: number): Promise<number> {
-  const result = await db`
-    delete from unhandled_counts
-    where address in (select address from unhandled_counts where window_ends_at <= now() limit ${most})
-  `
-  return result.count
-}

@@ -6,7 +6,7 @@ import type { ProviderName } from '../../providers/provider-name.ts'
 import type { BlobStore, Measured } from '../blobs/blob-store.ts'
 import { safeMimeType } from '../content-headers.ts'
 import { TooLarge } from '../measure.ts'
-import { findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from '../media-store.ts'
+import { discardUnwanted, findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from '../media-store.ts'
 import { readFileFacts } from '../uploads/read-file-facts.ts'
 import { type Announced, copyFault } from './copy-fault.ts'
 import { nextCopyAt } from './copy-schedule.ts'
@@ -90,7 +90,8 @@ async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { k
       check: (path, measured) =>
         checkCopy(path, measured, { ...fetched, mimeType: media.mimeType ?? withoutPage(fetched.mimeType) }),
     })
-    await markStored(db, companyId, messageId, { ...stored, mimeType: fetched.mimeType })
+    const isStored = await markStored(db, companyId, messageId, { ...stored, mimeType: fetched.mimeType })
+    if (!isStored) await discardUnwanted(db, media)
     return { kind: 'stored' }
   } catch (error) {
     fetched.body.destroy()

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { ALL } from '../../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../../test/twins.ts'
 import { markErased } from '../media-erasure-store.ts'
 import { findMedia } from '../media-store.ts'
@@ -92,12 +93,12 @@ test('a message carries the file of its company, until it is erased', async () =
   }
   await keepsRows(db, twinId, () => markErased(db, companyId, [1]))
   const kept = await db.begin(async (tx) => {
-    const locked = await lockDueUploads(tx, 10)
+    const locked = await lockDueUploads(tx, ALL)
     expect(locked.map((one) => one.companyId).toSorted((a, b) => a - b)).toEqual([companyId, twinId])
     const unused = await keepCarried(tx, locked)
     expect(unused).toEqual([{ companyId, id: 'med_1', storageKey: `key of ${companyId}` }])
     await deleteUploads(tx, unused)
-    return lockDueUploads(tx, 10)
+    return lockDueUploads(tx, ALL)
   })
   expect(kept).toEqual([])
   expect(await findUpload(db, twinId, 1, 'med_1', 25)).toBeDefined()
@@ -106,7 +107,7 @@ test('a message carries the file of its company, until it is erased', async () =
 test('files that are due are looked for in one company', async () => {
   const { companyId, twinId } = await createUploads()
   for (const id of [companyId, twinId]) await due(id)
-  const locked = await db.begin((tx) => lockDueUploads(tx, 10, companyId))
+  const locked = await db.begin((tx) => lockDueUploads(tx, ALL, companyId))
   expect(locked).toEqual([{ companyId, id: 'med_1', storageKey: `key of ${companyId}` }])
 })
 

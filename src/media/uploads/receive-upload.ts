@@ -125,14 +125,11 @@ export async function takeFile(
   return expiresAt && { mediaId: id, kind, mimeType, filename, sizeBytes, expiresAt }
 }
 
-/** Deletes a received file that was not taken. */
+/** Discards a received file that was not taken. One whose commit was not confirmed may have been taken: it stays. */
 export async function discardFile(
-  { db, blobStore }: UploadDeps,
+  { db }: Pick<UploadDeps, 'db'>,
   companyId: number,
-  { id, storageKey }: Pick<ReceivedFile, 'id' | 'storageKey'>,
+  { id }: Pick<ReceivedFile, 'id'>,
 ): Promise<void> {
-  // One whose commit was not confirmed may have been taken.
-  await db.begin(async (tx) => {
-    if (await deleteUpload(tx, companyId, id)) await blobStore.remove(storageKey)
-  })
+  await deleteUpload(db, companyId, id)
 }

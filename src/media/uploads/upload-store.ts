@@ -1,4 +1,5 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
 
 /** A file that arrived whole. */
@@ -53,10 +54,17 @@ export async function readUnsent(db: Db, companyId: number): Promise<{ files: nu
   return { files: row.files, bytes: Number(row.bytes) }
 }
 
-/** Deletes the record of a file that was not taken; false: there is none. */
-export async function deleteUpload(tx: Db, companyId: number, id: string): Promise<boolean> {
-  const deleted = await tx`delete from uploads where (company_id, id) = (${companyId}, ${id}) and size_bytes is null`
-  return deleted.count > 0
+/** Deletes the record of a file that was not taken, and queues its bytes for deletion; false: there is none. */
+export async function deleteUpload(db: Db, companyId: number, id: string): Promise<boolean> {
+  const discarded = await db`
+    with deleted as (
+      delete from uploads where (company_id, id) = (${companyId}, ${id}) and size_bytes is null returning storage_key
+    )
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}, storage_key from deleted
+    on conflict do nothing
+  `
+  return discarded.count > 0
 }
 
 /** A file of a company that arrived whole. */
@@ -152,14 +160,15 @@ export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): P
 
 export type DueUpload = { companyId: number; id: string; storageKey: string }
 
-/** Locks up to `limit` files that are due, of one company or of all. */
-export function lockDueUploads(tx: Db, limit: number, companyId?: number): Promise<DueUpload[]> {
+/** Locks files that are due, of one company or of all. */
+export function lockDueUploads(tx: Db, { limit, skip }: ExpiryBatch, companyId?: number): Promise<DueUpload[]> {
   return tx<DueUpload[]>`
     select company_id, id, storage_key
     from uploads
     where due_at <= now() ${companyId === undefined ? sql`` : sql`and company_id = ${companyId}`}
     order by due_at
     limit ${limit}
+    offset ${skip}
     for update skip locked
   `
 }
@@ -180,12 +189,18 @@ export async function keepCarried(tx: Db, locked: readonly DueUpload[]): Promise
   return locked.filter((one) => !keptKeys.has(`${one.companyId} ${one.id}`))
 }
 
-/** Deletes the records of locked files. */
+/** Deletes the records of locked files, and queues their bytes for deletion. */
 export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promise<void> {
   await tx`
-    delete from uploads upload
-    using ${keysOf(tx, locked)}
-    where (upload.company_id, upload.id) = (input.company_id, input.id)
+    with deleted as (
+      delete from uploads upload
+      using ${keysOf(tx, locked)}
+      where (upload.company_id, upload.id) = (input.company_id, input.id)
+      returning upload.company_id, upload.storage_key
+    )
+    insert into discarded_files (company_id, storage_key)
+    select company_id, storage_key from deleted
+    on conflict do nothing
   `
 }
 

@@ -168,8 +168,11 @@ export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; lim
   return [create, lock, expirePlaces(tx, own, new Date(at.getTime() - PLACE_MS))]
 }
 
-/** Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. */
-export async function expireDailyLimitEntries(db: Db, limits: number, now: Date): Promise<number> {
+/**
+ * Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. Leaves
+ * out the first `skip` limits.
+ */
+export async function expireDailyLimitEntries(db: Db, limits: number, now: Date, skip = 0): Promise<number> {
   const until = new Date(now.getTime() - PLACE_MS - HOUR_MS)
   const expired = await expirePlaces(
     db,
@@ -184,6 +187,7 @@ export async function expireDailyLimitEntries(db: Db, limits: number, now: Date)
         )
       order by daily.company_id, daily.scope
       limit ${limits}
+      offset ${skip}
       for no key update of daily skip locked
     `,
     until,

@@ -1,12 +1,9 @@
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { expireTable } from '../../../test/lifetimes.ts'
 import { operatorDeps } from '../../../test/operator-deps.ts'
-import {
-  type DeadLetterState,
-  expireDeadLetters,
-  storeDeadLetters,
-} from '../../inbound/handling/unhandled/dead-letter-store.ts'
+import { type DeadLetterState, storeDeadLetters } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { eventRoutes } from './event-routes.ts'
 
 const { db } = await createTestDatabase()
@@ -90,8 +87,8 @@ test('events of every state live seven days', async () => {
     await keep(state, 'old', daysAgo(7.01))
     await keep(state, 'young', daysAgo(6.99))
   }
-  expect(await expireDeadLetters(db, 2)).toBe(2)
-  expect(await expireDeadLetters(db, 100)).toBe(1)
+  expect(await expireTable(db, 'inbound_items', 2)).toBe(2)
+  expect(await expireTable(db, 'inbound_items')).toBe(1)
   const left = await db<{ body: Buffer }[]>`select body from inbound_items`
   expect(left.map(({ body }) => String(body))).toEqual(['young', 'young', 'young'])
 })

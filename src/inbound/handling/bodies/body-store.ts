@@ -46,17 +46,3 @@ export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promis
     order by event_id
   `
 }
-
-/** Deletes bodies that arrived more than seven days ago, at most `most` of them. */
-export async function expireBodies(db: Db, most: number): Promise<number> {
-  const result = await db`
-    delete from inbound_bodies
-    where event_id in (
-      select event_id from inbound_bodies
-      where received_at < now() - interval '7 days'
-      order by received_at
-      limit ${most}
-    )
-  `
-  return result.count
-}

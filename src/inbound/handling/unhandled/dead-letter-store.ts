@@ -179,14 +179,3 @@ export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: numbe
 type Numbered = RequeuedItem & { id: number }
 
 const inOrder = (rows: readonly Numbered[]): RequeuedItem[] => rows.toSorted((one, other) => one.id - other.id)
-
-/** Deletes items that arrived more than seven days ago, at most `most` of them. */
-export async function expireDeadLetters(db: Db, most: number): Promise<number> {
-  const result = await db`
-    delete from inbound_items
-    where id in (
-      select id from inbound_items where received_at < now() - interval '7 days' order by received_at limit ${most}
-    )
-  `
-  return result.count
-}

@@ -1,0 +1,69 @@
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
+
+/** A file that no row refers to. */
+export type DiscardedFile = { companyId: number; storageKey: string }
+
+const FIRST_RETRY_SECONDS = 30
+const LONGEST_RETRY_SECONDS = 3_600
+/** Doublings up to the longest wait. */
+const MAX_DOUBLINGS = 7
+
+/** Queues files for deletion; belongs in the transaction that removes the last reference to them. */
+export async function discardFiles(tx: Db, companyId: number, storageKeys: readonly string[]): Promise<void> {
+  if (storageKeys.length === 0) return
+  await tx`
+    insert into discarded_files (company_id, storage_key)
+    select distinct ${companyId}::bigint, storage_key
+    from unnest(${[...storageKeys]}::text[]) as storage_key
+    on conflict do nothing
+  `
+}
+
+/**
+ * Claims up to `limit` due files, of one company or of all, and schedules their next attempt: it happens unless
+ * `forgetDiscarded` follows.
+ */
+export function claimDiscarded(db: Db, limit: number, companyId?: number): Promise<DiscardedFile[]> {
+  return db<DiscardedFile[]>`
+    update discarded_files file
+    set
+      attempts = file.attempts + 1,
+      due_at = now() + make_interval(secs => least(
+        ${FIRST_RETRY_SECONDS} * 2 ^ least(file.attempts, ${MAX_DOUBLINGS}), ${LONGEST_RETRY_SECONDS}
+      ))
+    where (file.company_id, file.storage_key) in (
+      select due.company_id, due.storage_key
+      from discarded_files due
+      where due.due_at <= now() ${companyId === undefined ? sql`` : sql`and due.company_id = ${companyId}`}
+      order by due.due_at
+      limit ${limit}
+      for update skip locked
+    )
+    returning file.company_id, file.storage_key
+  `
+}
+
+/** Removes files from the queue once the media storage has deleted them. */
+export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): Promise<void> {
+  if (files.length === 0) return
+  const rows = files.map(({ companyId, storageKey }) => ({ company_id: companyId, storage_key: storageKey }))
+  await db`
+    delete from discarded_files file
+    using jsonb_to_recordset(${jsonRows(db, rows)}) as input (company_id bigint, storage_key text)
+    where (file.company_id, file.storage_key) = (input.company_id, input.storage_key)
+  `
+}
+
+/** Counts the files whose deletion has failed at least once. */
+export async function countUndeleted(db: Db): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::integer as count from discarded_files where attempts > 0
+  `
+  return row?.count ?? 0
+}
+
+/** Whether files of the company wait for their deletion, or are being deleted. */
+export async function hasDiscarded(db: Db, companyId: number): Promise<boolean> {
+  const rows = await db`select from discarded_files where company_id = ${companyId} limit 1`
+  return rows.length > 0
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  deleteMessages,
+  findEarlierMessages,
+  listCompaniesWithEarlier,
+} from '../../conversations/message-expiry-store.ts'
+import {
+  dropMessageMonth,
+  findExpiredMonth,
+  startConversationsAfter,
+  type WalkPlace,
+} from '../../conversations/message-month-store.ts'
+import type { Db } from '../../db/connect.ts'
+import { isLockTimeout } from '../../db/pool/failure.ts'
+import { forEach, inBatches } from './in-batches.ts'
+
+/** Companies, and messages of each in one statement. */
+const COMPANIES = 100
+const ROWS_OF_COMPANY = 100
+/** Conversations that one statement changes: it lasts milliseconds, and delays no other. */
+const CONVERSATIONS = 500
+/** A drop waits 30 ms for its lock; a minute of attempts finds the table unused. */
+const DROP_ATTEMPTS = 300
+const DROP_PAUSE_MS = 200
+
+/**
+ * Drops the months that ended more than `keepDays` days ago: first the counts and last texts of their conversations, then the
+ * partition. Each step may be repeated.
+ */
+export async function expireMonths(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const month = await findExpiredMonth(db, keepDays)
+    if (month === undefined || signal.aborted) return
+    await startAfter(db, month, signal)
+    if (signal.aborted || !(await drop(db, month, keepDays, signal))) return
+  }
+}
+
+async function startAfter(db: Db, month: number, signal: AbortSignal): Promise<void> {
+  let place: WalkPlace | undefined = { companyId: Number.MIN_SAFE_INTEGER, id: 0 }
+  while (place !== undefined && !signal.aborted) place = await startConversationsAfter(db, month, place, CONVERSATIONS)
+}
+
+/** False when another worker has dropped it, or the table was in use all the time. */
+async function drop(db: Db, month: number, keepDays: number, signal: AbortSignal): Promise<boolean> {
+  for (let attempt = 0; attempt < DROP_ATTEMPTS && !signal.aborted; attempt += 1) {
+    try {
+      return await dropMessageMonth(db, month, keepDays)
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error
+    }
+    await sleep(DROP_PAUSE_MS)
+  }
+  return false
+}
+
+/** Deletes expired messages from before the months. */
+export async function expireEarlierMessages(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {
+  const companies = await listCompaniesWithEarlier(db, keepDays, COMPANIES)
+  const expireOf = (companyId: number) =>
+    inBatches(
+      ROWS_OF_COMPANY,
+      async (batch) => {
+        const ids = await findEarlierMessages(db, companyId, keepDays, batch)
+        if (ids.length > 0) await deleteMessages(db, companyId, ids)
+        return ids.length
+      },
+      signal,
+    )
+  await forEach(companies, expireOf, signal)
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../../clock.ts'
+import { discardLeftLists } from '../../contacts/import/contact-import.ts'
+import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/contact-import-store.ts'
+import { expireMedia, listCompaniesWithExpiredMedia } from '../../conversations/message-month-store.ts'
+import type { Pool } from '../../db/connect.ts'
+import { EXPIRING, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'
+import { expireEmails, listCompaniesWithExpiredEmails } from '../../emails/email-removal-store.ts'
+import type { BlobStore } from '../../media/blobs/blob-store.ts'
+import { removeDiscarded } from '../../media/discarded/remove-discarded.ts'
+import { expireUploads } from '../../media/uploads/expire-uploads.ts'
+import { expireDailyLimitEntries } from '../../messages/batch/daily-limit-store.ts'
+import { discardLeftFiles } from '../../moves/moving-file-store.ts'
+import type { Config } from '../../settings/config.ts'
+import { expireEarlierMessages, expireMonths } from './expire-messages.ts'
+import { forEach, inBatches } from './in-batches.ts'
+
+export type LifetimeDeps = {
+  db: Pool
+  blobStore: Pick<BlobStore, 'remove'>
+  clock: Clock
+  config: Pick<Config, 'messageDays' | 'emailDays'>
+}
+
+/** A step of expiry, with a schedule, an error and a metric of its own. Repeating it is safe, in several processes at once. */
+export type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
+
+/** A statement that deletes so many rows lasts milliseconds, and delays no other. */
+const ROWS = 1_000
+/** Where several rows hang on each. */
+const GROUPS = 100
+/** Companies or imports that one run looks after. */
+const SUBJECTS = 100
+const SWEEP_MS = 30_000
+const FILES_MS = 5_000
+
+/** Returns what deletes each kind of data once its lifetime is over (docs/operating.md: Lifetimes). */
+export function listLifetimes({ db, blobStore, clock, config }: LifetimeDeps): ExpiryStep[] {
+  const { messageDays, emailDays } = config
+  const sweep = (name: string, expire: ExpiryStep['expire']): ExpiryStep => ({ name, everyMs: SWEEP_MS, expire })
+  return [
+    ...EXPIRING.map((one) =>
+      sweep(one.table, (signal) => inBatches(one.batch ?? ROWS, (batch) => expireRows(db, one, batch), signal)),
+    ),
+    sweep('daily_limit_entries', (signal) =>
+      inBatches(GROUPS, ({ limit, skip }) => expireDailyLimitEntries(db, limit, clock.now(), skip), signal),
+    ),
+    sweep('contact_imports', async (signal) =>
+      forEach(
+        await listOldImports(db, SUBJECTS),
+        async (one) => {
+          await inBatches(ROWS, (batch) => expireRefusals(db, one, batch), signal)
+          await expireImport(db, one)
+        },
+        signal,
+      ),
+    ),
+    sweep('contact_lists', () => discardLeftLists(db)),
+    sweep('uploads', (signal) => inBatches(GROUPS, (batch) => expireUploads(db, batch), signal)),
+    sweep('moving_files', () => discardLeftFiles(db)),
+    { name: 'discarded_files', everyMs: FILES_MS, expire: (signal) => removeDiscarded({ db, blobStore }, signal) },
+    ...(emailDays === undefined
+      ? []
+      : [
+          sweep('emails', async (signal) =>
+            forEach(
+              await listCompaniesWithExpiredEmails(db, emailDays, SUBJECTS),
+              (companyId) => inBatches(GROUPS, (batch) => expireEmails(db, companyId, emailDays, batch), signal),
+              signal,
+            ),
+          ),
+        ]),
+    ...(messageDays === undefined
+      ? []
+      : [
+          sweep('message_reactions', (signal) =>
+            inBatches(ROWS, (batch) => expireRows(db, reactionsAfter(messageDays), batch), signal),
+          ),
+          sweep('media', async (signal) =>
+            forEach(
+              await listCompaniesWithExpiredMedia(db, messageDays, SUBJECTS),
+              (companyId) => inBatches(GROUPS, (batch) => expireMedia(db, companyId, messageDays, batch), signal),
+              signal,
+            ),
+          ),
+          sweep('earlier_messages', (signal) => expireEarlierMessages(db, messageDays, signal)),
+          sweep('messages', (signal) => expireMonths(db, messageDays, signal)),
+        ]),
+  ]
+}
