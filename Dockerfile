@@ -16,7 +16,7 @@ COPY --from=packages /opt/parley ./
 COPY --from=build /build/bin ./bin
 COPY --from=build /build/dist ./dist
 ENV NODE_ENV=production PATH=/opt/parley/bin:$PATH HOST=0.0.0.0 PORT=3000 DATA_DIR=/data
-# The only folder that is written: media of messages, unless MEDIA_BUCKET_URL is set.
+# The only folder that is written: media of messages, and with MEDIA_BUCKET_URL files on their way to the bucket.
 RUN mkdir -p /data && chown node:node /data
 VOLUME /data
 USER node

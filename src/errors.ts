@@ -245,7 +245,7 @@ export const mediaNotFound = () => missing('Media not found')
 /** 503 of an upload to a disk that is full or read-only. */
 export const storageUnavailable = () =>
   serviceUnavailable(
-    'The disk for files is full or read-only, so nothing was stored: try again when the operator of the service has repaired it',
+    'The disk for files is full or read-only, so the media storage has stored nothing: try again when the operator of the service has repaired it',
   )
 const STORAGE_RETRY_SECONDS = 5
 /** 503 when the folder or bucket of media fails, refuses or does not answer. */
