@@ -1,4 +1,4 @@
-import { createHmac, type Hmac, randomBytes, scryptSync } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db, Pool } from '../db/connect.ts'
 import { companyNotFound } from '../errors.ts'
@@ -7,7 +7,7 @@ import { discardFiles, hasDiscarded } from '../media/discarded/discarded-file-st
 import { removeDiscarded } from '../media/discarded/remove-discarded.ts'
 import { addressSecretOf } from '../media/signed-address.ts'
 import { ensureServiceSecret } from '../secrets/secret-store.ts'
-import { type Cipher, createCipher } from '../secrets/secrets.ts'
+import type { Cipher } from '../secrets/secrets.ts'
 import {
   advanceSequences,
   deleteRows,
@@ -28,7 +28,17 @@ import {
 import { createBlobs } from './moved-blobs.ts'
 import { createInserts, recode } from './moved-rows.ts'
 import { MOVED_TABLES } from './moved-tables.ts'
-import { discardLeftFiles, forgetFiles, lockImport, noteFile } from './moving-file-store.ts'
+import {
+  claimImport,
+  discardLeftFiles,
+  discardNotedFiles,
+  forgetFiles,
+  type ImportClaim,
+  LEASE_SECONDS,
+  noteFile,
+  releaseImport,
+  renewImport,
+} from './moving-file-store.ts'
 import {
   createTransferFile,
   type Entry,
@@ -39,6 +49,7 @@ import {
   readTransferFile,
   type TransferWriter,
 } from './transfer-file.ts'
+import { type Authenticator, decryptWith, readHeader, readKeys, transferKeys } from './transfer-keys.ts'
 
 export type MoveDeps = {
   db: Pool
@@ -49,7 +60,6 @@ export type MoveDeps = {
   deliveryLogDays: number
 }
 
-const MIN_PASSPHRASE = 12
 /**
  * After this time no process starts a transaction of a closed company whose caller gets a success: all cache for 3 s which
  * companies are closed, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
@@ -59,6 +69,9 @@ const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250
 const BUSY_DEADLINE_MS = 120_000
 const PIECE_BYTES = 48 * 1024
+/** Several times within the lease of an import. */
+const RENEW_MS = 5_000
+const CLAIM_LOOK_MS = 500
 /**
  * The highest id of a row in a file. The sequences, which all companies share, go on after it: a file must not bring them to
  * their end, nor beyond 2^53, up to which JSON keeps numbers exactly.
@@ -101,10 +114,11 @@ export async function exportCompany(
         for (const row of rows) await writer.write({ table, row: recode(table, row, deps.cipher, transfer) })
       }
     }
-    for await (const blobs of movedBlobsOf(tx, companyId)) {
-      for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
-    }
   })
+  // The company is closed and quiet: no file comes after its row was read.
+  for await (const blobs of movedBlobsOf(deps.db, companyId)) {
+    for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
+  }
   return { companyId, ...(await writer.close()) }
 }
 
@@ -154,23 +168,41 @@ export async function importCompany(
   const header = await readHeader(entries)
   const mediaSecret = decryptWith(transfer, header.mediaSecret)
   await checkTarget(deps, header, transfer)
-  await deleteLeftFiles(deps, header.companyId)
+  const claim = await waitForClaim(deps.db, header.companyId)
+  const renewing = setInterval(() => void renewImport(deps.db, claim).catch(() => {}), RENEW_MS)
   try {
-    await deps.db.begin((tx) => insertCompany(tx, deps, { header, entries, transfer, mediaSecret }))
+    await deleteLeftFiles(deps, claim)
+    await storeFiles(deps, header.companyId, readTransferFile(file, authenticator()))
+    await deps.db.begin((tx) => insertCompany(tx, deps, claim, { entries, transfer, mediaSecret }))
   } catch (error) {
+    clearInterval(renewing)
+    await releaseImport(deps.db, claim)
     await discardLeftFiles(deps.db)
     await removeDiscarded(deps, NEVER, header.companyId).catch(() => {})
     if (error instanceof Error && 'code' in error && error.code === '23505') {
       throw new MoveRefused(`A key or number of the company exists here already: ${error.message}`)
     }
     throw error
+  } finally {
+    clearInterval(renewing)
   }
   return { companyId: header.companyId, name: header.name }
 }
 
+/** Waits as long as the lease of a killed import lasts; a running one renews it. */
+async function waitForClaim(db: Pool, companyId: number): Promise<ImportClaim> {
+  const endsAtMs = performance.now() + LEASE_SECONDS * 1_000 + RENEW_MS
+  for (;;) {
+    const claim = await claimImport(db, companyId)
+    if (claim !== undefined) return claim
+    if (performance.now() > endsAtMs) throw new MoveRefused(`Another import of company ${companyId} runs`)
+    await sleep(CLAIM_LOOK_MS)
+  }
+}
+
 /** The files of the archive get the names of earlier ones, whose deletion must not come later. */
-async function deleteLeftFiles(deps: MoveDeps, companyId: number): Promise<void> {
-  await discardLeftFiles(deps.db)
+async function deleteLeftFiles(deps: MoveDeps, { companyId }: ImportClaim): Promise<void> {
+  await discardNotedFiles(deps.db, companyId)
   await removeDiscarded(deps, NEVER, companyId)
   if (await hasDiscarded(deps.db, companyId)) {
     throw new MoveRefused('Earlier files of the company are still being deleted here: try again later')
@@ -179,65 +211,48 @@ async function deleteLeftFiles(deps: MoveDeps, companyId: number): Promise<void>
 
 const NEVER = new AbortController().signal
 
-type Import = { header: Header; entries: AsyncGenerator<Header | Entry>; transfer: Cipher; mediaSecret: string }
+/** Stores the files of a company before its rows: the media storage is not called inside of a transaction. */
+async function storeFiles(deps: MoveDeps, companyId: number, entries: Entries): Promise<void> {
+  const blobs = createBlobs(deps.blobStore, { companyId, note: (key) => noteFile(deps.db, companyId, key) })
+  try {
+    for await (const entry of entries) if ('blob' in entry) await blobs.add(entry)
+  } finally {
+    await blobs.abort()
+  }
+}
 
-/** Writes the rows and stores the files of a company. Every row gets the company of the header, whatever company it names. */
+type Entries = AsyncGenerator<Header | Entry>
+type Import = { entries: Entries; transfer: Cipher; mediaSecret: string }
+
+/** Writes the rows of a company. Every row gets the company of the header, whatever company it names. */
 async function insertCompany(
   tx: Db,
   deps: MoveDeps,
-  { header: { companyId }, entries, transfer, mediaSecret }: Import,
+  claim: ImportClaim,
+  { entries, transfer, mediaSecret }: Import,
 ): Promise<void> {
-  if (!(await lockImport(tx, companyId))) throw new MoveRefused(`Another import of company ${companyId} runs`)
+  const { companyId } = claim
   await makePastDays(tx, deps.deliveryLogDays)
   const insert = createInserts(async (table, rows) => {
     if (table === 'messages' && !(await makeMonthsOf(tx, rows, MAX_ID))) throw idsTooHigh()
     await insertRows(tx, table, companyId, rows)
   })
-  const blobs = createBlobs(deps.blobStore, { companyId, note: (key) => noteFile(deps.db, companyId, key) })
-  try {
-    for await (const entry of entries) {
-      if ('table' in entry) await insert.add(entry.table, recode(entry.table, entry.row, transfer, deps.cipher))
-      else if ('blob' in entry) await blobs.add(entry)
-    }
-  } finally {
-    await blobs.abort()
+  for await (const entry of entries) {
+    if ('table' in entry) await insert.add(entry.table, recode(entry.table, entry.row, transfer, deps.cipher))
   }
   await insert.flush()
   await setMediaSecret(tx, companyId, deps.cipher.encrypt(mediaSecret))
   if (await hasIdAbove(tx, companyId, MAX_ID)) throw idsTooHigh()
   await advanceSequences(tx, companyId)
   await forgetFiles(tx, companyId)
+  if (!(await releaseImport(tx, claim))) throw new MoveRefused('The import stood still for too long: start it again')
 }
 
 const idsTooHigh = () => new MoveRefused(`The file has ids above ${MAX_ID}`)
 
-type Authenticator = () => Hmac
-
-/**
- * The keys that the passphrase and the salt of the file make. The header is not authentic yet: nothing but its salt and a
- * secret, which shows whether the passphrase is right, is used.
- */
-async function readKeys(file: string, passphrase: string): Promise<{ transfer: Cipher; authenticator: Authenticator }> {
-  const entries = readTransferFile(file)
-  const header = await readHeader(entries).finally(() => entries.return(undefined))
-  const keys = transferKeys(passphrase, header.salt)
-  decryptWith(keys.transfer, header.mediaSecret)
-  return keys
-}
-
 /** Before anything is written, the whole file is read for its authentication code. */
 async function checkFile(file: string, authenticator: Authenticator): Promise<void> {
   for await (const _ of readTransferFile(file, authenticator()));
-}
-
-async function readHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
-  const first = (await entries.next()).value
-  if (first === undefined || !('format' in first) || first.format !== FORMAT || typeof first.salt !== 'string') {
-    throw new MoveRefused('The file is no export of a company')
-  }
-  if (first.version !== FORMAT_VERSION)
-    throw new MoveRefused(`The file has version ${first.version} of the format, not ${FORMAT_VERSION}`)
-  return first
 }
 
 async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Promise<void> {
@@ -251,14 +266,6 @@ async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Pr
     throw new MoveRefused(
       'The company has opt-outs of erased persons, whose hashes need the opt-out key of their installation',
     )
-  }
-}
-
-function decryptWith(transfer: Cipher, sealed: string): string {
-  try {
-    return transfer.decrypt(sealed)
-  } catch {
-    throw new MoveRefused('The passphrase is wrong')
   }
 }
 
@@ -288,15 +295,4 @@ async function requireClosed(db: Pool, companyId: number): Promise<void> {
   const company = await findMovingCompany(db, companyId)
   if (company === undefined) throw companyNotFound()
   if (!company.isClosed) throw new MoveRefused(`Company ${companyId} is not closed: export it first`)
-}
-
-/** Two keys: one encrypts secrets, the other one authenticates the file. */
-function transferKeys(passphrase: string, salt: string): { transfer: Cipher; authenticator: Authenticator } {
-  if (passphrase.length < MIN_PASSPHRASE)
-    throw new MoveRefused(`The passphrase needs at least ${MIN_PASSPHRASE} characters`)
-  const keys = scryptSync(passphrase, Buffer.from(salt, 'base64'), 64)
-  return {
-    transfer: createCipher([keys.subarray(0, 32).toString('base64')]),
-    authenticator: () => createHmac('sha256', keys.subarray(32)),
-  }
 }

@@ -78,21 +78,53 @@ export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number)
   for await (const rows of readInBatches<{ row: string }>(tx, all)) yield rows.map(({ row }) => row)
 }
 
-/** The stored files of a company: media, uploads, and lists that wait to be imported. */
-export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
-  yield* readInBatches(
-    tx,
-    sql`
-    select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
-    from media
-    where company_id = ${companyId} and state = 'stored' and upload_id is null
-    union all
-    select storage_key, mime_type from uploads where company_id = ${companyId} and size_bytes is not null
-    union all
-    select storage_key, 'application/octet-stream' from contact_imports
-    where company_id = ${companyId} and storage_key is not null
+type MovedBlob = { key: string; mimeType: string }
+
+/** The stored files of a company, in batches: media, uploads, and lists that wait to be imported. Needs no transaction. */
+export async function* movedBlobsOf(db: Db, companyId: number): AsyncGenerator<MovedBlob[]> {
+  yield* pagesOf(
+    0,
+    (after) => db<(MovedBlob & { id: number })[]>`
+      select message_id as id, storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
+      from media
+      where company_id = ${companyId} and message_id > ${after} and state = 'stored' and upload_id is null
+      order by message_id
+      limit ${ROWS_AT_ONCE}
     `,
   )
+  yield* pagesOf(
+    '',
+    (after) => db<(MovedBlob & { id: string })[]>`
+      select id, storage_key as key, mime_type
+      from uploads
+      where company_id = ${companyId} and id > ${after} and size_bytes is not null
+      order by id
+      limit ${ROWS_AT_ONCE}
+    `,
+  )
+  yield* pagesOf(
+    0,
+    (after) => db<(MovedBlob & { id: number })[]>`
+      select id, storage_key as key, 'application/octet-stream' as mime_type
+      from contact_imports
+      where company_id = ${companyId} and id > ${after} and storage_key is not null
+      order by id
+      limit ${ROWS_AT_ONCE}
+    `,
+  )
+}
+
+async function* pagesOf<Id, Row extends { id: Id }>(
+  first: Id,
+  read: (after: Id) => Promise<Row[]>,
+): AsyncGenerator<Row[]> {
+  for (let after = first; ; ) {
+    const rows = await read(after)
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows
+    after = last.id
+  }
 }
 
 /** The rows of a query, 500 at a time: a transaction reads one query after the other so. */

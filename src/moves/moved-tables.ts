@@ -61,6 +61,7 @@ export type MovedTable = (typeof MOVED_TABLES)[number]
 /** The other tables, and why their rows stay. */
 export const UNMOVED_TABLES = {
   console_sessions: 'the staff sign in again',
+  company_imports: 'of the import itself',
   discarded_files: 'of the media storage of the installation',
   inbound_bodies: 'bodies of several companies',
   inbound_events: 'an export waits until those of the company are handled',

@@ -1,13 +1,45 @@
+import { randomUUID } from 'node:crypto'
 import type { Db, Pool } from '../db/connect.ts'
 
-/** Held by the transaction that imports a company: the files that it stores are not left over. */
-const tryLock = (tx: Db, companyId: number) =>
-  tx<[{ isLocked: boolean }]>`
-    select pg_try_advisory_xact_lock(advisory_key('moving company', ${String(companyId)})) as is_locked`
+/** The running import of a company. Its files are not left over while it renews its lease. */
+export type ImportClaim = { companyId: number; claimId: string }
 
-/** False when another import of the company runs. */
-export const lockImport = async (tx: Db, companyId: number): Promise<boolean> =>
-  (await tryLock(tx, companyId))[0].isLocked
+export const LEASE_SECONDS = 20
+
+/** Held while the import of a company begins, and while its files are discarded. */
+const lock = (tx: Db, companyId: number) => tx`
+  select pg_advisory_xact_lock(advisory_key('moving company', ${String(companyId)}))`
+
+/** Claims the import of a company; undefined: another one runs, or was killed and its lease is not over. */
+export function claimImport(db: Pool, companyId: number): Promise<ImportClaim | undefined> {
+  const claimId = randomUUID()
+  return db.begin(async (tx) => {
+    await lock(tx, companyId)
+    const rows = await tx`
+      insert into company_imports as import (company_id, claim_id, lease_until)
+      values (${companyId}, ${claimId}, now() + make_interval(secs => ${LEASE_SECONDS}))
+      on conflict (company_id) do update
+        set claim_id = excluded.claim_id, lease_until = excluded.lease_until
+        where import.lease_until < now()
+      returning 1`
+    return rows.length === 0 ? undefined : { companyId, claimId }
+  })
+}
+
+/** Renews the lease of an import. */
+export async function renewImport(db: Db, { companyId, claimId }: ImportClaim): Promise<void> {
+  await db`
+    update company_imports set lease_until = now() + make_interval(secs => ${LEASE_SECONDS})
+    where (company_id, claim_id) = (${companyId}, ${claimId}) and lease_until > now()`
+}
+
+/** Releases an import; false: its lease was over, and its files may be discarded. */
+export async function releaseImport(db: Db, { companyId, claimId }: ImportClaim): Promise<boolean> {
+  const released = await db`
+    delete from company_imports
+    where (company_id, claim_id) = (${companyId}, ${claimId}) and lease_until > now()`
+  return released.count > 0
+}
 
 /** Notes a file before it is stored. */
 export async function noteFile(db: Db, companyId: number, storageKey: string): Promise<void> {
@@ -27,16 +59,23 @@ export async function discardLeftFiles(db: Pool): Promise<number> {
   let imports = 0
   for (const { companyId } of companies) {
     await db.begin(async (tx) => {
-      if (!(await lockImport(tx, companyId))) return
-      await tx`
-        with left_over as (
-          delete from moving_files where company_id = ${companyId} returning storage_key
-        )
-        insert into discarded_files (company_id, storage_key)
-        select ${companyId}, storage_key from left_over
-        on conflict do nothing`
+      await lock(tx, companyId)
+      const running = await tx`select from company_imports where company_id = ${companyId} and lease_until > now()`
+      if (running.length > 0) return
+      await discardNotedFiles(tx, companyId)
       imports += 1
     })
   }
   return imports
+}
+
+/** Queues the noted files of a company for deletion: called by its own import, before it notes any. */
+export async function discardNotedFiles(db: Db, companyId: number): Promise<void> {
+  await db`
+    with left_over as (
+      delete from moving_files where company_id = ${companyId} returning storage_key
+    )
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}, storage_key from left_over
+    on conflict do nothing`
 }

@@ -72,6 +72,7 @@ export const PERSONAL_DATA = {
   senders: 'none',
   service_secrets: 'none',
   moving_files: 'none',
+  company_imports: 'none',
   // Texts for all customers.
   quick_replies: 'none',
   sign_in_links: 'none',

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
 import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
 import { exportCompany, importCompany, type MoveDeps } from '../../src/moves/move-company.ts'
-import { lockImport, noteFile } from '../../src/moves/moving-file-store.ts'
+import { claimImport, noteFile, releaseImport } from '../../src/moves/moving-file-store.ts'
 import { expireAll } from '../lifetimes.ts'
 import { startTestService, type TestService } from '../service.ts'
 import { createTestFolder } from '../temporary-folder.ts'
@@ -151,11 +151,11 @@ test('files of an import that was killed are removed, and those of one that runs
     file?.destroy()
     return file !== undefined
   }
-  await target.deps.pool.begin(async (tx) => {
-    expect(await lockImport(tx, companyId)).toBe(true)
-    await sweep()
-    expect(await isThere()).toBe(true)
-  })
+  const claim = (await claimImport(target.db, companyId))!
+  expect(await claimImport(target.db, companyId)).toBeUndefined()
+  await sweep()
+  expect(await isThere()).toBe(true)
+  expect(await releaseImport(target.db, claim)).toBe(true)
   await sweep()
   expect(await isThere()).toBe(false)
   expect(await target.db`select from moving_files`).toHaveLength(0)
