@@ -68,6 +68,13 @@ create table companies (
 );
 CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
 
+create table company_imports (
+  company_id bigint not null,
+  claim_id uuid not null,
+  lease_until timestamp with time zone not null,
+  constraint company_imports_pkey PRIMARY KEY (company_id)
+);
+
 create table consents (
   company_id bigint not null,
   id bigint not null generated always as identity,

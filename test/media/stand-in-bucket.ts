@@ -12,11 +12,19 @@ export async function startStandInBucket() {
   const mode = { current: 'ok' satisfies BucketMode as BucketMode }
   /** The methods of requests that it left without an answer. */
   const unanswered: string[] = []
+  const waiting = new Set<ServerResponse>()
+  const endUnanswered = () => {
+    for (const response of waiting) response.destroy()
+    waiting.clear()
+  }
 
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '' } = request
     const key = new URL(url, 'http://bucket').pathname
-    if (mode.current === 'hangs') return void unanswered.push(method)
+    if (mode.current === 'hangs') {
+      waiting.add(response)
+      return void unanswered.push(method)
+    }
     if (typeof mode.current === 'number') return void response.writeHead(mode.current).end()
     const body = await buffer(request)
     if (method === 'PUT') objects.set(key, decoded(request, body))
@@ -41,7 +49,7 @@ export async function startStandInBucket() {
     server.closeAllConnections()
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://KEY:SECRET@127.0.0.1:${port}/media`, objects, mode, unanswered }
+  return { url: `http://KEY:SECRET@127.0.0.1:${port}/media`, objects, mode, unanswered, endUnanswered }
 }
 
 const NO_KEY = '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>There is none</Message></Error>'
