@@ -2,6 +2,7 @@ import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { RecordChange } from '../../record-change.ts'
 import { lockMessages } from '../message-lock-store.ts'
 import { isAmong, isRecent } from '../message-month.ts'
+import { readUpTo } from '../unread-store.ts'
 import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
@@ -30,6 +31,8 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   if (matched.length > 0) await lockMessages(tx, matched)
   const advanced = matched.length === 0 ? [] : await advanceMessages(tx, records, matched, at)
   await addUsage(tx, countChanges(advanced))
+  const reached = advanced.filter(({ before, after }) => UNREACHED.includes(before) && !UNREACHED.includes(after))
+  if (reached.length > 0) await readUpTo(tx, reached)
   const failed = advanced.filter(({ before, after }) => after === 'failed' && before !== after)
   if (failed.length > 0) await removeSentReactions(tx, failed)
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
@@ -45,6 +48,9 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
       isFirstSent,
     }))
 }
+
+/** Until a status follows, such a message may have reached nobody, and leaves its conversation unread. */
+const UNREACHED = ['pending', 'failed']
 
 /** `isShown`: the record of the message shows the change. */
 type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean }

@@ -1,6 +1,6 @@
 import type { Conversation } from '../../conversations/list/conversation-list-store.ts'
 import { markRead } from '../../conversations/unread-store.ts'
-import type { Db } from '../../db/connect.ts'
+import type { Pool } from '../../db/connect.ts'
 import { type AppError, providerText, serviceUnavailable, sessionWindowClosed } from '../../errors.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import type { Publish } from '../../live-change.ts'
@@ -10,7 +10,7 @@ import { findLastInbound } from '../message-store.ts'
 import type { SendDeps } from '../send.ts'
 import { toRefusal } from '../send-answers.ts'
 
-export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Db; publish: Publish }
+export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Pool; publish: Publish }
 
 /** The provider's code for a message that it does not know, or no longer keeps. */
 const VALUE_INVALID = 131009
