@@ -41,6 +41,18 @@ describe('the latest statement counts', () => {
     expect(await shop.marketing(phone)).toBe(403)
   })
 
+  test.each([60, 3_600, 86_400])('a stop counts after a resume whose clock was %i s ahead', async (seconds) => {
+    const shop = await createShop()
+    const { phone } = newPerson()
+    const ahead = shop.events.preference({ phone }, 'resume', { timestamp: secondsNow() + seconds })
+    await shop.report(ahead)
+    await shop.report(shop.events.preference({ phone }, 'stop'))
+    expect(await shop.marketing(phone)).toBe(403)
+    // The provider repeats events for days.
+    await shop.report(ahead)
+    expect(await shop.marketing(phone)).toBe(403)
+  })
+
   test('a stop that was said before a resume changes nothing when it arrives after it', async () => {
     const shop = await createShop()
     const { phone } = newPerson()

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { AccountEvent } from '../../accounts/account-event-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { isHandledBy } from './item-handlers.ts'
-import { toDate } from './recording/item-records.ts'
+import { reportedTimeOf } from './recording/item-records.ts'
 import type { Routed } from './routing/route-items.ts'
 
 /** Details that are longer are cut: the journal is for reading. */
 const DETAILS_MAX_BYTES = 4 * 1024
 
 /** The row of the journal for an item, if it is about an account. */
-export function toAccountEvent({ item, sender }: Routed<InboundItem>): AccountEvent[] {
+export function toAccountEvent({ item, sender, receivedAt }: Routed<InboundItem>): AccountEvent[] {
   if (!isHandledBy('journal', item)) return []
   const raw = item.raw()
   return [
@@ -20,7 +20,7 @@ export function toAccountEvent({ item, sender }: Routed<InboundItem>): AccountEv
       field: item.field ?? item.kind,
       ...described(item),
       digest: createHash('sha256').update(raw).digest(),
-      occurredAt: toDate(item.timestamp),
+      occurredAt: reportedTimeOf({ item, receivedAt }),
     },
   ]
 }

@@ -9,6 +9,7 @@ import {
   type PersonConversation,
 } from '../../../customers/people.ts'
 import { learnAnswer, learnRecipient, type RecipientReport } from '../../../customers/recipient.ts'
+import { eventTime } from './event-time.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {
@@ -135,10 +136,12 @@ function report(people: People, entry: IdentityEvent): void {
   else learnRecipient(people, entry.report)
 }
 
-const timeOf = ({ sentAt, arrivedAt }: InboundRecord): number => (sentAt ?? arrivedAt).getTime()
+/** When a record counts as written. `sentAt` is the provider's time, which is shown. */
+export const writtenAt = ({ sentAt, arrivedAt }: Pick<InboundRecord, 'sentAt' | 'arrivedAt'>): Date =>
+  eventTime(sentAt, arrivedAt)
 
 function customerOf(people: People, record: InboundRecord): Customer | undefined {
-  const at = timeOf(record)
+  const at = writtenAt(record).getTime()
   return record.groupId === null ? identify(people, { ...record, at }) : identifyGroup(people, record.groupId, at)
 }
 
@@ -169,7 +172,7 @@ function applyRecord(change: ChangedConversation, record: InboundRecord, place: 
   change.place = place
   change.profileName = record.profileName ?? change.profileName
   if (record.opensWindow) {
-    const opened = Math.min(timeOf(record), record.arrivedAt.getTime())
+    const opened = writtenAt(record).getTime()
     change.lastInboundAt = Math.max(change.lastInboundAt ?? opened, opened)
   }
   if (record.kind === 'reaction') return null

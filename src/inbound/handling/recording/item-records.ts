@@ -8,6 +8,7 @@ import type {
   InboundItem,
   MessageDetails,
   MessageItem,
+  Placed,
   ReactionItem,
   StatusItem,
   TemplateComponentsItem,
@@ -20,6 +21,7 @@ import { phoneIdentity } from '../../../text/phone.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
 import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
+import { eventTime } from './event-time.ts'
 
 /** The edit or revoke of a message, as its store takes it. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
@@ -32,7 +34,7 @@ export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): Mess
   targetWamid: item.originalWamid,
   kind: item.change,
   text: item.newText,
-  occurredAt: toDate(item.timestamp) ?? receivedAt,
+  occurredAt: timeOf({ item, receivedAt }),
   arrivedAt: receivedAt,
 })
 
@@ -86,7 +88,7 @@ export const namesCustomer = ({ groupId, customer }: MessageItem | ReactionItem)
 /** The change of a number or a user id, as the rules of identity take it. */
 export function toIdentityChange({ item, sender, receivedAt }: Renaming): IdentityEvent {
   const { companyId, wabaAccountId: account } = sender
-  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const at = timeOf({ item, receivedAt }).getTime()
   const { previousUserIds, userId, wamid } = item
   if (item.kind === 'number-changed') {
     const change = { from: item.from, to: item.to, previousUserIds, userId, account, at }
@@ -109,7 +111,7 @@ export function toRecipientReport(
   requestedIdentity: string | null,
 ): IdentityEvent {
   const { companyId, wabaAccountId: account } = sender
-  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const at = timeOf({ item, receivedAt }).getTime()
   const report = { phone: item.recipientPhone, userId: item.recipientUserId, account, at, requestedIdentity }
   return { kind: 'recipient', companyId, wamid: null, report }
 }
@@ -167,7 +169,7 @@ export function toForwarded({ item, sender, messageId, conversationId }: PlacedI
  * The status of a message, as its store takes it. Our message id is digits; another tool's callback data may be any text.
  * `enqueued` reports only which wamid belongs to the provider's id; if both are equal, it is no wamid.
  */
-export function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
+export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>): StatusRecord {
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
   return {
     companyId: sender.companyId,
@@ -176,7 +178,7 @@ export function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusReco
     providerMessageId: item.providerMessageId,
     messageId,
     status: item.status === 'enqueued' ? null : item.status,
-    occurredAt: toDate(item.timestamp),
+    occurredAt: reportedTimeOf({ item, receivedAt }),
     pricing: item.pricing,
     error: item.error,
   }
@@ -187,7 +189,7 @@ export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): H
   if (item.kind !== 'handover') return []
   const { phoneNumberId, phone, userId, controlledBy } = item
   const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
-  const occurredAt = toDate(item.timestamp) ?? receivedAt
+  const occurredAt = timeOf({ item, receivedAt })
   const { companyId, wabaAccountId: account } = sender
   const named = phoneNumberId ?? (item.route.by === 'sender' ? item.route.phoneNumberId : null)
   return [{ companyId, account, phoneNumberId: named, identities, controlledBy, occurredAt }]
@@ -200,7 +202,7 @@ export function toTemplateEvent({ item, sender, receivedAt }: Routed<InboundItem
   const { templateId, name, language } = item
   // An app's own events call a template by an id of their own: there its name counts.
   const externalId = item.route.by === 'app' ? null : templateId
-  const place = { companyId, wabaAccountId, externalId, name, language, at: toDate(item.timestamp) ?? receivedAt }
+  const place = { companyId, wabaAccountId, externalId, name, language, at: timeOf({ item, receivedAt }) }
   switch (item.kind) {
     case 'template-quality':
       return [{ ...place, qualityScore: item.score }]
@@ -237,7 +239,7 @@ export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>)
       wabaAccountId: sender.wabaAccountId,
       phone: item.kind === 'number-quality' ? item.displayPhone : null,
       dailyLimit: item.dailyLimit === 'unlimited' ? null : item.dailyLimit,
-      at: toDate(item.timestamp) ?? receivedAt,
+      at: timeOf({ item, receivedAt }),
     },
   ]
 }
@@ -246,7 +248,7 @@ export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>)
 export function toMarketingTerms({ item, sender, receivedAt }: Routed<InboundItem>): MarketingTerms[] {
   if (item.kind !== 'account-event' || !item.signsMarketingTerms) return []
   const { companyId, wabaAccountId } = sender
-  return [{ companyId, wabaAccountId, isSigned: true, at: toDate(item.timestamp) ?? receivedAt }]
+  return [{ companyId, wabaAccountId, isSigned: true, at: timeOf({ item, receivedAt }) }]
 }
 
 /** The preference about marketing messages that an item reports, if any. */
@@ -254,9 +256,9 @@ export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) 
   if (item.kind !== 'preference') return []
   const { phone, userId } = item.customer
   const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
-  const saidAt = toDate(item.timestamp) ?? receivedAt
+  const saidAt = timeOf({ item, receivedAt })
   // The provider gives these events no id.
-  const eventId = `${item.marketing} ${saidAt.getTime()}`
+  const eventId = `${item.marketing} ${(toDate(item.timestamp) ?? receivedAt).getTime()}`
   return [
     {
       companyId: sender.companyId,
@@ -274,15 +276,25 @@ export function toIntroduction({ item, sender, receivedAt }: Routed<InboundItem>
   if (item.kind !== 'preference') return []
   const { phone, userId } = item.customer
   if (phone === null || userId === null) return []
-  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const at = timeOf({ item, receivedAt }).getTime()
   const customer = { phone, userId, account: sender.wabaAccountId, at }
   return [{ kind: 'introduction', companyId: sender.companyId, wamid: null, customer }]
 }
 
 const identityOf = ({ phone, userId }: EventCustomer): string | null => (phone === null ? userId : phoneIdentity(phone))
 
+type Timed = { item: Pick<Placed, 'timestamp'>; receivedAt: Date }
+
+const timeOf = ({ item, receivedAt }: Timed): Date => eventTime(toDate(item.timestamp), receivedAt)
+
+/** Returns when an item happened; null if the provider reports no time. */
+export function reportedTimeOf({ item, receivedAt }: Timed): Date | null {
+  const reportedAt = toDate(item.timestamp)
+  return reportedAt === null ? null : eventTime(reportedAt, receivedAt)
+}
+
 /** The time of epoch seconds; null if it is absent or beyond what a date can hold. */
-export const toDate = (seconds: number | null): Date | null => {
+const toDate = (seconds: number | null): Date | null => {
   const date = seconds === null ? null : new Date(seconds * 1000)
   return date === null || Number.isNaN(date.getTime()) ? null : date
 }

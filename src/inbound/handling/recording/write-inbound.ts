@@ -18,7 +18,7 @@ import { isPhone, type People, type PersonConversation } from '../../../customer
 import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../customers/people-plan.ts'
 import type { Db } from '../../../db/connect.ts'
 import type { RecordChange } from '../../../record-change.ts'
-import { type ChangedConversation, type InboundDecisions, type InboundRecord, recordKey } from './decide-inbound.ts'
+import { type ChangedConversation, type InboundDecisions, type InboundRecord, recordKey, writtenAt } from './decide-inbound.ts'
 import type { InboundFactRows } from './inbound-facts.ts'
 
 /** The rows of a record. `isNew`: it was not recorded before. */
@@ -229,6 +229,7 @@ function toWrite(change: ChangedConversation, realId: RealId, at: Date): Convers
   }
 }
 
-const toReaction = ({ companyId, wamid, targetWamid, emoji, sentAt, arrivedAt }: InboundRecord) => ({
-  ...{ companyId, wamid, targetWamid, emoji, occurredAt: sentAt ?? arrivedAt },
+const toReaction = (record: InboundRecord) => ({
+  ...{ companyId: record.companyId, wamid: record.wamid, targetWamid: record.targetWamid, emoji: record.emoji },
+  occurredAt: writtenAt(record),
 })
