@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db } from '../../db/connect.ts'
+import { isContention } from '../../db/pool/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 
 declare module 'fastify' {
@@ -79,11 +80,26 @@ function sweep(): void {
   }
 }
 
+const isRead = (method: HTTPMethods | HTTPMethods[]): boolean => [method].flat().every((one) => READS.includes(one))
+const READS = ['GET', 'HEAD']
+
+/** Runs a read a second time when another transaction was in its way. */
+const repeatOnContention = (handler: RouteHandlerMethod): RouteHandlerMethod =>
+  function (request, reply) {
+    const answer: unknown = handler.call(this, request, reply)
+    if (!(answer instanceof Promise)) return answer
+    return answer.catch((error) => {
+      if (!isContention(error) || reply.raw.headersSent) throw error
+      return handler.call(this, request, reply)
+    })
+  }
+
 /** Bounds the handlers of the routes that are registered afterwards. The time that a body takes to arrive is not counted. */
 export function boundHandlers(app: FastifyInstance, db: Db): void {
   app.addHook('onRoute', (route) => {
-    const { handler } = route
     const { waitsForOthers, takesLong, waitsForWorker } = route.config ?? {}
+    const handler = isRead(route.method) ? repeatOnContention(route.handler) : route.handler
+    route.handler = handler
     const hasHeartbeat = takesLong || waitsForWorker
     if (waitsForOthers) return
     const bound = hasHeartbeat ? (answer: Promise<unknown>) => withHeartbeat(db, answer) : withTimeout<unknown>
