@@ -15,10 +15,10 @@ async function createConversation() {
   const senderId = await createSender(db, companyId)
   const customer = `39333${companyId}000`
   let written = 0
-  const write = (wamid = `w${companyId} ${(written += 1)}`) => ({
-    ...messageFrom(companyId, senderId, customer),
-    wamid,
-  })
+  const write = () => {
+    written += 1
+    return { ...messageFrom(companyId, senderId, customer), wamid: `w${companyId} ${written}` }
+  }
   await record(db, [write()], new Date())
   const { prepareSend } = createSendBatches(db, systemClock, NO_CONSEQUENCES)
   const prepared = await prepareSend(messageTo(companyId, senderId, customer))

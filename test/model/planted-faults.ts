@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutants/mutant.ts'
 
 /** A fault that the histories of a model must find. */
-export type Planted = Mutant & { model: 'people' | 'consent' | 'limits' }
+export type Planted = Mutant & { model: 'people' | 'consent' | 'limits' | 'inbox' }
 
 const IDENTIFY = 'src/customers/identify.ts'
 const CHANGES = 'src/customers/identity-change.ts'
@@ -66,6 +66,34 @@ export const PLANTED: Planted[] = [
     file: 'src/messages/batch/send-batches.ts',
     find: 'await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))',
     replace: 'await learnRecipients(sends.flatMap(() => []))',
+  },
+  {
+    title: 'an answer leaves the messages before it unread',
+    model: 'inbox',
+    file: OUTCOMES,
+    find: 'reached.length > 0 && readUpTo(tx, reached)',
+    replace: 'reached.length < 0 && readUpTo(tx, reached)',
+  },
+  {
+    title: 'an answer reads what the customer writes after it',
+    model: 'inbox',
+    file: 'src/conversations/unread-store.ts',
+    find: 'least(conversation.unread_messages, (${writtenAfter(sql`answered.seq`)}))',
+    replace: '0',
+  },
+  {
+    title: 'a message leaves a closed conversation closed',
+    model: 'inbox',
+    file: 'src/conversations/recording/inbound-store.ts',
+    find: "when input.is_written_to then 'open' else",
+    replace: 'else',
+  },
+  {
+    title: 'a change of the status ends the assignment',
+    model: 'inbox',
+    file: 'src/conversations/conversation-store.ts',
+    find: 'then activity.assignee else',
+    replace: 'then null else',
   },
   {
     title: 'a refused send keeps its place in the daily limit',

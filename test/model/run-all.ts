@@ -1,10 +1,11 @@
 import { consent } from './consent/consent.ts'
+import { inbox } from './inbox/inbox.ts'
 import { limits } from './limits.ts'
 import { people } from './people/people.ts'
 import { type Failure, type Runnable, runnable } from './run.ts'
 import { type Stage, startStage } from './stage.ts'
 
-export const MODELS: Runnable[] = [runnable(people), runnable(consent), runnable(limits)]
+export const MODELS: Runnable[] = [runnable(people), runnable(consent), runnable(limits), runnable(inbox)]
 
 /** Histories that run at once on one service, and services with a clock of their own. */
 const LANES = 4

@@ -33,7 +33,9 @@ beforeEach(async () => {
   await db`alter sequence tries restart`
 })
 
-const UNAVAILABLE = { error: { code: 'service_unavailable', message: 'Another request changed the same data: try again soon' } }
+const UNAVAILABLE = {
+  error: { code: 'service_unavailable', message: 'Another request changed the same data: try again soon' },
+}
 
 test.each(['40P01', '40001'])('a read that fails with %s once is answered', async (state) => {
   for (const path of ['/read', '/others']) {

@@ -18,7 +18,13 @@ import { isPhone, type People, type PersonConversation } from '../../../customer
 import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../customers/people-plan.ts'
 import type { Db } from '../../../db/connect.ts'
 import type { RecordChange } from '../../../record-change.ts'
-import { type ChangedConversation, type InboundDecisions, type InboundRecord, recordKey, writtenAt } from './decide-inbound.ts'
+import {
+  type ChangedConversation,
+  type InboundDecisions,
+  type InboundRecord,
+  recordKey,
+  writtenAt,
+} from './decide-inbound.ts'
 import type { InboundFactRows } from './inbound-facts.ts'
 
 /** The rows of a record. `isNew`: it was not recorded before. */
