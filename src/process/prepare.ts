@@ -63,6 +63,7 @@ export async function prepare(
 const serverEvents = (log: Log) => ({
   onDiskFull: (error: string) => log.error({ error }, 'database.disk.full'),
   onCrash: (error: string) => log.error({ error }, 'database.crashed'),
+  onRestartFailure: (error: string) => log.error({ error }, 'database.not_restarted'),
   onRestart: () => log.info({}, 'database.restarted'),
 })
 

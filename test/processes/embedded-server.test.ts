@@ -1,4 +1,4 @@
-import { truncateSync, writeFileSync } from 'node:fs'
+import { renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { processesOn, queryEmbedded, readyFolder, startParley, untilGone, untilReady } from '../parley-process.ts'
@@ -77,6 +77,32 @@ test.each([
     process.kill(Number(backend?.pid), 'SIGSEGV')
     await parley.says('database.restarted')
     expect(parley.output()).toContain('database.crashed')
+    await untilReady(parley.address)
+    await expectTable(folder)
+    expect(await parley.signal('SIGTERM')).toBe(0)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a server that cannot recover is started again and again, while Parley answers 503',
+  async () => {
+    const { folder, parley } = await startWithTable()
+    const control = join(folder, 'postgres/global/pg_control')
+    const statement = "select pid from pg_stat_activity where backend_type = 'client backend' limit 1"
+    const [backend] = await queryEmbedded(folder, statement)
+    renameSync(control, `${control}.away`)
+    process.kill(Number(backend?.pid), 'SIGSEGV')
+    await parley.says('database.not_restarted')
+    expect((await fetch(`${parley.address}/readyz`)).status).toBe(503)
+    // Two further attempts, a second and two later.
+    await new Promise((done) => setTimeout(done, 5_000))
+    renameSync(`${control}.away`, control)
+    await parley.says('database.restarted')
+    expect(parley.output().match(/database\.(crashed|not_restarted)/g)).toEqual([
+      'database.crashed',
+      'database.not_restarted',
+    ])
     await untilReady(parley.address)
     await expectTable(folder)
     expect(await parley.signal('SIGTERM')).toBe(0)

@@ -23,6 +23,7 @@ function events() {
     seen,
     onDiskFull: (message: string) => void seen.push(message),
     onCrash: (message: string) => void seen.push(message),
+    onRestartFailure: (message: string) => void seen.push(`not restarted: ${message}`),
     onRestart: () => void seen.push('restarted'),
   }
 }
@@ -65,15 +66,25 @@ test('a server that crashed is started again', async () => {
   await expect.poll(() => log.seen).toEqual(['PostgreSQL ended (code 1)', 'restarted'])
 })
 
-test('a start that fails for another reason ends the server', async () => {
-  const first = serverThatEnds()
+test('a server that crashes again while it recovers is started until it runs, and reported once', async () => {
+  const [first, second, log] = [serverThatEnds(), serverThatEnds(), events()]
+  const failures = [
+    new ServerCrashed('the startup process was killed'),
+    new StartError('PostgreSQL ended (code 137)'),
+    Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' }),
+  ]
   const start = async () => {
-    throw new Error('initdb is gone')
+    const failure = failures.shift()
+    if (failure !== undefined) throw failure
+    return second.server
   }
-  const server = keepRunning(first.server, { hasRoom: () => true, start }, {})
-  first.end(FULL)
-  const failure = await server.ended
-  expect([failure instanceof StartError, failure.message]).toEqual([true, 'initdb is gone'])
+  const server = keepRunning(first.server, { hasRoom: () => true, start }, log)
+  first.end(new ServerCrashed('PostgreSQL ended (code 1)'))
+  await expect
+    .poll(() => log.seen, { timeout: 60_000 })
+    .toEqual(['PostgreSQL ended (code 1)', 'not restarted: the startup process was killed', 'restarted'])
+  await server.stop()
+  expect(second.isStopped()).toBe(true)
 })
 
 test('a stop while the disk is full ends the wait for room', async () => {

@@ -155,11 +155,16 @@ function failureOf(folder: DataFolder, code: number | null, logStart: number): S
 
 /** What a server has written since its start: from the beginning when the log was emptied meanwhile. */
 function readLog(path: string, start: number): string {
-  const bytes = readFileSync(path)
-  return bytes
-    .subarray(bytes.length < start ? 0 : start)
-    .toString('utf8')
-    .trim()
+  try {
+    const bytes = readFileSync(path)
+    return bytes
+      .subarray(bytes.length < start ? 0 : start)
+      .toString('utf8')
+      .trim()
+  } catch {
+    // Its disk may be the reason why the server has ended.
+    return ''
+  }
 }
 
 /** Keeps the log, and one older part of it, within bounds; the server goes on writing at the end of the emptied file. */
