@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import Format from 'typebox/format'
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { PERMISSIONS, type Permission } from '../http/admission/caller.ts'
 import { newApiSecret, newClientId } from '../ids.ts'
 import type { Cipher } from '../secrets/secrets.ts'
+import { parseInstant } from '../text/instant.ts'
 import {
   type ApiKey,
   type ApiKeyLimits,
@@ -181,11 +181,14 @@ function parseOrigin(text: string): string | undefined {
 
 function parseExpiry(input: string | null, clock: Clock, faults: FieldFault[]): Date | null {
   if (input === null) return null
-  if (!Format.IsDateTime(input) && !Format.IsDate(input)) {
-    faults.push({ path: 'expiresAt', message: 'must be an ISO 8601 date, or a time with Z or an offset' })
+  const expiresAt = parseInstant(input)
+  if (expiresAt === undefined) {
+    faults.push({
+      path: 'expiresAt',
+      message: 'must be an ISO 8601 date, or a time with Z or an offset, from 1970 to 9999',
+    })
     return null
   }
-  const expiresAt = new Date(input)
   if (!(expiresAt > clock.now())) faults.push({ path: 'expiresAt', message: 'must be in the future' })
   return expiresAt
 }

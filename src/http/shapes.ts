@@ -46,6 +46,10 @@ export const Pagination = Type.Object(
 /** A time, as every answer writes it: ISO 8601 in UTC. */
 export const Timestamp = Type.String({ format: 'date-time' })
 
+/** An instant that a caller gives. The checks of requests admit the years 1970 to 9999 (text/instant.ts). */
+export const instant = (description: string) =>
+  Type.String({ format: 'date-time', description: `${description} From 1970 to 9999.` })
+
 /** The answer of a request that has nothing else to return. */
 export const Success = Type.Object(
   { success: Type.Literal(true) },

@@ -144,10 +144,8 @@ export function sendBodyFaults(body: Partial<SendBody>, input: object = body): S
  */
 export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
   const { media, interactive, contacts, reaction } = body
-  const isNoTime = body.sendAt !== undefined && Number.isNaN(new Date(body.sendAt).getTime())
   const isPlain = media?.link !== undefined && !isHttps(media.link)
   const faults: FieldFault[] = [
-    ...(isNoTime ? [{ path: 'sendAt', message: 'must be a date and time' }] : []),
     ...(isPlain ? [{ path: 'media.link', message: 'must be an https address' }] : []),
     ...(media?.voice === true ? voiceFaults(body.type, media.link) : []),
     ...(interactive === undefined ? [] : interactiveFaults(interactive)),

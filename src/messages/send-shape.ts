@@ -1,4 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { instant } from '../http/shapes.ts'
 import { CONTACT_CARDS_EXAMPLE, ContactCardsShape } from './content/contact-cards-shape.ts'
 import { directSendMembers } from './content/direct-send-shape.ts'
 import { InteractiveShape, REPLY_BUTTONS_EXAMPLE } from './content/interactive-shape.ts'
@@ -116,11 +117,9 @@ const common = {
   companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'The value is ignored.' })),
 }
 const sendAt = Type.Optional(
-  Type.String({
-    format: 'date-time',
-    description:
-      'The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then.',
-  }),
+  instant(
+    'The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then.',
+  ),
 )
 const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
 

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
 import { type FieldFault, invalidGroupBy, validationError } from '../../errors.ts'
+import { parseInstant } from '../../text/instant.ts'
 import { UsageRecord } from './usage-shape.ts'
 import { type GroupedUsage, readUsage, type UsageGroup } from './usage-store.ts'
 
@@ -67,7 +68,5 @@ const NO_DATE = 'must be a date such as 2026-11-01'
 
 /** Midnight (UTC) of an ISO date; undefined: it is none. */
 function timeOf(text: string): number | undefined {
-  if (!/^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$/.test(text)) return undefined
-  const time = Date.parse(`${text}T00:00:00Z`)
-  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text ? undefined : time
+  return /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? parseInstant(text)?.getTime() : undefined
 }

@@ -1,5 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { FieldFault } from '../../errors.ts'
+import { NO_INSTANT } from '../../text/instant.ts'
 
 /** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {
@@ -86,6 +87,7 @@ function messageOf({ keyword, params, message, schema }: ErrorObject): string {
   if (keyword === 'const') return `must be ${params.allowedValue}`
   if (keyword === 'oneOf' && params.passingSchemas !== null) return 'combines members that exclude each other'
   if (UNIONS.has(keyword)) return unionMessage(schema)
+  if (keyword === 'format' && params.format === 'date-time') return NO_INSTANT
   return message ?? 'is not valid'
 }
 

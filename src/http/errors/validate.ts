@@ -1,6 +1,7 @@
 import { Ajv2019, type AnySchema, type ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
+import { isInstant } from '../../text/instant.ts'
 import { isRecord } from '../record.ts'
 import { type Faults, toFaults } from './fault.ts'
 
@@ -64,6 +65,7 @@ function createAjv(allErrors: boolean, coerce: boolean): Ajv2019 {
     verbose: allErrors,
   })
   addFormats.default(ajv)
+  ajv.addFormat('date-time', isInstant)
   ajv.addVocabulary(['x-lenient', 'x-shown-as', 'example', 'xml', 'externalDocs', 'discriminator'])
   return ajv
 }

@@ -94,12 +94,8 @@ export function parseRedeliveryRange(
 ): RedeliveryRange {
   const since = new Date(request.since)
   const until = request.until === undefined ? now : new Date(request.until)
-  const faults = [
-    ...(Number.isNaN(since.getTime()) ? [{ path: 'since', message: 'must be a date and time' }] : []),
-    ...(Number.isNaN(until.getTime()) ? [{ path: 'until', message: 'must be a date and time' }] : []),
-  ]
-  if (request.until !== undefined && until < since) faults.push({ path: 'until', message: 'must not be before since' })
-  if (faults.length > 0) throw validationError(faults)
+  if (request.until !== undefined && until < since)
+    throw validationError([{ path: 'until', message: 'must not be before since' }])
   return { since, until, onlyDeadLettered: request.onlyDeadLettered ?? false }
 }
 

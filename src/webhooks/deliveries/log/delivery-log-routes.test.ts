@@ -358,6 +358,8 @@ describe('redelivering a range', () => {
       { since: 'yesterday' },
       { since: 7 },
       { since, until: 'x' },
+      { since: '0000-01-01T00:00:00Z' },
+      { since, until: '9999-12-31T23:59:59-01:00' },
       { since, until: '2019-01-01T00:00:00Z' },
       { since, onlyDeadLettered: 'yes' },
     ])

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { asFinal, testOutcomeUnknown } from '../../../errors.ts'
 import { completeKey, recordKeyProgress } from '../../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../../http/paging/paging.ts'
-import { nullableInteger, nullableText, pathId, Success } from '../../../http/shapes.ts'
+import { instant, nullableInteger, nullableText, pathId, Success } from '../../../http/shapes.ts'
 import { parseId } from '../../../ids.ts'
 import { getRegistration } from '../../registrations/registration.ts'
 import { type TestDeliveryDeps, testRegistration } from '../../registrations/test-delivery.ts'
@@ -85,10 +85,8 @@ const LogQuery = Type.Object({
 
 const Redeliver = Type.Object(
   {
-    since: Type.String({ format: 'date-time', description: 'The start of the time range.' }),
-    until: Type.Optional(
-      Type.String({ format: 'date-time', description: 'The end of the time range, by default now.' }),
-    ),
+    since: instant('The start of the time range.'),
+    until: Type.Optional(instant('The end of the time range, by default now.')),
     onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Leaves out deliveries that succeeded.' })),
     dryRun: Type.Optional(Type.Boolean({ description: 'Only counts the deliveries, and enqueues none.' })),
   },
