@@ -21,6 +21,7 @@ function faultless(): Evidence {
     acknowledged,
     posted: new Set(acknowledged.map(({ wamid }) => wamid)),
     stored: acknowledged.map((one) => ({ ...one, conversationId: Number(one.customer), seq: Number(one.wamid[1]) })),
+    failed: new Set(['poison']),
     registrations: new Map([['n', ['r1', 'r2']]]),
     delivered: acknowledged.flatMap(({ wamid, customer, text }) =>
       ['r1', 'r2'].map((registrationId) => ({ registrationId, wamid, body: bodyOf(customer, text) })),
@@ -47,6 +48,7 @@ const bodyOf = (phone: string, text: string): string => JSON.stringify({ phone, 
 const plants: Record<Counter, (evidence: Evidence) => unknown> = {
   'messages lost': ({ stored }) => stored.splice(1, 1),
   'messages doubled': ({ stored }) => stored.push({ ...stored[3]!, seq: 3 }),
+  'messages kept as failed': ({ failed }) => failed.add('a1'),
   'messages of the wrong person': ({ stored }) => Object.assign(stored[0]!, { customer: '392' }),
   'messages out of order': ({ stored }) => Object.assign(stored[0]!, { seq: 3 }),
   'messages that were not posted': ({ stored }) => stored.push({ ...stored[3]!, wamid: 'b3', seq: 3 }),

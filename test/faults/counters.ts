@@ -3,6 +3,7 @@ import type { Acknowledged, Arrived, Delivered, Evidence, Keyed, Stored } from '
 export const COUNTERS = [
   'messages lost',
   'messages doubled',
+  'messages kept as failed',
   'messages of the wrong person',
   'messages out of order',
   'messages that were not posted',
@@ -59,6 +60,7 @@ export function count(evidence: Evidence): Counts {
   return {
     'messages lost': countLost(acknowledged, stored),
     'messages doubled': stored.length - new Set(stored.map(({ wamid }) => wamid)).size,
+    'messages kept as failed': acknowledged.filter(({ wamid }) => evidence.failed.has(wamid)).length,
     'messages of the wrong person': stored.filter((one) => isOthers(one, byWamid.get(one.wamid))).length,
     'messages out of order': countOutOfOrder(acknowledged, stored),
     'messages that were not posted': stored.filter(({ wamid }) => !wasPosted(posted, wamid)).length,

@@ -25,6 +25,8 @@ export type Evidence = {
   /** Ids of everything that was posted, acknowledged or not, also of items that no service can keep. */
   posted: Set<string>
   stored: Stored[]
+  /** The ids in events that the service gave up. */
+  failed: Set<string>
   /** Which registrations are to get the messages of a number. */
   registrations: Map<string, string[]>
   delivered: Delivered[]

@@ -12,6 +12,8 @@ export type Site<Used extends Database> = {
   say: Say
   /** Takes how long no process answered a read. */
   gapsMs: number[]
+  /** Acts while no load runs and nothing is left to do. */
+  quietly<Result>(act: () => Promise<Result>): Promise<Result>
   /** How many faults of this name were made before: those with several forms take them in turn. */
   turn: number
 }

@@ -100,6 +100,9 @@ export async function gather(seen: Seen): Promise<Evidence> {
       where message.status in ('pending', 'unknown')
     `,
   )
+  const failed = await database.ask(
+    (db) => db<{ body: Buffer }[]>`select body from inbound_items where state = 'failed'`,
+  )
   const { acknowledged, posted, sends, scheduled, mails, gapsMs, bounds } = seen
   return {
     acknowledged,
@@ -111,6 +114,9 @@ export async function gather(seen: Seen): Promise<Evidence> {
     unknownScheduled: new Set(unknownScheduled.map(({ text }) => text)),
     mails,
     stored: [...stored],
+    failed: new Set(
+      failed.flatMap(({ body }) => [...String(body).matchAll(/"id":"([^"]+)"/g)].map(([, id = '']) => id)),
+    ),
     registrations: new Map(companies.map(({ phoneNumberId, registrationIds }) => [phoneNumberId, registrationIds])),
     delivered: [...seen.delivered, ...dead.map((one) => ({ ...one, body: null }))],
     phones: await phonesOf(sandbox),

@@ -24,6 +24,15 @@ export type Plan = LoadPlan & {
   rollingRestarts: number
   /** How often the disk of the database is full for some seconds. */
   fullDisks: number
+  /** How often the files of tables fail with an input/output error for some seconds. */
+  brokenFiles: number
+  clockSteps: number
+  /** How often the database is killed, and twice more while it recovers. */
+  recoveryCrashes: number
+  /** How often connections to the provider open after the deadline of their requests. */
+  slowHandshakes: number
+  /** How often all processes are frozen while they connect to the provider. */
+  pauses: number
 }
 
 export const FULL: Omit<Plan, 'seed'> = {
@@ -34,6 +43,11 @@ export const FULL: Omit<Plan, 'seed'> = {
   promotions: 3,
   rollingRestarts: 10,
   fullDisks: 3,
+  brokenFiles: 5,
+  clockSteps: 4,
+  recoveryCrashes: 3,
+  slowHandshakes: 5,
+  pauses: 5,
   inbound: 50_000,
   sends: 5_000,
   scheduled: 2_000,
@@ -51,6 +65,12 @@ export const QUICK: Omit<Plan, 'seed'> = {
   promotions: 2,
   rollingRestarts: 1,
   fullDisks: 1,
+  brokenFiles: 1,
+  // waits until nothing is left to do, which takes as long as the rest
+  clockSteps: 0,
+  recoveryCrashes: 1,
+  slowHandshakes: 1,
+  pauses: 1,
   inbound: 400,
   sends: 60,
   scheduled: 60,
@@ -69,6 +89,11 @@ export const CONTROL: Omit<Plan, 'seed'> = {
   promotions: 0,
   rollingRestarts: 0,
   fullDisks: 0,
+  brokenFiles: 0,
+  clockSteps: 0,
+  recoveryCrashes: 0,
+  slowHandshakes: 0,
+  pauses: 0,
   inbound: 300,
   sends: 0,
   scheduled: 0,

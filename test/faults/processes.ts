@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../free-port.ts'
 import { bundledMain } from '../run/bundled-programs.ts'
+import { childrenOf, signal } from './process-tree.ts'
 import type { Random } from './random.ts'
 
 const SKEW = new URL('./skew.mjs', import.meta.url).href
@@ -37,6 +38,8 @@ export type Processes = {
   kill(role: Role): Promise<void>
   /** Stops each in turn with SIGTERM and starts it again. */
   roll(): Promise<void>
+  /** Freezes every process for some milliseconds. */
+  pause(ms: number): Promise<void>
   /** Waits until all that were killed run again; throws when one does not start. */
   started(): Promise<void>
   /** Lines of processes that crashed by themselves, and ends without such a line. */
@@ -87,6 +90,12 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
         await end(slot, 'SIGTERM')
         await start(slot)
       }
+    },
+    pause: async (ms) => {
+      const pids = slots.flatMap(({ child }) => (child?.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)]))
+      for (const pid of pids) signal(pid, 'SIGSTOP')
+      await sleep(ms)
+      for (const pid of pids) signal(pid, 'SIGCONT')
     },
     crashes: () => slots.flatMap(({ ends }) => ends),
     started: async () => void (await Promise.race([started(), failed.promise])),

@@ -32,7 +32,13 @@ export function run<Used extends Database>(
     say('the service runs: load and faults begin')
     const progress = createProgress(faults.length)
     const gapsMs: number[] = []
-    const making = makeFaults(faults, { stage, random, say, gapsMs }, progress)
+    const quietly = <Result>(act: () => Promise<Result>) =>
+      progress.holding(async () => {
+        await stage.processes.started()
+        await untilQuiet(stage.database)
+        return await act()
+      })
+    const making = makeFaults(faults, { stage, random, say, gapsMs, quietly }, progress)
     const over = new AbortController()
     const makingDue = makeScheduledDue(stage.database, over.signal)
     const loading = load({ ...stage, plan, random, progress, undo })
@@ -53,6 +59,7 @@ export function run<Used extends Database>(
 
 type Loading = {
   plan: LoadPlan
+  database: Database
   companies: Company[]
   random: Random
   progress: Progress
@@ -60,7 +67,7 @@ type Loading = {
   undo: (() => unknown)[]
 }
 
-async function load({ plan, companies, random, progress, processes, undo }: Loading) {
+async function load({ plan, database, companies, random, progress, processes, undo }: Loading) {
   const { addresses } = processes
   const early = plan.answersEarly ? await startEarlyAnswers(addresses, random) : undefined
   if (early) undo.push(early.stop)
@@ -79,7 +86,8 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
     },
     'send',
   )
-  const sendAt = new Date(Date.now() + AHEAD_MS).toISOString()
+  const [clock] = await database.ask((db) => db<[{ now: Date }]>`select now() as now`)
+  const sendAt = new Date(clock.now.getTime() + AHEAD_MS).toISOString()
   const scheduled = sendKeyed(
     {
       ...sending,

@@ -7,6 +7,8 @@ import type { Database } from './database/database.ts'
 import { type Company, createCompany } from './load/company.ts'
 import { type Receivers, startReceivers } from './load/receivers.ts'
 import { type Processes, startProcesses } from './processes.ts'
+import { type ProviderGate, startProviderGate } from './provider/gate.ts'
+import { PROVIDER_TIMEOUT_MS } from './provider/provider-faults.ts'
 import type { Random } from './random.ts'
 
 const ADMIN_TOKEN = randomBytes(24).toString('hex')
@@ -16,6 +18,7 @@ const COMPANIES = 2
 export type Stage<Used extends Database> = {
   database: Used
   sandbox: Sandbox
+  provider: ProviderGate
   receivers: Receivers
   processes: Processes
   companies: Company[]
@@ -36,23 +39,33 @@ export async function onStage<Used extends Database, Result>(
     undo.push(database.stop)
     const sandbox = await startSandbox({ autoStatus: false, messageLimit: keptMessages })
     undo.push(sandbox.stop)
+    const provider = await startProviderGate(sandbox.url, folder)
+    undo.push(provider.stop)
     const receivers = await startReceivers(random)
     undo.push(receivers.stop)
-    const env = environment(database.url, sandbox.smtpUrl, folder)
+    const env = environment(database.url, sandbox.smtpUrl, folder, provider.certificate)
     const processes = await startProcesses(processesOfRole, env, random)
     undo.push(processes.stop)
     const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
     const companies: Company[] = []
     for (let index = 0; index < COMPANIES; index += 1) {
-      companies.push(await createCompany({ ...place, sandboxUrl: sandbox.url, receiversUrl: receivers.url }, index))
+      const urls = { sandboxUrl: sandbox.url, providerUrl: provider.url, receiversUrl: receivers.url }
+      companies.push(await createCompany({ ...place, ...urls }, index))
     }
-    return await act({ database, sandbox, receivers, processes, companies }, undo)
+    return await act({ database, sandbox, provider, receivers, processes, companies }, undo)
   } finally {
     for (const step of undo.reverse()) await step()
   }
 }
 
-const environment = (databaseUrl: string, smtpUrl: string, folder: string): Record<string, string> => ({
+const environment = (
+  databaseUrl: string,
+  smtpUrl: string,
+  folder: string,
+  certificate: string,
+): Record<string, string> => ({
+  NODE_EXTRA_CA_CERTS: certificate,
+  PROVIDER_TIMEOUT_MS: String(PROVIDER_TIMEOUT_MS),
   DATABASE_URL: databaseUrl,
   DATA_DIR: folder,
   NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),

@@ -392,9 +392,9 @@ export abstract class Operations {
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
     limit?: number
     status?: "pending" | "delivered" | "dead" | "skipped"
-    /** The start of the time range. */
+    /** The start of the time range. From 1970 to 9999. */
     since?: string
-    /** The end of the time range. */
+    /** The end of the time range. From 1970 to 9999. */
     until?: string
     /** The phone number of a customer, which finds the deliveries about the latest 100 messages; the id of a delivery; the id of a message or another event, or a part of it, which is looked for in the newest 10,000 deliveries. */
     search?: string

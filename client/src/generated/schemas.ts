@@ -1081,7 +1081,7 @@ export type MessageContent = {
   ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1413,9 +1413,9 @@ export type Reaction = {
 export type ReceiverUrl = string
 
 export type Redelivery = {
-  /** The start of the time range. */
+  /** The start of the time range. From 1970 to 9999. */
   since: string
-  /** The end of the time range, by default now. */
+  /** The end of the time range, by default now. From 1970 to 9999. */
   until?: string
   /** Leaves out deliveries that succeeded. */
   onlyDeadLettered?: boolean
@@ -1611,7 +1611,7 @@ export type SendAudio = {
   media: (AudioByLink & { providerMediaId?: never; mediaId?: never }) | (AudioById & { link?: never; mediaId?: never }) | (AudioByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1629,7 +1629,7 @@ export type SendContacts = {
   contacts: Array<ContactCard>
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1646,7 +1646,7 @@ export type SendDocument = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1663,7 +1663,7 @@ export type SendImage = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1684,7 +1684,7 @@ export type SendInteractive = {
   ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1701,7 +1701,7 @@ export type SendLocation = {
   location: Location
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1739,7 +1739,7 @@ export type SendSticker = {
   media: (StickerByLink & { providerMediaId?: never; mediaId?: never }) | (StickerById & { link?: never; mediaId?: never }) | (StickerByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1756,7 +1756,7 @@ export type SendTemplate = {
   template: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1780,7 +1780,7 @@ export type SendText = {
   ttlSeconds?: number
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 
@@ -1797,7 +1797,7 @@ export type SendVideo = {
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
   /** The id of the message to answer, of the same conversation: it is shown above. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. */
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
   sendAt?: string
 }
 

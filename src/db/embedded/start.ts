@@ -36,7 +36,8 @@ export type StartEvents = ServerEvents & {
 /**
  * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
  * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
- * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. A server that
+ * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. `program` runs in place
+ * of the package's `postgres`, such as a script that preloads a library into it. A server that
  * ends on a full disk is started again when there is room, and one of which a process crashes after a second.
  *
  * @throws StartError when the environment does not allow it: the message says what to do.
@@ -45,12 +46,13 @@ export async function startEmbedded(
   dataDir: string,
   settings: Record<string, string> = {},
   events: StartEvents = {},
+  program?: string,
 ): Promise<EmbeddedServer> {
   const folder = await openDataFolder(dataDir)
   const unlock = lockDataFolder(folder)
   const start = async (onStep?: StartEvents['onStep']) => {
     await stopOrphan(folder.cluster, socketLock(folder))
-    return startLocked(folder, settings, onStep)
+    return startLocked(folder, { settings, program }, onStep)
   }
   try {
     const hasRoom = () => freeBytes(folder) >= START_BYTES
@@ -69,7 +71,7 @@ export async function startEmbedded(
 
 async function startLocked(
   folder: DataFolder,
-  settings: Record<string, string>,
+  { settings, program }: { settings: Record<string, string>; program: string | undefined },
   onStep: (title: string) => void = () => {},
 ): Promise<Server> {
   const binaries = await findBinaries()
@@ -84,7 +86,7 @@ async function startLocked(
   await chmod(folder.cluster, 0o700)
   const socket = await openSocketFolder(folder, account)
   const all = { ...serverSettings(socket), ...settings }
-  return startServer(folder, account, binaries.postgres, all, addressOf(folder, settings.port))
+  return startServer(folder, account, program ?? binaries.postgres, all, addressOf(folder, settings.port))
 }
 
 /**

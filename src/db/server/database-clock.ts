@@ -2,11 +2,11 @@ import { type Clock, monotonicMs } from '../../clock.ts'
 import type { Db } from '../connect.ts'
 
 const SAMPLES = 3
-const RESYNC_MS = 30_000
+const RESYNC_MS = 5_000
 
 /**
  * A clock that follows the database's, so that the times which processes with different clocks write are in one order. The
- * difference is measured at the start and every 30 s, and is off by half a round trip at most; while the database is
+ * difference is measured at the start and every 5 s, and is off by half a round trip at most; while the database is
  * away the last one counts. Rejects when the first measurement fails.
  */
 export async function startDatabaseClock(db: Db, own: Clock): Promise<Clock & { stop(): Promise<void> }> {

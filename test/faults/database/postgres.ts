@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Pool } from '../../../src/db/connect.ts'
@@ -6,9 +6,11 @@ import { type EmbeddedServer, startEmbedded } from '../../../src/db/embedded/sta
 import { codeOf } from '../../../src/start-error.ts'
 import { freePort } from '../../free-port.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
+import { childrenOf, signal } from '../process-tree.ts'
 import { until } from '../wait.ts'
 import type { Database } from './database.ts'
 import { fillDisk, mountDisk, removeDisk } from './disk.ts'
+import { createTampering } from './tampering.ts'
 
 type Node = { folder: string; port: number; server: EmbeddedServer }
 
@@ -22,6 +24,12 @@ export type Postgres = Database & {
   restart(isKilled: boolean): Promise<void>
   /** Leaves no byte of the primary's disk for some seconds; false where this user cannot mount a disk. */
   fillDisk(): Promise<boolean>
+  /** Lets the files of tables fail with EIO for some seconds; false where there is no C compiler. */
+  breakFiles(): Promise<boolean>
+  /** Moves its clock; false where there is no C compiler. */
+  stepClock(byMs: number): Promise<boolean>
+  /** Kills it, and twice more while it recovers. */
+  crashInRecovery(): Promise<void>
   /** Makes a synchronous standby from a cold copy. */
   addStandby(): Promise<void>
   /** Loses the primary and promotes the standby. */
@@ -31,11 +39,20 @@ export type Postgres = Database & {
 const SETTINGS = { listen_addresses: '127.0.0.1', fsync: 'off', max_connections: '200' }
 /** Longer than the repeats of callers, and shorter than a lease. */
 const FULL_MS = 4_000
+const BROKEN_MS = 4_000
 const MOST_LOGINS = 20
 const ACCESS = 'local all all trust\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n'
 
 export async function startPostgres(): Promise<Postgres> {
   const ports = [await freePort(), await freePort()]
+  const tampering = await createTampering()
+  // A day's step back leaves the month in which the service was installed.
+  let aheadMs = untilNextMonth(new Date())
+  tampering?.setClock(aheadMs)
+  const startNode = async (folder: string, port: number, more: Record<string, string> = {}): Promise<Node> => {
+    const settings = { ...SETTINGS, ...more, port: String(port) }
+    return { folder, port, server: await startEmbedded(folder, settings, {}, tampering?.program) }
+  }
   let primary = await startNode(makeFolder(), ports[0] ?? 0)
   let standby: Node | undefined
   writeFileSync(join(primary.folder, 'postgres', 'pg_hba.conf'), ACCESS)
@@ -75,6 +92,39 @@ export async function startPostgres(): Promise<Postgres> {
       await ask(primary, (db) => db`select`).catch(() => restart(false))
       return true
     },
+    breakFiles: async () => {
+      if (tampering === undefined) return false
+      tampering.breakFiles(true)
+      // New sessions have no file open.
+      const ended = ask(
+        primary,
+        (db) =>
+          db`select pg_terminate_backend(pid) from pg_stat_activity where client_addr is not null and pid <> pg_backend_pid()`,
+      )
+      await Promise.all([ended.catch(() => []), sleep(BROKEN_MS)])
+      tampering.breakFiles(false)
+      await ask(primary, (db) => db`select`).catch(() => restart(false))
+      return true
+    },
+    stepClock: async (byMs) => {
+      if (tampering === undefined) return false
+      aheadMs += byMs
+      tampering.setClock(aheadMs)
+      return true
+    },
+    crashInRecovery: async () => {
+      signalServer(primary, 'SIGKILL')
+      await primary.server.stop()
+      for (let crashes = 0; crashes < 2; crashes += 1) {
+        const { folder, port } = primary
+        rmSync(join(folder, 'postgres', 'postmaster.pid'), { force: true })
+        const starting = startNode(folder, port).catch(() => undefined)
+        await until('the server recovers', async () => pidOf(folder) !== undefined)
+        signalServer(primary, 'SIGKILL')
+        await (await starting)?.server.stop()
+      }
+      primary = await startNode(primary.folder, primary.port)
+    },
     addStandby: async () => {
       await primary.server.stop()
       const folder = makeFolder()
@@ -109,15 +159,16 @@ export async function startPostgres(): Promise<Postgres> {
         await node?.server.stop()
         if (node) removeDisk(node.folder)
       }
+      tampering?.remove()
     },
   }
 }
 
 const makeFolder = (): string => mountDisk(mkdtempSync(join(temporaryFolder(), 'parley-faults-')))
 
-async function startNode(folder: string, port: number, settings: Record<string, string> = {}): Promise<Node> {
-  return { folder, port, server: await startEmbedded(folder, { ...SETTINGS, ...settings, port: String(port) }) }
-}
+/** Half an hour into the next month (UTC), in milliseconds from now. */
+const untilNextMonth = (now: Date): number =>
+  Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1, 0, 30) - now.getTime()
 
 /** On a busy machine, a login takes longer than the driver waits for it: nothing has run, and it is tried again. */
 async function ask<T>({ server }: Node, query: (db: Pool) => Promise<T>): Promise<T> {
@@ -134,26 +185,17 @@ async function ask<T>({ server }: Node, query: (db: Pool) => Promise<T>): Promis
 }
 
 /** To the server with all its processes. */
-function signalServer({ folder }: Node, name: NodeJS.Signals): void {
-  const main = Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
-  for (const pid of [main, ...childrenOf(main)]) {
-    try {
-      process.kill(pid, name)
-    } catch {
-      // It has ended in between.
-    }
-  }
+function signalServer({ folder }: Pick<Node, 'folder'>, name: NodeJS.Signals): void {
+  const main = pidOf(folder)
+  if (main !== undefined) for (const pid of [main, ...childrenOf(main)]) signal(pid, name)
 }
 
-const childrenOf = (main: number): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^[0-9]+$/.test(name) && parentOf(name) === main)
-    .map(Number)
-
-function parentOf(pid: string): number {
+/** The server's process, once it has written its id. */
+function pidOf(folder: string): number | undefined {
   try {
-    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
+    // The file is empty for a moment.
+    return Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]) || undefined
   } catch {
-    return 0
+    return undefined
   }
 }

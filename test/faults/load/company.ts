@@ -6,7 +6,14 @@ export type Company = { token: string; phoneNumberId: string; registrationIds: s
 const REGISTRATIONS = 2
 const RATE_LIMIT = 1_000_000
 
-type Place = { addresses: string[]; adminToken: string; sandboxUrl: string; receiversUrl: string; random: Random }
+type Place = {
+  addresses: string[]
+  adminToken: string
+  sandboxUrl: string
+  providerUrl: string
+  receiversUrl: string
+  random: Random
+}
 
 /** A company with a number, a key and two receivers. */
 export async function createCompany(place: Place, index: number): Promise<Company> {
@@ -39,7 +46,7 @@ export async function createCompany(place: Place, index: number): Promise<Compan
     phoneNumberId,
     wabaAccountId: account,
     accessToken: 'token',
-    apiBaseUrl: place.sandboxUrl,
+    apiBaseUrl: place.providerUrl,
   })
   const registrationIds: string[] = []
   for (let number = 0; number < REGISTRATIONS; number += 1) {

@@ -44,8 +44,7 @@ export async function postInbound(load: Load, acknowledged: Acknowledged[]): Pro
     const company = companies[poster % companies.length]
     if (company === undefined) return
     const own = customersOf(poster)
-    while (created < load.total) {
-      await load.progress.wait(created / load.total)
+    const postNext = async () => {
       const size = random.next() < BATCHED ? 2 + random.below(LARGEST_BATCH - 1) : 1
       const messages = Array.from({ length: size }, () => textOf(random, random.pick(own), created++))
       const poison = random.next() < POISONED ? [random.pick(POISONS)(random.pick(own))] : []
@@ -56,6 +55,7 @@ export async function postInbound(load: Load, acknowledged: Acknowledged[]): Pro
         acknowledged.push({ wamid: id, customer: from, phoneNumberId: company.phoneNumberId, text: text.body })
       if (random.next() < REPEATED) await post(body)
     }
+    while (created < load.total) await load.progress.run(created / load.total, postNext)
   })
   await Promise.all(posters)
 }

@@ -38,9 +38,10 @@ export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]>
       if (company === undefined || recipient === undefined) return
       const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [], answers: [] }
       asked.push(keyed)
-      await progress.wait(number / total)
-      await complete(load, company, keyed)
-      if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await complete(load, company, keyed)
+      await progress.run(number / total, async () => {
+        await complete(load, company, keyed)
+        if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await complete(load, company, keyed)
+      })
     }
   })
   await Promise.all(callers)
