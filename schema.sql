@@ -521,6 +521,18 @@ create table emails (
 );
 CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower(recipient), id);
 
+create table envelope_people (
+  company_id bigint not null,
+  person text not null,
+  event text not null,
+  event_id text not null,
+  day integer not null,
+  created_at timestamp with time zone not null default now(),
+  constraint envelope_people_pkey PRIMARY KEY (company_id, person, event, event_id, day)
+);
+CREATE INDEX envelope_people_by_age ON public.envelope_people USING btree (created_at);
+CREATE INDEX envelope_people_by_event ON public.envelope_people USING btree (company_id, event_id);
+
 create table envelopes (
   company_id bigint not null,
   day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
@@ -703,6 +715,7 @@ create table message_reactions (
   emoji text,
   occurred_at timestamp with time zone not null,
   ordinal bigint not null generated always as identity,
+  writers text[],
   constraint message_reactions_pkey PRIMARY KEY (company_id, wamid),
   constraint message_reactions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
@@ -1055,6 +1068,7 @@ create table waiting_statuses (
   occurred_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   pricing jsonb,
+  recipients text[],
   constraint waiting_statuses_pkey PRIMARY KEY (company_id, id),
   constraint waiting_statuses_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );

@@ -243,22 +243,3 @@ export async function eraseMessages(db: Db, companyId: number, messages: readonl
       )
   `
 }
-
-/** Deletes edits and revokes by these writers that wait for their message, at most `limit`; returns how many. */
-export async function eraseChanges(
-  db: Db,
-  companyId: number,
-  writers: readonly string[],
-  limit: number,
-): Promise<number> {
-  const erased = await db`
-    delete from message_changes
-    where (company_id, wamid) in (
-      select company_id, wamid
-      from message_changes
-      where company_id = ${companyId} and writers && ${[...writers]}::text[]
-      limit ${limit}
-    )
-  `
-  return erased.count
-}

@@ -51,14 +51,19 @@ const areExpired = (id: Fragment, days: number) => sql`
   ${id} >= ${IDS_A_MONTH}::bigint and ${id} < message_id_floor(now() - make_interval(days => ${days}))
 `
 
-/** Returns companies with files of messages of expired months. */
-export async function listCompaniesWithExpiredMedia(db: Db, days: number, limit: number): Promise<number[]> {
+/** Returns companies with rows of a table about messages of expired months. */
+export async function listCompaniesWithExpired(
+  db: Db,
+  table: 'media' | 'message_status_events',
+  days: number,
+  limit: number,
+): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select company.id
     from companies company
     where exists (
-      select from media
-      where media.company_id = company.id and ${areExpired(sql`media.message_id`, days)}
+      select from ${db(table)} as stored
+      where stored.company_id = company.id and ${areExpired(sql`stored.message_id`, days)}
     )
     order by company.id
     limit ${limit}
@@ -103,6 +108,27 @@ export async function expireMedia(
     select count(*)::integer as count from deleted
   `
   return row.count
+}
+
+/** Deletes the oldest statuses of messages of expired months; returns how many. */
+export async function expireStatusEvents(
+  db: Db,
+  companyId: number,
+  days: number,
+  { limit, skip }: ExpiryBatch,
+): Promise<number> {
+  const expired = await db`
+    delete from message_status_events
+    where (company_id, message_id, status) in (
+      select company_id, message_id, status
+      from message_status_events
+      where company_id = ${companyId} and ${areExpired(sql`message_id`, days)}
+      order by message_id, status
+      limit ${limit}
+      offset ${skip}
+    )
+  `
+  return expired.count
 }
 
 /** A conversation of a company, after which a walk over a month goes on. */

@@ -16,7 +16,7 @@ import {
   dropMessageMonth,
   expireMedia,
   findExpiredMonth,
-  listCompaniesWithExpiredMedia,
+  listCompaniesWithExpired,
   makeMessageMonth,
   makeMessageMonths,
 } from './message-month-store.ts'
@@ -70,7 +70,7 @@ const countsOf = (companyId: number) => db`
   select message_count, expired_count, last_text from conversations where company_id = ${companyId}
 `
 
-const expire = () => expireMonths(db, KEEP_DAYS, signal)
+const expire = () => expireMonths(db, { messageDays: KEEP_DAYS, deliveryLogDays: 30 }, signal)
 
 beforeAll(() => makeMessageMonths(db))
 
@@ -158,9 +158,9 @@ test('files of an expired month are discarded, and uploads that they carried are
       insert into media (company_id, message_id, sender_id, provider_media_id, storage_key, upload_id)
       values (${companyId}, ${id}, 1, 'media', ${key}, ${upload})
     `
-  expect(await listCompaniesWithExpiredMedia(db, KEEP_DAYS, 100)).toEqual([companyId])
+  expect(await listCompaniesWithExpired(db, 'media', KEEP_DAYS, 100)).toEqual([companyId])
   expect(await expireMedia(db, companyId, KEEP_DAYS, ALL)).toBe(1)
-  expect(await listCompaniesWithExpiredMedia(db, KEEP_DAYS, 100)).toEqual([])
+  expect(await listCompaniesWithExpired(db, 'media', KEEP_DAYS, 100)).toEqual([])
   expect(await db`select storage_key from discarded_files where company_id = ${companyId}`).toEqual([
     { storageKey: 'old file' },
   ])

@@ -5,13 +5,13 @@ import { createTwins, keepsRows } from '../../test/twins.ts'
 import { expireRows, reactionsAfter } from '../db/lifetime-store.ts'
 import {
   detachCustomer,
-  eraseChanges,
   eraseCustomer,
   eraseMessages,
   findConversations,
   findMessages,
   listWamids,
 } from './conversation-erasure-store.ts'
+import { deleteChanges, findChanges } from './writer-erasure-store.ts'
 import { deleteMessages } from './message-expiry-store.ts'
 
 // Erasures and the deletion of old messages, in companies whose rows have the same ids.
@@ -133,7 +133,9 @@ test('an erased message loses its content, and messages that answer it their quo
 
 test('changes by an erased writer are deleted in the company of the writer', async () => {
   const { companyId, twinId } = await createMessages()
-  expect(await keepsRows(db, twinId, () => eraseChanges(db, companyId, [CUSTOMER], 100))).toBe(1)
+  const wamids = await findChanges(db, companyId, [CUSTOMER], 100)
+  expect(wamids).toHaveLength(1)
+  await keepsRows(db, twinId, () => deleteChanges(db, companyId, wamids))
   expect(await leftOf(companyId)).toMatchObject({ changed: ['w2'] })
 })
 

@@ -46,6 +46,14 @@ export const reactionsAfter = (days: number): Expiring => ({
   hours: days * DAY,
 })
 
+/** Whom envelopes name: a day of these is dropped at the end of the next one. */
+export const envelopePeopleAfter = (days: number): Expiring => ({
+  table: 'envelope_people',
+  key: ['company_id', 'person', 'event', 'event_id', 'day'],
+  column: 'created_at',
+  hours: (days + 2) * DAY,
+})
+
 /** Deletes rows that are older than their table keeps them, oldest first; returns how many. */
 export async function expireRows(db: Db, expiring: Expiring, batch: ExpiryBatch): Promise<number> {
   const expired = await db`${expiry(db, expiring, batch)}`

@@ -54,7 +54,10 @@ export async function listCompaniesWithExpiredEmails(db: Db, days: number, limit
   return rows.map(({ id }) => id)
 }
 
-/** Deletes the oldest expired emails of a company; returns how many. */
+/**
+ * Deletes the oldest expired emails of a company; returns how many. Their envelopes may outlive them, and are found by the address
+ * then.
+ */
 export async function expireEmails(
   db: Db,
   companyId: number,
@@ -63,9 +66,9 @@ export async function expireEmails(
 ): Promise<number> {
   const expired = await db`
     with target as materialized (
-      select oldest.id
+      select oldest.id, oldest.uid, oldest.recipient
       from (
-        select email.id, email.created_at, email.status
+        select email.id, email.uid, email.recipient, email.created_at, email.status
         from emails email
         where email.company_id = ${companyId}
         order by email.id
@@ -73,6 +76,18 @@ export async function expireEmails(
         offset ${skip}
       ) as oldest
       where oldest.created_at < now() - make_interval(days => ${days}) and oldest.status <> 'pending'
+    ),
+    named as (
+      insert into envelope_people (company_id, person, event, event_id, day, created_at)
+      select ${companyId}, 'mailto:' || lower(target.recipient), outlived.event, outlived.event_id, outlived.day, outlived.created_at
+      from target
+      cross join lateral (
+        select envelope.event, envelope.event_id, envelope.day, envelope.created_at
+        from envelopes envelope
+        where envelope.company_id = ${companyId} and envelope.event = 'email.status'
+          and envelope.event_id >= target.uid || '.' and envelope.event_id < target.uid || '/'
+      ) as outlived
+      on conflict do nothing
     ),
     contents as (
       delete from email_contents using target where (company_id, email_id) = (${companyId}, target.id)

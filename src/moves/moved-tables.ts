@@ -43,6 +43,7 @@ export const MOVED_TABLES = [
   'idempotency_keys',
   'registrations',
   'envelopes',
+  'envelope_people',
   'deliveries',
   'delivery_attempts',
   'email_settings',

@@ -1,5 +1,6 @@
 import { isAmong } from '../conversations/message-month.ts'
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
 /** One row as JSON text, and the position to continue from. */
 export type ArchiveRow = { readonly id: number; readonly row: string }
@@ -148,14 +149,17 @@ export function readScheduledRows(
   `
 }
 
-/** The deliveries of messages to receivers, and their answers. */
+/** The deliveries of envelopes to receivers, and their answers. */
 export async function readDeliveryRows(
   db: Db,
   companyId: number,
-  wamids: readonly string[],
-): Promise<{ row: string }[]> {
-  const rows = await db<{ row: string; payload: string }[]>`
+  envelopes: readonly EnvelopePlace[],
+): Promise<ArchiveRow[]> {
+  if (envelopes.length === 0) return []
+  const names = envelopes.map(({ event, eventId, day }) => ({ event, event_id: eventId, day }))
+  const rows = await db<{ id: number; row: string; payload: string }[]>`
     select
+      delivery.id,
       (to_jsonb(delivery) - array['company_id', 'day', 'lane', 'claim_id', 'lease_until', 'lease_expiries', 'faults'] || jsonb_build_object(
         'attempts', (
           select coalesce(
@@ -167,14 +171,45 @@ export async function readDeliveryRows(
       ))::text as row,
       -- As it was sent: jsonb has no NUL, which a customer may have written.
       envelope.body as payload
-    from unnest(${[...wamids]}::text[]) as name (wamid)
-    join envelopes envelope on (envelope.company_id, envelope.event, envelope.event_id) = (${companyId}, 'whatsapp.message.received', name.wamid)
+    from jsonb_to_recordset(${jsonRows(db, names)}) as name (event text, event_id text, day integer)
+    join envelopes envelope
+      on (envelope.company_id, envelope.event, envelope.event_id, envelope.day) = (${companyId}, name.event, name.event_id, name.day)
     cross join lateral unnest(envelope.delivery_ids) as one (id)
     join deliveries delivery
       on (delivery.company_id, delivery.id, delivery.day) = (envelope.company_id, one.id, envelope.day)
     order by delivery.id
   `
-  return rows.map(({ row, payload }) => ({ row: `${row.slice(0, -1)}, "payload": ${payload}}` }))
+  return rows.map(({ id, row, payload }) => ({ id, row: `${row.slice(0, -1)}, "payload": ${payload}}` }))
+}
+
+/** Edits and revokes by these writers that wait for their message, as JSON text. */
+export function readWaitingChanges(db: Db, companyId: number, writers: readonly string[]) {
+  return db<{ row: string }[]>`
+    select (to_jsonb(change) - array['company_id', 'ordinal'])::text as row
+    from message_changes change
+    where change.company_id = ${companyId} and change.writers && ${[...writers]}::text[]
+    order by change.ordinal
+  `
+}
+
+/** The reactions with these wamids, as JSON text. */
+export function readReactionRows(db: Db, companyId: number, wamids: readonly string[]) {
+  return db<{ row: string }[]>`
+    select (to_jsonb(reaction) - array['company_id', 'ordinal'])::text as row
+    from message_reactions reaction
+    where reaction.company_id = ${companyId} and reaction.wamid = any(${[...wamids]}::text[])
+    order by reaction.ordinal
+  `
+}
+
+/** Statuses to these recipients that wait for their message, as JSON text. */
+export function readWaitingStatuses(db: Db, companyId: number, recipients: readonly string[]) {
+  return db<{ row: string }[]>`
+    select (to_jsonb(waiting) - array['company_id', 'id'])::text as row
+    from waiting_statuses waiting
+    where waiting.company_id = ${companyId} and waiting.recipients && ${[...recipients]}::text[]
+    order by waiting.id
+  `
 }
 
 /**
@@ -182,9 +217,9 @@ export async function readDeliveryRows(
  * case.
  */
 export function readEmailRows(db: Db, companyId: number, address: string, after: number, limit: number) {
-  return db<ArchiveRow[]>`
+  return db<(ArchiveRow & { uid: string })[]>`
     select
-      email.id,
+      email.id, email.uid,
       (to_jsonb(email) - array['company_id', 'secret'] || jsonb_build_object(
         'content', (
           select to_jsonb(contents) - array['company_id', 'email_id', 'tracking']

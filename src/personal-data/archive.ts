@@ -6,21 +6,34 @@ import {
   listWamids,
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
+import { findReactions, type ReactionBatch } from '../conversations/writer-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
+import {
+  type EnvelopePlace,
+  FIRST_ENVELOPE,
+  findEnvelopesOf,
+  findMessageEnvelopes,
+  findRecordEnvelopes,
+  type NamingEnvelope,
+} from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 import {
   readArchivedContact,
   readConsentRows,
   readConversationRows,
   readDailyLimitRows,
   readDeliveryRows,
+  readReactionRows,
+  readWaitingChanges,
+  readWaitingStatuses,
   readEmailRows,
   readMessageRows,
   readRefusalRows,
   readScheduledRows,
 } from './archive-store.ts'
+import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
 import { textsOf, toSubject, writersOf } from './subject.ts'
 
 export type ArchiveDeps = {
@@ -47,10 +60,16 @@ export async function archiveContact(
   const person = await readPerson(deps.db, companyId, id)
   const contact = await readArchivedContact(deps.db, companyId, id)
   if (person === undefined || contact === undefined) throw contactNotFound()
-  return writeArchive({ ...deps, companyId, contactId: id, person }, contact)
+  return writeArchive({ ...deps, companyId, contactId: id, person, shown: new Set() }, contact)
 }
 
-type Archive = ArchiveDeps & { companyId: number; contactId: number; person: Person }
+type Archive = ArchiveDeps & {
+  companyId: number
+  contactId: number
+  person: Person
+  /** The deliveries of events that no message leads to; a message may lead to some of them all the same. */
+  shown: Set<number>
+}
 type Lines = AsyncGenerator<string>
 
 /** `data` is the text of a JSON object. */
@@ -60,7 +79,9 @@ async function* writeArchive(archive: Archive, contact: string): Lines {
   const { db, companyId, contactId } = archive
   yield toLine('contact', contact)
   yield* consents(archive)
+  yield* envelopes(archive)
   yield* conversations(archive)
+  yield* waiting(archive)
   yield* scheduled(archive)
   yield* emails(archive)
   yield* refusals(archive)
@@ -76,6 +97,38 @@ async function* consents({ db, companyId, contactId, person }: Archive): Lines {
     for (const { row } of rows) yield toLine('consent', row)
     after = rows.at(-1)?.id
   }
+}
+
+async function* envelopes(archive: Archive): Lines {
+  const { db, companyId, contactId, person, shown } = archive
+  const people = await listEnvelopePeople(db, companyId, contactId, toSubject(person))
+  for (let after: EnvelopePlace | undefined = FIRST_ENVELOPE; after !== undefined; ) {
+    const found: NamingEnvelope[] = await findEnvelopesOf(db, companyId, people, after, ROWS)
+    for (const { id, row } of await readDeliveryRows(db, companyId, found)) {
+      shown.add(id)
+      yield toLine('delivery', row)
+    }
+    after = found.at(-1)
+  }
+  yield* deliveries(archive, await findRecordEnvelopes(db, companyId, 'contact.changed', [toContactSubject(contactId)]))
+}
+
+async function* deliveries({ db, companyId, shown }: Archive, found: readonly NamingEnvelope[]): Lines {
+  for (const { id, row } of await readDeliveryRows(db, companyId, found)) {
+    if (!shown.has(id)) yield toLine('delivery', row)
+  }
+}
+
+/** What refers to a message that is not there, or is another person's. */
+async function* waiting({ db, companyId, person }: Archive): Lines {
+  const { identities } = toSubject(person)
+  for (let after: string | null = ''; after !== null; ) {
+    const step: ReactionBatch = await findReactions(db, companyId, identities, after, READ)
+    for (const { row } of await readReactionRows(db, companyId, step.wamids)) yield toLine('reaction', row)
+    after = step.last
+  }
+  for (const { row } of await readWaitingChanges(db, companyId, identities)) yield toLine('message_change', row)
+  for (const { row } of await readWaitingStatuses(db, companyId, identities)) yield toLine('status', row)
 }
 
 async function* conversations(archive: Archive): Lines {
@@ -103,14 +156,16 @@ async function* messages(archive: Archive, conversationId: number, writers?: rea
   }
 }
 
-async function* messageLines({ db, companyId, mediaAddress }: Archive, keys: readonly MessageKey[]): Lines {
+async function* messageLines(archive: Archive, keys: readonly MessageKey[]): Lines {
+  const { db, companyId, mediaAddress } = archive
   const ids = keys.map(({ id }) => id)
   for (const { id, row } of await readMessageRows(db, companyId, ids)) {
     yield toLine('message', withMediaUrl(row, mediaAddress(companyId, id)))
   }
   const wamids = await listWamids(db, companyId, keys)
-  const names = wamids.map(({ wamid }) => wamid)
-  for (const { row } of await readDeliveryRows(db, companyId, names)) yield toLine('delivery', row)
+  yield* deliveries(archive, await findMessageEnvelopes(db, companyId, wamids))
+  const statuses = ids.map(toStatusSubject)
+  yield* deliveries(archive, await findRecordEnvelopes(db, companyId, 'whatsapp.message.status', statuses))
 }
 
 function withMediaUrl(row: string, url: string): string {
@@ -127,11 +182,20 @@ async function* scheduled({ db, companyId, person }: Archive): Lines {
   }
 }
 
-async function* emails({ db, companyId, person }: Archive): Lines {
+async function* emails(archive: Archive): Lines {
+  const { db, companyId, person } = archive
   if (person.emailKey === null) return
   for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: { id: number; row: string }[] = await readEmailRows(db, companyId, person.emailKey, after, ROWS)
+    const rows: { id: number; uid: string; row: string }[] = await readEmailRows(
+      db,
+      companyId,
+      person.emailKey,
+      after,
+      ROWS,
+    )
     for (const { row } of rows) yield toLine('email', row)
+    const uids = rows.map(({ uid }) => uid)
+    yield* deliveries(archive, await findRecordEnvelopes(db, companyId, 'email.status', uids))
     after = rows.at(-1)?.id
   }
   const suppression = await findSuppression(db, companyId, person.emailKey)

@@ -115,9 +115,13 @@ test('an archive has each delivery once, with the attempts of the company', asyn
     )
     values (${companyId}, ${delivery!.day}, 1, ${delivery!.id}, 1, 1, 'no', 1, ${AT})
   `
-  expect(parse(await readDeliveryRows(db, companyId, ['w1']))).toMatchObject([
-    { status: 'dead', payload: { text: 'Hello' }, attempts: [{ response: 'no' }] },
-  ])
+  expect(
+    parse(
+      await readDeliveryRows(db, companyId, [
+        { event: 'whatsapp.message.received', eventId: 'w1', day: delivery!.day },
+      ]),
+    ),
+  ).toMatchObject([{ status: 'dead', payload: { text: 'Hello' }, attempts: [{ response: 'no' }] }])
 })
 
 test('an archive has each mail once, with its contents, links and clicks', async () => {
@@ -157,5 +161,11 @@ test('an archive has a delivery whose message holds a NUL', async () => {
     insert into envelopes (company_id, day, event, event_id, body, delivery_ids)
     values (${companyId}, ${delivery!.day}, 'whatsapp.message.received', 'w2', ${JSON.stringify({ text: 'Hel\0lo' })}, ${[delivery!.id]})
   `
-  expect(parse(await readDeliveryRows(db, companyId, ['w2']))).toMatchObject([{ payload: { text: 'Hel\0lo' } }])
+  expect(
+    parse(
+      await readDeliveryRows(db, companyId, [
+        { event: 'whatsapp.message.received', eventId: 'w2', day: delivery!.day },
+      ]),
+    ),
+  ).toMatchObject([{ payload: { text: 'Hel\0lo' } }])
 })

@@ -2,7 +2,6 @@ import { addressIdentity } from '../contacts/consent/consent.ts'
 import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/erasure/contact-erasure-store.ts'
 import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
 import {
-  eraseChanges,
   eraseCustomer,
   eraseMessages,
   findConversations,
@@ -10,6 +9,14 @@ import {
   listWamids,
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
+import {
+  deleteChanges,
+  deleteReactions,
+  eraseWaitingStatuses,
+  findChanges,
+  findReactions,
+  type ReactionBatch,
+} from '../conversations/writer-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
 import { eraseSuppression } from '../emails/suppression/suppression-store.ts'
@@ -20,7 +27,16 @@ import { markErased } from '../media/media-erasure-store.ts'
 import { expireUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
-import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
+import {
+  eraseEnvelopes,
+  FIRST_ENVELOPE,
+  findEnvelopesOf,
+  findMessageEnvelopes,
+  findRecordEnvelopes,
+} from '../webhooks/deliveries/end/delivery-erasure-store.ts'
+import { MESSAGE_RECEIVED } from '../webhooks/events/message-received.ts'
+import type { RecordEventName } from '../record-change.ts'
+import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
 export type PassDeps = Pick<RemoveDeps, 'blobStore'> & {
@@ -63,11 +79,14 @@ export async function runPass(
   const pass: Pass = { ...deps, companyId, contactId, subject }
   for (const erase of [
     scheduled,
+    envelopes,
     conversations,
     contactEvents,
     emails,
     consents,
     changes,
+    reactions,
+    statuses,
     refusals,
     items,
     bodies,
@@ -84,9 +103,21 @@ export async function runPass(
 /** Each step yields after each of its statements. */
 type Step = AsyncGenerator<void>
 
-/** First of all: none of them goes while the rest is erased. */
+/** Runs first: none of them goes while the rest is erased. */
 async function* scheduled({ db, companyId, subject }: Pass): Step {
   for (let count = WRITE; count === WRITE; yield) count = await eraseScheduled(db, companyId, subject.identities, WRITE)
+}
+
+/** Events that no message and no record leads to. */
+async function* envelopes({ db, companyId, contactId, subject }: Pass): Step {
+  const people = await listEnvelopePeople(db, companyId, contactId, subject)
+  for (let count = WRITE; count === WRITE; yield) {
+    const found = await findEnvelopesOf(db, companyId, people, FIRST_ENVELOPE, WRITE)
+    const wamids = found.filter(({ event }) => event === MESSAGE_RECEIVED).map(({ eventId }) => eventId)
+    await keepErasedKeys(db, companyId, wamids)
+    await eraseEnvelopes(db, companyId, found)
+    count = found.length
+  }
 }
 
 async function* conversations(pass: Pass): Step {
@@ -123,21 +154,20 @@ async function eraseBatch({ db, companyId }: Pass, batch: readonly MessageKey[])
   const unerased = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
   // Before anything is erased: from now on a repeat of the provider brings nothing back.
   if (unerased.length > 0) await keepErasedKeys(db, companyId, unerased)
-  await eraseDeliveries(db, companyId, wamids)
+  await eraseEnvelopes(db, companyId, await findMessageEnvelopes(db, companyId, wamids))
   const ids = batch.map(({ id }) => id)
-  await eraseRecordEvents(
-    db,
-    companyId,
-    'whatsapp.message.status',
-    ids.map((id) => `msg_${id}`),
-  )
+  await eraseRecordEvents(db, companyId, 'whatsapp.message.status', ids.map(toStatusSubject))
   await markErased(db, companyId, ids)
   await expireUploads(db, { limit: WRITE, skip: 0 }, companyId)
   await eraseMessages(db, companyId, batch)
 }
 
+async function eraseRecordEvents(db: Pool, companyId: number, event: RecordEventName, subjects: readonly string[]) {
+  await eraseEnvelopes(db, companyId, await findRecordEnvelopes(db, companyId, event, subjects))
+}
+
 async function* contactEvents({ db, companyId, contactId }: Pass): Step {
-  await eraseRecordEvents(db, companyId, 'contact.changed', [`contact_${contactId}`])
+  await eraseRecordEvents(db, companyId, 'contact.changed', [toContactSubject(contactId)])
   yield
 }
 
@@ -164,7 +194,27 @@ async function* consents({ db, companyId, contactId, subject }: Pass): Step {
 }
 
 async function* changes({ db, companyId, subject }: Pass): Step {
-  for (let count = WRITE; count === WRITE; yield) count = await eraseChanges(db, companyId, subject.identities, WRITE)
+  for (let count = WRITE; count === WRITE; yield) {
+    const wamids = await findChanges(db, companyId, subject.identities, WRITE)
+    await keepErasedKeys(db, companyId, wamids)
+    await deleteChanges(db, companyId, wamids)
+    count = wamids.length
+  }
+}
+
+async function* reactions({ db, companyId, subject }: Pass): Step {
+  for (let after: string | null = ''; after !== null; yield) {
+    const step: ReactionBatch = await findReactions(db, companyId, subject.identities, after, READ)
+    await keepErasedKeys(db, companyId, step.wamids)
+    await deleteReactions(db, companyId, step.wamids)
+    after = step.last
+  }
+}
+
+async function* statuses({ db, companyId, subject }: Pass): Step {
+  for (let count = WRITE; count === WRITE; yield) {
+    count = await eraseWaitingStatuses(db, companyId, subject.identities, WRITE)
+  }
 }
 
 async function* refusals({ db, companyId, subject }: Pass): Step {

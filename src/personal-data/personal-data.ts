@@ -42,6 +42,7 @@ export const PERSONAL_DATA = {
   email_template_counts: 'none',
   email_templates: 'none',
   emails: 'erased',
+  envelope_people: 'erased',
   envelopes: 'erased',
   // Keyed hashes, from which the person cannot be found.
   erased_keys: 'none',
@@ -83,6 +84,5 @@ export const PERSONAL_DATA = {
   upload_copies: 'none',
   // A file that only erased messages carried goes with them; one that waits to be sent names no customer.
   uploads: 'erased',
-  // Statuses for an hour, by the provider's ids.
-  waiting_statuses: 'expires',
+  waiting_statuses: 'erased',
 } as const satisfies Record<string, 'none' | 'erased' | 'expires'>

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { EVENT, envelope } from '../../test/webhook-fixture.ts'
 import { completeAttempts, enqueueDeliveries, startAttempts } from './deliveries/delivery-store.ts'
-import { eraseDeliveries } from './deliveries/end/delivery-erasure-store.ts'
+import { eraseEnvelopes, findMessageEnvelopes } from './deliveries/end/delivery-erasure-store.ts'
 import { findDelivery, listDeliveries } from './deliveries/list/delivery-list-store.ts'
 import { findLoggedDelivery, listLogs } from './deliveries/log/delivery-log-store.ts'
 import { countFinished, renewDeliveries, renewDelivery } from './deliveries/redelivery-store.ts'
@@ -145,7 +145,9 @@ test('an erasure erases envelopes, deliveries and answers of its company', async
   // The envelope of the other company names a delivery that is another message's in this one.
   await db`update envelopes set delivery_ids = ${[ID + 1]} where company_id = ${twinId}`
   await insertDelivery(companyId, ID + 1, 'w2', 'dead')
-  await keepsRows(db, twinId, () => eraseDeliveries(db, companyId, [{ wamid: 'erase me', erased: 'erased:1' }]))
+  const envelopes = await findMessageEnvelopes(db, companyId, [{ wamid: 'erase me', erased: 'erased:1' }])
+  expect(envelopes).toHaveLength(1)
+  await keepsRows(db, twinId, () => eraseEnvelopes(db, companyId, envelopes))
   const deliveries = await db`select event_id from deliveries where company_id = ${companyId} order by id`
   expect(deliveries.map(({ eventId }) => eventId)).toEqual(['erased:1', 'w2'])
   const [attempt] = await db`select response from delivery_attempts where company_id = ${companyId}`

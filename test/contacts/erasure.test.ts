@@ -204,6 +204,9 @@ describe('DELETE /contacts/{id}?erase=true', () => {
       'consents',
       'daily_limit_entries',
       'delivery_attempts',
+      // test/contacts/erasure-envelopes.test.ts
+      'envelope_people',
+      'waiting_statuses',
       'email_contents',
       'erasures',
       'inbound_bodies',

@@ -572,7 +572,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/contacts/{id}/activity', params }, options)
   }
 
-  /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */
+  /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `reaction`, `message_change` and `status` (that refer to messages of others or that are not stored), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */
   archiveContact(params: {
     /** The id of the contact. */
     id: number

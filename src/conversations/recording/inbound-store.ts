@@ -187,25 +187,28 @@ export type ReactionWrite = {
   wamid: string | null
   targetWamid: string | null
   emoji: string | null
+  /** The identities of the customer. */
+  writers: readonly string[]
   occurredAt: Date
 }
 
 export async function insertReactions(tx: Db, reactions: readonly ReactionWrite[]): Promise<void> {
-  const rows = reactions.map(({ companyId, wamid, targetWamid, emoji, occurredAt }) => ({
+  const rows = reactions.map(({ companyId, wamid, targetWamid, emoji, writers, occurredAt }) => ({
     company_id: companyId,
     wamid,
     target_wamid: targetWamid,
     emoji,
+    writers,
     occurred_at: occurredAt,
   }))
   await tx`
-    insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
-    select company_id, wamid, target_wamid, emoji, occurred_at
+    insert into message_reactions (company_id, wamid, target_wamid, emoji, writers, occurred_at)
+    select company_id, wamid, target_wamid, emoji, writers, occurred_at
     from rows from (
       jsonb_to_recordset(${jsonRows(tx, rows)}) as (
-        company_id bigint, wamid text, target_wamid text, emoji text, occurred_at timestamptz
+        company_id bigint, wamid text, target_wamid text, emoji text, writers text[], occurred_at timestamptz
       )
-    ) with ordinality as input (company_id, wamid, target_wamid, emoji, occurred_at, place)
+    ) with ordinality as input (company_id, wamid, target_wamid, emoji, writers, occurred_at, place)
     order by place
   `
 }

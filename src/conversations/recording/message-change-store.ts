@@ -6,7 +6,7 @@ export type MessageChange = {
   senderId: number
   /** Of the message that it names. */
   direction: 'inbound' | 'outbound'
-  /** Identities of the customer who makes the change; none when the business does. */
+  /** Identities of the customer who makes the change, or whose message the business changes. */
   writers: readonly string[]
   /** The same customer as the `senderName` of messages in groups shows it. */
   shownWriter: string | null
@@ -25,7 +25,11 @@ export type MessageChange = {
  */
 export async function recordMessageChanges(tx: Db, changes: readonly MessageChange[], at: Date): Promise<boolean[]> {
   const naming = changes.filter((change) => change.wamid !== null && change.targetWamid !== null)
-  if (naming.length === 0) return changes.map(() => true)
+  const erased = await findErased(
+    tx,
+    changes.filter((change) => !naming.includes(change)),
+  )
+  if (naming.length === 0) return changes.map((change) => !erased.has(change))
   const rows = naming.map((change) => ({
     company_id: change.companyId,
     wamid: change.wamid,
@@ -63,7 +67,30 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, target_wamid text)
   `
   const isKept = new Set(inserted.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
-  return changes.map((change) => !naming.includes(change) || isKept.delete(`${change.companyId} ${change.wamid}`))
+  return changes.map((change) =>
+    naming.includes(change) ? isKept.delete(`${change.companyId} ${change.wamid}`) : !erased.has(change),
+  )
+}
+
+/** Those of erased messages, or of persons who were erased after the change arrived. */
+async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Set<MessageChange>> {
+  if (changes.length === 0) return new Set()
+  const rows = changes.map(({ companyId, wamid, writers, arrivedAt }, place) => ({
+    place,
+    company_id: companyId,
+    wamid,
+    writers,
+    arrived_at: arrivedAt,
+  }))
+  const erased = await tx<{ place: number }[]>`
+    select place
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (
+      place integer, company_id bigint, wamid text, writers text[], arrived_at timestamptz
+    )
+    where is_erased(company_id, array_remove(array[wamid], null), writers, arrived_at)
+  `
+  const places = new Set(erased.map(({ place }) => place))
+  return new Set(changes.filter((_, place) => places.has(place)))
 }
 
 /** A message that another one names by its id at the provider. */

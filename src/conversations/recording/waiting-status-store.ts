@@ -15,6 +15,9 @@ export type StatusRecord = {
   occurredAt: Date | null
   pricing: MessagePricing | null
   error: { code: number | null; title: string | null; details: string | null } | null
+  /** The identities of the recipient. */
+  recipients?: readonly string[]
+  arrivedAt?: Date
 }
 
 /** Waiting statuses that one call applies at most. */
@@ -34,16 +37,22 @@ export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecor
     error: record.error,
     pricing: record.pricing,
     occurred_at: record.occurredAt,
+    recipients: record.recipients,
+    arrived_at: record.arrivedAt,
   }))
   await tx`
-    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, pricing, occurred_at)
+    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, pricing, occurred_at, recipients)
     select reported.company_id, reported.provider_message_id, reported.wamid, reported.status, nullif(reported.error, 'null'),
-      nullif(reported.pricing, 'null'), reported.occurred_at
+      nullif(reported.pricing, 'null'), reported.occurred_at, reported.recipients
     from jsonb_to_recordset(${jsonRows(tx, items)}) as reported (
       company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
-      pricing jsonb, occurred_at timestamptz
+      pricing jsonb, occurred_at timestamptz, recipients text[], arrived_at timestamptz
     )
-    where not exists (
+    where not is_erased(
+      reported.company_id, array_remove(array[reported.wamid, reported.provider_message_id], null), reported.recipients,
+      reported.arrived_at
+    )
+    and not exists (
       select
       from messages message
       where (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)

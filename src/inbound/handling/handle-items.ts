@@ -70,6 +70,8 @@ export type ForwardedMessage = {
   wamid: string
   messageId: number | null
   body: string
+  /** By whom an erasure finds the event; none for a message of the customer's own conversation. */
+  people: readonly string[]
 }
 export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 

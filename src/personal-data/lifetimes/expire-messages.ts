@@ -12,6 +12,7 @@ import {
 } from '../../conversations/message-month-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
+import { type OutlivedPlace, namePeopleOfMessages } from '../../webhooks/deliveries/end/outlived-message-store.ts'
 import { forEach, inBatches } from './in-batches.ts'
 
 /** Companies, and messages of each in one statement. */
@@ -19,21 +20,32 @@ const COMPANIES = 100
 const ROWS_OF_COMPANY = 100
 /** Conversations that one statement changes: it lasts milliseconds, and delays no other. */
 const CONVERSATIONS = 500
+/** Messages whose envelopes one statement looks up. */
+const MESSAGES = 1_000
 /** A drop waits 30 ms for its lock; a minute of attempts finds the table unused. */
 const DROP_ATTEMPTS = 300
 const DROP_PAUSE_MS = 200
 
+type Kept = { messageDays: number; deliveryLogDays: number }
+
 /**
- * Drops the months that ended more than `keepDays` days ago: first the counts and last texts of their conversations, then the
+ * Drops the months that ended more than `messageDays` days ago: first the counts and last texts of their conversations, then the
  * partition. Each step may be repeated.
  */
-export async function expireMonths(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {
+export async function expireMonths(db: Db, { messageDays, deliveryLogDays }: Kept, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const month = await findExpiredMonth(db, keepDays)
+    const month = await findExpiredMonth(db, messageDays)
     if (month === undefined || signal.aborted) return
+    if (messageDays < deliveryLogDays) await namePeople(db, month, signal)
     await startAfter(db, month, signal)
-    if (signal.aborted || !(await drop(db, month, keepDays, signal))) return
+    if (signal.aborted || !(await drop(db, month, messageDays, signal))) return
   }
+}
+
+/** The envelopes outlive their messages, by which an erasure would find them. */
+async function namePeople(db: Db, month: number, signal: AbortSignal): Promise<void> {
+  let place: OutlivedPlace | undefined = { companyId: Number.MIN_SAFE_INTEGER, id: 0 }
+  while (place !== undefined && !signal.aborted) place = await namePeopleOfMessages(db, month, place, MESSAGES)
 }
 
 async function startAfter(db: Db, month: number, signal: AbortSignal): Promise<void> {

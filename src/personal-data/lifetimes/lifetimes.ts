@@ -1,9 +1,9 @@
 import type { Clock } from '../../clock.ts'
 import { discardLeftLists } from '../../contacts/import/contact-import.ts'
 import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/contact-import-store.ts'
-import { expireMedia, listCompaniesWithExpiredMedia } from '../../conversations/message-month-store.ts'
+import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-month-store.ts'
 import type { Pool } from '../../db/connect.ts'
-import { EXPIRING, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'
+import { EXPIRING, envelopePeopleAfter, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'
 import { expireEmails, listCompaniesWithExpiredEmails } from '../../emails/email-removal-store.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import { removeDiscarded } from '../../media/discarded/remove-discarded.ts'
@@ -18,7 +18,7 @@ export type LifetimeDeps = {
   db: Pool
   blobStore: Pick<BlobStore, 'remove'>
   clock: Clock
-  config: Pick<Config, 'messageDays' | 'emailDays'>
+  config: Pick<Config, 'messageDays' | 'emailDays' | 'deliveryLogDays'>
 }
 
 /** A step of expiry, with a schedule, an error and a metric of its own. Repeating it is safe, in several processes at once. */
@@ -35,11 +35,14 @@ const FILES_MS = 5_000
 
 /** Returns what deletes each kind of data once its lifetime is over (docs/operating.md: Lifetimes). */
 export function listLifetimes({ db, blobStore, clock, config }: LifetimeDeps): ExpiryStep[] {
-  const { messageDays, emailDays } = config
+  const { messageDays, emailDays, deliveryLogDays } = config
   const sweep = (name: string, expire: ExpiryStep['expire']): ExpiryStep => ({ name, everyMs: SWEEP_MS, expire })
   return [
     ...EXPIRING.map((one) =>
       sweep(one.table, (signal) => inBatches(one.batch ?? ROWS, (batch) => expireRows(db, one, batch), signal)),
+    ),
+    sweep('envelope_people', (signal) =>
+      inBatches(ROWS, (batch) => expireRows(db, envelopePeopleAfter(deliveryLogDays), batch), signal),
     ),
     sweep('daily_limit_entries', (signal) =>
       inBatches(GROUPS, ({ limit, skip }) => expireDailyLimitEntries(db, limit, clock.now(), skip), signal),
@@ -77,13 +80,20 @@ export function listLifetimes({ db, blobStore, clock, config }: LifetimeDeps): E
           ),
           sweep('media', async (signal) =>
             forEach(
-              await listCompaniesWithExpiredMedia(db, messageDays, SUBJECTS),
+              await listCompaniesWithExpired(db, 'media', messageDays, SUBJECTS),
               (companyId) => inBatches(GROUPS, (batch) => expireMedia(db, companyId, messageDays, batch), signal),
               signal,
             ),
           ),
+          sweep('message_status_events_of_months', async (signal) =>
+            forEach(
+              await listCompaniesWithExpired(db, 'message_status_events', messageDays, SUBJECTS),
+              (companyId) => inBatches(ROWS, (batch) => expireStatusEvents(db, companyId, messageDays, batch), signal),
+              signal,
+            ),
+          ),
           sweep('earlier_messages', (signal) => expireEarlierMessages(db, messageDays, signal)),
-          sweep('messages', (signal) => expireMonths(db, messageDays, signal)),
+          sweep('messages', (signal) => expireMonths(db, { messageDays, deliveryLogDays }, signal)),
         ]),
   ]
 }

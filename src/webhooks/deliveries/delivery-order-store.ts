@@ -47,7 +47,7 @@ const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[
 type DeliveryKey = { companyId: number; id: number }
 
 /** Locks those of these deliveries that meet the condition, which names the lock; without a join (docs/decisions/0016). */
-async function lockDeliveries(
+export async function lockDeliveries(
   tx: Db,
   deliveries: readonly DeliveryKey[],
   conditionAndLock: Fragment,

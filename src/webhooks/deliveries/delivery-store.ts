@@ -19,6 +19,8 @@ export type NewEnvelope = {
   channelIds: readonly number[] | null
   /** The exact text that is signed, sent and logged. */
   body: string
+  /** By whom an erasure finds the event when no message or record of theirs leads to it; see envelope_people. */
+  people?: readonly string[]
 }
 
 /** An attempt that has started: everything that is needed to make and record it. */
@@ -136,7 +138,16 @@ export async function completeAttempts(db: Db, completions: readonly Completion[
   await db`select complete_attempts(${jsonRows(db, completions.map(toAttemptRow))})`
 }
 
-const toEnvelopeRow = ({ companyId, event, eventId, messageId, conversationId, channelIds, body }: NewEnvelope) => ({
+const toEnvelopeRow = ({
+  companyId,
+  event,
+  eventId,
+  messageId,
+  conversationId,
+  channelIds,
+  body,
+  people,
+}: NewEnvelope) => ({
   company_id: companyId,
   event,
   event_id: eventId,
@@ -144,6 +155,7 @@ const toEnvelopeRow = ({ companyId, event, eventId, messageId, conversationId, c
   conversation_id: conversationId,
   channel_ids: channelIds,
   body,
+  people: people?.length ? people : undefined,
 })
 
 export const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({

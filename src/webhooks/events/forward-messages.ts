@@ -11,6 +11,7 @@ export type Forwarded = {
   wamid: string
   messageId: number | null
   body: string
+  people?: readonly string[]
 }
 
 /** A delivery that is leased for direct dispatch, and its first attempt, which starts with the commit. */

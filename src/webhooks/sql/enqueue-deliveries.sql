@@ -1,6 +1,7 @@
 -- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
 -- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. Part of the transaction that changes the records. An envelope
--- without receivers is not stored; one whose event and id were stored today makes no delivery.
+-- without receivers is not stored; one whose event and id were stored today makes no delivery. `people` are whom an erasure finds
+-- the envelope by when no message or record leads to it.
 -- With `lease_ms`, the caller is a worker, and the deliveries that lease_receivers allows are leased to it at once, one claim for
 -- each registration; their first attempts start when the transaction commits. `claim_id` is null for the rest.
 create function enqueue_deliveries(
@@ -20,7 +21,8 @@ declare
 begin
   return query
   with input as materialized (select * from jsonb_to_recordset(envelopes) as input (
-    company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text
+    company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text,
+    people text[]
   )),
   receiver as materialized (
     select *
@@ -46,6 +48,16 @@ begin
     order by requested.company_id, requested.event, requested.event_id -- one order of locks for all who write at once
     on conflict (company_id, event, event_id, day) do nothing
     returning envelopes.company_id, envelopes.event, envelopes.event_id, envelopes.delivery_ids
+  ),
+  named as (
+    insert into envelope_people (company_id, person, event, event_id, day)
+    select requested.company_id, one.person, requested.event, requested.event_id, today
+    from requested
+    join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
+      = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
+    cross join lateral unnest(requested.people) as one (person)
+    where requested.people is not null
+    on conflict do nothing
   ),
   created as (
     insert into deliveries as inserted (

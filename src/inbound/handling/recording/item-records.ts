@@ -18,6 +18,7 @@ import type { RecordChange } from '../../../record-change.ts'
 import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
 import { phoneIdentity } from '../../../text/phone.ts'
+import { conversationPerson } from '../../../webhooks/deliveries/envelope-person.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
 import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
@@ -28,7 +29,7 @@ export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): Mess
   companyId: sender.companyId,
   senderId: sender.id,
   direction: item.isEcho ? 'outbound' : 'inbound',
-  writers: item.isEcho ? [] : [identityOf(item.customer), item.customer.userId].filter((identity) => identity !== null),
+  writers: writerIdentities(item.customer),
   shownWriter: shownIdentityOf(item.customer),
   wamid: item.wamid,
   targetWamid: item.originalWamid,
@@ -162,7 +163,17 @@ export function toForwarded({ item, sender, messageId, conversationId }: PlacedI
     channelId: sender.id,
   })
   const { companyId, id: senderId } = sender
-  return [{ companyId, senderId, conversationId, wamid: forwardable.wamid, messageId, body }]
+  const people = peopleOf(forwardable, messageId, conversationId)
+  return [{ companyId, senderId, conversationId, wamid: forwardable.wamid, messageId, body, people }]
+}
+
+/** A message of the customer's own conversation is found by its row. Who writes in a group is no customer of a conversation. */
+function peopleOf(item: Forwardable, messageId: number | null, conversationId: number | null): string[] {
+  if (item.groupId === null && messageId !== null) return []
+  if (item.groupId === null && item.kind === 'reaction' && conversationId !== null) {
+    return [conversationPerson(conversationId)]
+  }
+  return writerIdentities(item.customer)
 }
 
 /**
@@ -181,6 +192,8 @@ export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>)
     occurredAt: reportedTimeOf({ item, receivedAt }),
     pricing: item.pricing,
     error: item.error,
+    recipients: writerIdentities({ phone: item.recipientPhone, userId: item.recipientUserId }),
+    arrivedAt: receivedAt,
   }
 }
 
@@ -281,7 +294,8 @@ export function toIntroduction({ item, sender, receivedAt }: Routed<InboundItem>
   return [{ kind: 'introduction', companyId: sender.companyId, wamid: null, customer }]
 }
 
-const identityOf = ({ phone, userId }: EventCustomer): string | null => (phone === null ? userId : phoneIdentity(phone))
+export const writerIdentities = ({ phone, userId }: Pick<EventCustomer, 'phone' | 'userId'>): string[] =>
+  [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
 
 type Timed = { item: Pick<Placed, 'timestamp'>; receivedAt: Date }
 

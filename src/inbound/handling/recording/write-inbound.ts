@@ -26,6 +26,7 @@ import {
   writtenAt,
 } from './decide-inbound.ts'
 import type { InboundFactRows } from './inbound-facts.ts'
+import { writerIdentities } from './item-records.ts'
 
 /** The rows of a record. `isNew`: it was not recorded before. */
 export type Recorded = { isNew: boolean; conversationId: number | null; messageId: number | null }
@@ -237,5 +238,6 @@ function toWrite(change: ChangedConversation, realId: RealId, at: Date): Convers
 
 const toReaction = (record: InboundRecord) => ({
   ...{ companyId: record.companyId, wamid: record.wamid, targetWamid: record.targetWamid, emoji: record.emoji },
+  writers: writerIdentities(record),
   occurredAt: writtenAt(record),
 })

@@ -1,0 +1,21 @@
+import { addressIdentity } from '../contacts/consent/consent.ts'
+import { listConversationsOf } from '../conversations/writer-erasure-store.ts'
+import type { Db } from '../db/connect.ts'
+import { conversationPerson } from '../webhooks/deliveries/envelope-person.ts'
+import type { Subject } from './subject.ts'
+
+/** Returns how envelopes name a person that no message of theirs leads to. */
+export async function listEnvelopePeople(
+  db: Db,
+  companyId: number,
+  contactId: number,
+  { identities, email }: Subject,
+): Promise<string[]> {
+  const conversations = await listConversationsOf(db, companyId, contactId)
+  const addresses = email === null ? [] : [addressIdentity(email)]
+  return [...identities, ...addresses, ...conversations.map(conversationPerson)]
+}
+
+/** What the ids of events about a record begin with. */
+export const toStatusSubject = (messageId: number): string => `msg_${messageId}`
+export const toContactSubject = (contactId: number): string => `contact_${contactId}`
