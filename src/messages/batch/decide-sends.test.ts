@@ -129,6 +129,12 @@ describe('the throttle', () => {
   const waits = (sends: Send[], sendFacts: SendFacts[]) =>
     decideSends(sends, sendFacts, LIMITS, NOW).map((one) => ('waitSeconds' in one ? one.waitSeconds : one.refusal))
 
+  test('takes slots of a clock that has gone back by a day since for free', () => {
+    const ahead = NOW.slotsMs + 86_400_000
+    const sendFacts = facts({ nextMessageMs: ahead, nextSlotMs: ahead })
+    expect(decideOne(throttled(1), sendFacts)).toMatchObject({ refusal: null, waitSeconds: 0 })
+  })
+
   test('gives the slots of a sender in order, and refuses a send that would wait longer than 5 s', () => {
     const sendFacts = Array.from({ length: 8 }, (_, index) => facts({ conversationKey: `to ${index}` }))
     const decided = decideSends(Array(8).fill(throttled(1)), sendFacts, LIMITS, NOW)

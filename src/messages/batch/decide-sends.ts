@@ -133,8 +133,11 @@ function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, 
   const isOpen = isWindowOpen(facts.lastInboundAt, now.at)
   if (send.needsWindow && !isOpen) return { refusal: 'window', lastInboundAt: facts.lastInboundAt }
 
-  const messageMs = Math.max(taken.nextMessageMs.get(facts.conversationKey) ?? facts.nextMessageMs ?? 0, now.slotsMs)
-  const slotMs = Math.max(taken.nextSlotMs.get(facts.senderKey) ?? facts.nextSlotMs ?? 0, now.slotsMs)
+  const { pairSeconds, pairBurst, longestWaitSeconds } = limits
+  const nextMessage = taken.nextMessageMs.get(facts.conversationKey) ?? facts.nextMessageMs
+  const messageMs = timeOfSlot(nextMessage, longestWaitSeconds + pairSeconds * pairBurst, now)
+  const nextSlot = taken.nextSlotMs.get(facts.senderKey) ?? facts.nextSlotMs
+  const slotMs = timeOfSlot(nextSlot, longestWaitSeconds + (send.slotSeconds ?? 0), now)
   const waitSeconds = send.slotSeconds === null ? 0 : waitFor(messageMs - now.slotsMs, slotMs - now.slotsMs, limits)
   if (waitSeconds > limits.longestWaitSeconds) return { refusal: 'throttle', waitSeconds }
 
@@ -156,6 +159,10 @@ function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, 
   if (nextSlotMs !== null) taken.nextSlotMs.set(facts.senderKey, nextSlotMs)
   return { refusal: null, waitSeconds, nextMessageMs, nextSlotMs, takesPlace }
 }
+
+/** The time of the next slot. One that is further ahead than sends wait is from a clock that has gone back since: it is free now. */
+const timeOfSlot = (nextMs: number | null, furthestSeconds: number, { slotsMs }: Now): number =>
+  nextMs === null || nextMs > slotsMs + furthestSeconds * 1000 ? slotsMs : Math.max(nextMs, slotsMs)
 
 /** Strictly less than 24 hours after the customer's last message. */
 const isWindowOpen = (lastInboundAt: Date | null, at: Date): boolean =>
