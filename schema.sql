@@ -664,6 +664,24 @@ create unlogged table live_listeners (
   constraint live_listeners_pkey PRIMARY KEY (id)
 );
 
+create table mailbox_passes (
+  number integer not null,
+  started_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint mailbox_passes_pkey PRIMARY KEY (number)
+);
+
+create table mailbox_twins (
+  company_id bigint not null,
+  contact_id bigint not null,
+  other_id bigint not null,
+  constraint mailbox_twins_pkey PRIMARY KEY (company_id, other_id),
+  constraint mailbox_twins_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
+  constraint mailbox_twins_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint mailbox_twins_company_id_other_id_fkey FOREIGN KEY (company_id, other_id) REFERENCES contacts(company_id, id)
+);
+CREATE INDEX mailbox_twins_by_contact ON public.mailbox_twins USING btree (company_id, contact_id);
+
 create table media (
   company_id bigint not null,
   message_id bigint not null,

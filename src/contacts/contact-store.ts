@@ -1,5 +1,5 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
-import { emailKey } from '../text/email-address.ts'
+import { emailKey, storedKeys } from '../text/email-address.ts'
 import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
 import type { Contact, ShownContact } from './members/contact-record.ts'
 import { searchText } from './search/contact-search.ts'
@@ -51,12 +51,14 @@ export const listContactsByIds = (db: Db, companyId: number, ids: readonly numbe
     order by contacts.id
   `
 
-/** The living contact with this address, in any letter case. */
+/** Finds the living contact with this mailbox. */
 export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
     select ${shownColumns(companyId)}
     from contacts
-    where company_id = ${companyId} and ${emailPlace} = ${emailKey(email)} and deleted_at is null
+    where company_id = ${companyId} and ${emailPlace} = any (${storedKeys(emailKey(email))}::text[]) and deleted_at is null
+    order by contacts.email_key = ${emailKey(email)} desc
+    limit 1
   `
   return contact
 }
@@ -98,6 +100,18 @@ const fromRows = (tx: Db, rows: readonly ContactRow[]) => sql`
   )
 `
 
+/** A contact that keeps its email keeps its key: the mailbox may be another contact's under another spelling. */
+const assignedValue = (column: string): string =>
+  column === 'email_key'
+    ? 'case when contacts.email = state.email then contacts.email_key else state.email_key end'
+    : `state.${column}`
+
+const ASSIGNMENTS = sql.unsafe(
+  COLUMNS.filter((column) => column !== 'id')
+    .map((column) => `${column} = ${assignedValue(column)}`)
+    .join(', '),
+)
+
 /** Adds contacts, and counts them; returns when. The caller holds their locks. */
 export async function insertContacts(
   tx: Db,
@@ -129,7 +143,7 @@ export async function updateContacts(
     with written as (
       update contacts
       set
-        ${sql.unsafe(COLUMNS.flatMap((column) => (column === 'id' ? [] : [`${column} = state.${column}`])).join(', '))},
+        ${ASSIGNMENTS},
         updated_at = statement_timestamp()
       from ${fromRows(tx, rows)}
       where (contacts.company_id, contacts.id) = (${anyCompany(companyId)}, state.id)

@@ -11,6 +11,8 @@ import { applyLocked } from './matching/apply-locked.ts'
 import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
 import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
+import { refuseTwins, rekeyMailboxes } from './matching/mailbox.ts'
+import { listHolders } from './matching/mailbox-store.ts'
 import type { ChangedBy, Contact, ContactWrite, ShownContact } from './members/contact-record.ts'
 import { writeChanges } from './write/contact-change.ts'
 
@@ -44,9 +46,11 @@ export async function updateContact(
 ): Promise<Contact> {
   const email = write.email ? emailKey(write.email) : null
   const named = { emailKey: email, phoneIdentity: write.phone ? phoneIdentity(write.phone) : null, id }
+  refuseTwins(await rekeyMailboxes(db, companyId, email === null ? [] : [email]))
   return withMatchesLocked(db, companyId, [named], async (tx, locked, commit) => {
     const existing = locked.matches.find((match) => match.id === id)
     if (existing === undefined) throw contactNotFound()
+    if (write.email === undefined) await refuseFormerKey(tx, companyId, existing)
     if (email !== null && locked.matches.some((match) => match !== existing && match.emailKey === email)) {
       throw duplicateResource('Another contact has this email')
     }
@@ -59,6 +63,13 @@ export async function updateContact(
     if (contact === undefined) throw contactNotFound()
     return contact
   })
+}
+
+/** A contact whose mailbox another has must get another email first. */
+async function refuseFormerKey(tx: Db, companyId: number, { id, email, emailKey: stored }: Match): Promise<void> {
+  if (email === null || stored === null || stored === emailKey(email)) return
+  const [otherId] = await listHolders(tx, companyId, [emailKey(email)])
+  if (otherId !== undefined) refuseTwins([{ key: stored, contactId: otherId, otherId: id }])
 }
 
 async function checkResult(tx: Db, companyId: number, existing: Match, { state, fault }: ItemResult): Promise<void> {

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { validationError } from '../errors.ts'
+import { emailKey } from '../text/email-address.ts'
 import type { ContactWrite } from './members/contact-record.ts'
 import type { BrowserRights } from './write/browser-write.ts'
 
@@ -18,7 +19,7 @@ export function readProofs(
     if (proof === undefined) return { email: false, phone: false }
     const isOf = (identity: string | null | undefined) =>
       secret !== null && typeof identity === 'string' && isProof(proof, secret, identity)
-    const proven = { email: isOf(email?.toLowerCase()), phone: isOf(phone) }
+    const proven = { email: isOf(email?.toLowerCase()) || isOf(email && emailKey(email)), phone: isOf(phone) }
     if (!proven.email && !proven.phone) throw wrongProof(secret, isArray ? `${index}.` : '')
     return proven
   })

@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
+import { storedKeys } from '../text/email-address.ts'
 
 /** Deletes up to `limit` emails to an address, in lower case, with their contents, links and clicks; returns their ids. */
 export async function eraseEmails(db: Db, companyId: number, address: string, limit: number): Promise<number[]> {
@@ -7,7 +8,7 @@ export async function eraseEmails(db: Db, companyId: number, address: string, li
     with target as materialized (
       select id
       from emails
-      where company_id = ${companyId} and lower(recipient) = ${address}
+      where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[])
       order by id
       limit ${limit}
       for update
@@ -32,7 +33,7 @@ export async function listEmailUids(db: Db, companyId: number, address: string, 
   const rows = await db<{ uid: string }[]>`
     select uid
     from emails
-    where company_id = ${companyId} and lower(recipient) = ${address}
+    where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[])
     order by id
     limit ${limit}
   `

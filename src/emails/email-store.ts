@@ -1,5 +1,6 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
+import { storedKeys } from '../text/email-address.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
 /** A mail as it is taken in. */
@@ -132,7 +133,7 @@ export const listEmailsTo = (
   db<(EmailRecord & { id: number })[]>`
     select id, ${recordColumns}
     from emails
-    where company_id = ${companyId} and lower(recipient) = ${address} and id < ${beforeId}
+    where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[]) and id < ${beforeId}
     order by id desc
     limit ${limit}
   `

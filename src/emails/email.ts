@@ -11,6 +11,7 @@ import {
   validationError,
 } from '../errors.ts'
 import { newEmailId } from '../ids.ts'
+import { wireAddress } from '../text/email-address.ts'
 import { textFaults } from '../text/storable-text.ts'
 import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
@@ -78,7 +79,7 @@ export async function sendOneShot(
     caller,
     {
       templateId: null,
-      recipient: email.to,
+      recipient: wireAddress(email.to),
       subject: email.subject,
       isMarketing: false,
       fromAddress: from,
@@ -137,7 +138,7 @@ export async function sendTemplateEmail(
     caller,
     {
       templateId: template.id,
-      recipient: request.recipient,
+      recipient: wireAddress(request.recipient),
       isMarketing,
       fromAddress: settings.from,
       fromName: settings.fromName,

@@ -1,5 +1,6 @@
 import { isAmong } from '../conversations/message-month.ts'
 import { type Db, jsonRows } from '../db/connect.ts'
+import { storedKeys } from '../text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
 /** One row as JSON text, and the position to continue from. */
@@ -238,7 +239,7 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
         )
       ))::text as row
     from emails email
-    where email.company_id = ${companyId} and lower(email.recipient) = ${address} and email.id > ${after}
+    where email.company_id = ${companyId} and lower(email.recipient) = any (${storedKeys(address)}::text[]) and email.id > ${after}
     order by email.id
     limit ${limit}
   `

@@ -11,6 +11,7 @@ import type { Db } from '../db/connect.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
+import { emailKey, storedKeys } from '../text/email-address.ts'
 import {
   type EnvelopePlace,
   FIRST_ENVELOPE,
@@ -90,7 +91,7 @@ async function* writeArchive(archive: Archive, contact: string): Lines {
 }
 
 async function* consents({ db, companyId, contactId, person }: Archive): Lines {
-  const addresses = person.emailKey === null ? [] : [addressIdentity(person.emailKey)]
+  const addresses = person.emailKey === null ? [] : storedKeys(emailKey(person.emailKey)).map(addressIdentity)
   const names = [...person.identities, ...addresses]
   for (let after: number | undefined = 0; after !== undefined; ) {
     const rows: { id: number; row: string }[] = await readConsentRows(db, companyId, contactId, names, after, ROWS)
@@ -189,7 +190,7 @@ async function* emails(archive: Archive): Lines {
     const rows: { id: number; uid: string; row: string }[] = await readEmailRows(
       db,
       companyId,
-      person.emailKey,
+      emailKey(person.emailKey),
       after,
       ROWS,
     )
@@ -198,7 +199,7 @@ async function* emails(archive: Archive): Lines {
     yield* deliveries(archive, await findRecordEnvelopes(db, companyId, 'email.status', uids))
     after = rows.at(-1)?.id
   }
-  const suppression = await findSuppression(db, companyId, person.emailKey)
+  const suppression = await findSuppression(db, companyId, emailKey(person.emailKey))
   if (suppression !== undefined) {
     const { reason, detail, createdAt } = suppression
     yield toLine(

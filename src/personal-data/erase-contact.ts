@@ -11,11 +11,14 @@ import {
 } from '../contacts/erasure/contact-erasure-store.ts'
 import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
 import { lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
+import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
+import { listHolders } from '../contacts/matching/mailbox-store.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { contactNotFound, serviceUnavailable } from '../errors.ts'
 import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
+import { emailKey, storedKeys } from '../text/email-address.ts'
 import { advanceErasure, type EraseJobDeps, enqueueErasure } from './erase-job.ts'
 import { insertErasure } from './erasure-store.ts'
 import { toSubject } from './subject.ts'
@@ -45,11 +48,24 @@ export async function eraseContact(deps: EraseDeps, companyId: number, id: numbe
 
 async function startErasure(deps: EraseDeps, companyId: number, id: number): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const person = await readPerson(deps.db, companyId, id)
+    const person = await readOwn(deps.db, companyId, id)
     if (person === undefined) throw contactNotFound()
+    // The ledger's entries under other spellings of the address, too, are found by its key.
+    if (person.emailKey !== null) await rekeyMailboxes(deps.db, companyId, [person.emailKey])
     if (await tryStart(deps, companyId, id, person)) return
   }
   throw serviceUnavailable('This contact is being changed by too many requests at once: try again')
+}
+
+/** A person whose mailbox another living contact has under another spelling has no address alone. */
+async function readOwn(db: Db, companyId: number, id: number): Promise<Person | undefined> {
+  const person = await readPerson(db, companyId, id)
+  if (person?.emailKey == null) return person
+  const key = emailKey(person.emailKey)
+  const keys = [...new Set([...storedKeys(key), person.emailKey])]
+  if (keys.length === 1) return person
+  const holders = await listHolders(db, companyId, keys)
+  return { ...person, emailKey: holders.some((holder) => holder !== id) ? null : key }
 }
 
 /** False when the person changed since it was read: the locks are those of other identities then. */
@@ -57,7 +73,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
   const named = { emailKey: person.emailKey, phoneIdentity: person.phoneIdentity, id }
   return withMatchesLocked(deps.db, companyId, [named], async (tx) => {
     await lockAlso(tx, companyId, person.identities)
-    const now = await readPerson(tx, companyId, id)
+    const now = await readOwn(tx, companyId, id)
     if (now === undefined) throw contactNotFound()
     if (JSON.stringify(now) !== JSON.stringify(person)) return false
 

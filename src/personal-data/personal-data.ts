@@ -56,6 +56,9 @@ export const PERSONAL_DATA = {
   // The last error of a mail may name its recipient.
   jobs: 'erased',
   live_listeners: 'none',
+  mailbox_passes: 'none',
+  // Ids of contacts.
+  mailbox_twins: 'none',
   media: 'erased',
   message_changes: 'erased',
   message_reactions: 'erased',

@@ -1,4 +1,5 @@
 import type { Person } from '../contacts/erasure/contact-erasure-store.ts'
+import { emailKey, storedKeys } from '../text/email-address.ts'
 import { writtenForms } from '../text/phone.ts'
 
 /** The identities by which the data of a person is found, in addition to the contact's id. */
@@ -12,14 +13,14 @@ export type Subject = {
 }
 
 /** The texts by which stored data names the person: the email, and every written form of each identity. */
-export const toSubject = ({ emailKey, identities }: Person): Subject => ({
-  email: emailKey,
+export const toSubject = ({ emailKey: key, identities }: Person): Subject => ({
+  email: key && emailKey(key),
   identities: identities.flatMap(writtenForms),
 })
 
 /** The texts that name the person, in lower case. */
 export const textsOf = ({ email, identities }: Subject): string[] =>
-  [...identities, email].filter((text) => text !== null).map((text) => text.toLowerCase())
+  [...identities, ...(email === null ? [] : storedKeys(email))].map((text) => text.toLowerCase())
 
 /** How messages of groups show the person as their writer. */
 export const writersOf = ({ identities }: Subject): string[] =>

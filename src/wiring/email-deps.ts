@@ -1,5 +1,6 @@
 import { hasRefusedEmail } from '../contacts/consent/shown-consent.ts'
 import { unsubscribe } from '../contacts/consent/unsubscribe.ts'
+import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createEmailAcceptance } from '../emails/accept-emails.ts'
 import type { DeliveryDeps } from '../emails/delivery/email-delivery.ts'
@@ -23,6 +24,7 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     findMarketingRefusal: async (companyId, address) => {
       const suppression = await findSuppression(db, companyId, emailKey(address))
       if (suppression !== undefined) return suppression.reason
+      await rekeyMailboxes(db, companyId, [emailKey(address)])
       return (await hasRefusedEmail(db, companyId, address)) ? 'consent' : null
     },
     suppressRefused: async (companyId, recipient, message) => {

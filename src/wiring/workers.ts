@@ -1,5 +1,6 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { importKind } from '../contacts/import/contact-import-job.ts'
+import { sweepMailboxes } from '../contacts/matching/mailbox-sweep.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
@@ -7,6 +8,7 @@ import { isContention, isLockTimeout, sqlState } from '../db/pool/failure.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/server/statistics-store.ts'
 import { emailSendKind } from '../emails/delivery/email-delivery.ts'
+import { rekeyEmails } from '../emails/email-keys.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
 import { type InboundWorkerDeps, startInboundWorker } from '../inbound/handling/inbound-worker.ts'
@@ -49,6 +51,8 @@ const DELIVERY_DAYS_MS = 60_000
 const MESSAGE_MONTHS_MS = 3_600_000
 /** How long after its deadline a delivery may stay open. */
 const DELIVERY_ENDS_MS = 30_000
+/** Looks whether a pass over addresses is due. */
+const MAILBOXES_MS = 600_000
 const COUNT_MS = 1_000
 /** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
 const STATISTICS_MS = 1_000
@@ -160,6 +164,7 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
         expire(stopping),
       ),
     ),
+    every(MAILBOXES_MS, 'mailboxes', () => sweepMailboxes({ db, rekeyEmails }, stopping)),
     every(STUCK_CHECK_MS, 'stuck_sessions', () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
     every(APPLY_WAITING_MS, 'waiting_statuses', async () =>
       publishMessages(deps, await applyWaitingStatuses(deps, clock.now())),

@@ -47,8 +47,8 @@ export type KeyOf = (as: TestCaller) => ReturnType<typeof createTestKey>
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** The routes, a company, and requests with its key unless another caller is given. Call it at the top of a file. */
-export async function startContacts() {
-  const { db } = await createTestDatabase({ mirrors: true })
+export async function startContacts({ mirrors = true } = {}) {
+  const { db } = await createTestDatabase({ mirrors })
   const { app, keyOf } = await contactsApp(db)
   const newCompany = () => createTestCompany(db)
   const companyId = await newCompany()

@@ -19,6 +19,7 @@ const GLOBAL: Record<string, string> = {
   service_secrets: 'keys of the service itself',
   rate_limits: 'counts by company or by address',
   unhandled_counts: 'counts by address',
+  mailbox_passes: 'passes of a sweep over all companies',
 }
 
 /** Unique keys of company tables that are global on purpose. */

@@ -1,7 +1,8 @@
 import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
+import { emailKey } from '../../text/email-address.ts'
 import { emailPlace } from '../contact-store.ts'
 import type { Channel } from '../members/contact-record.ts'
-import type { ConsentEntry } from './consent.ts'
+import { addressIdentity, addressIn, type ConsentEntry } from './consent.ts'
 import { type ConsentFacts, type LedgerContact, type LedgerCustomer, NO_FACTS } from './consent-ledger.ts'
 
 /** A person whose consent is asked for, by an identity (also `mailto:` and an address in lower case), a contact, or both. */
@@ -92,9 +93,19 @@ const toFacts = ({ customers, contacts, entries }: FactsRow): ConsentFacts => ({
       })),
     }),
   ),
-  contacts,
-  entries: entries.map(({ saidAt, ...entry }) => ({ ...entry, saidAt: new Date(saidAt) })),
+  contacts: contacts.map((contact) => ({ ...contact, emailKey: contact.emailKey && emailKey(contact.emailKey) })),
+  entries: entries.map(({ saidAt, identity, ...entry }) => ({
+    ...entry,
+    identity: identity && toKey(identity),
+    saidAt: new Date(saidAt),
+  })),
 })
+
+/** A row of before the spellings of a domain were one mailbox has another key. */
+const toKey = (identity: string): string => {
+  const address = addressIn(identity)
+  return address === undefined ? identity : addressIdentity(emailKey(address))
+}
 
 const selectFacts = (db: Db, keys: readonly PersonKey[], channels: readonly Channel[]) => db<FactsRow[]>`
   with key as materialized (

@@ -73,5 +73,9 @@ export const ERASURE = 'erasure'
 
 const ADDRESS = 'mailto:'
 
+/** The address in an identity; undefined: it is no address. */
+export const addressIn = (identity: string): string | undefined =>
+  identity.startsWith(ADDRESS) ? identity.slice(ADDRESS.length) : undefined
+
 /** The identity of an email address, by its key. */
 export const addressIdentity = (emailKey: string): string => `${ADDRESS}${emailKey}`

@@ -18,6 +18,7 @@ export async function unsubscribe(
   const write = { email: recipient, emailConsent: false, ...(existing === undefined && { source: 'Email' }) }
   const contacts = await upsertContacts(db, companyId, [write], UNSUBSCRIBED, {
     events,
+    mayShareMailbox: true,
     alsoCommit: (tx) => events.publish(tx, [unsubscribed]),
   })
   publish(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))

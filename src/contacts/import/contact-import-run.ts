@@ -5,7 +5,10 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { JobError } from '../../jobs/job.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import type { RecordEvents } from '../../record-change.ts'
+import { emailKey } from '../../text/email-address.ts'
 import { memberOf } from '../../text/own-member.ts'
+import { rekeyMailboxes } from '../matching/mailbox.ts'
+import type { Twins } from '../matching/mailbox-store.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../write/contact-upsert.ts'
@@ -131,8 +134,20 @@ async function checkBatch(
     if ('write' in checked) rows.push({ line, fields, write: checked.write, id })
     else refusals.push({ line, reason: checked.reason, fields })
   }
-  return { from, to: placeAfter(records, from), rows, prepared: await prepareRows(deps.db, rows), refusals }
+  const twins = await rekeyMailboxes(
+    deps.db,
+    companyId,
+    rows.flatMap(({ write }) => (write.email ? [emailKey(write.email)] : [])),
+  )
+  const [shared, own] = [rows.filter(isOf(twins)), rows.filter((row) => !isOf(twins)(row))]
+  refusals.push(...shared.map(({ line, fields }) => ({ line, fields, reason: 'email is the mailbox of two contacts' })))
+  return { from, to: placeAfter(records, from), rows: own, prepared: await prepareRows(deps.db, own), refusals }
 }
+
+const isOf =
+  (twins: readonly Twins[]) =>
+  ({ write: { email } }: Row): boolean =>
+    email != null && twins.some(({ key }) => key === emailKey(email))
 
 function placeAfter(records: readonly ListRecord[], from: Place): Place {
   const last = records.at(-1)

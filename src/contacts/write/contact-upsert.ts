@@ -23,6 +23,7 @@ import {
   tryWithMatchesLocked,
   withMatchesLocked,
 } from '../matching/identity-lock.ts'
+import { refuseTwins, rekeyMailboxes } from '../matching/mailbox.ts'
 import type { ChangedBy, Contact, ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
@@ -47,6 +48,8 @@ export type UpsertOptions = {
    * contact may share the transaction of others.
    */
   alsoCommit?: ((tx: Db, contacts: readonly Contact[]) => Promise<void>) | undefined
+  /** Whether a mailbox that another contact has under another spelling is written all the same. */
+  mayShareMailbox?: boolean
   /** Gets the changes of the contacts. */
   events?: RecordEvents | undefined
 }
@@ -70,6 +73,12 @@ export async function upsertContacts(
     ...withMatchBy(toItem(write), matchBy),
     browser: options.browser?.[place],
   }))
+  const twins = await rekeyMailboxes(
+    db,
+    companyId,
+    items.flatMap((item) => item.emailKey ?? []),
+  )
+  if (!options.mayShareMailbox) refuseTwins(twins)
   const [item] = items
   const mayShare = item !== undefined && items.length === 1 && !isArray && alsoCommit === undefined
   if (!mayShare || !isFree(db, companyId, identitiesOf(item))) return upsertAlone(db, companyId, items, by, options)

@@ -7,6 +7,7 @@ import type { BatchKind } from '../../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
 import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
+import { wireAddress } from '../../text/email-address.ts'
 import { EMAIL_SEND } from '../email-store.ts'
 import { findTrackingOf, prepareTexts } from '../rendering/mail-text.ts'
 import { refusesAddress } from '../reports/refusal.ts'
@@ -235,9 +236,9 @@ async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: 
   const mail: Mail = {
     companyId: email.companyId,
     messageId: email.messageId,
-    from: { name: email.fromName, address: email.fromAddress },
-    to: email.recipient,
-    replyTo: email.replyTo,
+    from: { name: email.fromName, address: wireAddress(email.fromAddress) },
+    to: wireAddress(email.recipient),
+    replyTo: email.replyTo && wireAddress(email.replyTo),
     subject: email.subject,
     ...(await prepareTexts(deps.baseUrl, email, tracking)),
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },

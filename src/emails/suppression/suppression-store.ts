@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import { storedKeys } from '../../text/email-address.ts'
 import type { SuppressionReason } from '../reports/mail-report.ts'
 
 /** An address that gets no marketing, in lower case, or the keyed hash of an erased person's. */
@@ -6,7 +7,11 @@ export type Suppression = { address: string; reason: SuppressionReason; detail: 
 
 /** The stored forms of an address in lower case. */
 const formsOf = (companyId: number, address: string) => sql`
-  array[${address}::text, keyed_hash(${companyId}, ${address})]
+  (
+    select array_agg(form.address)
+    from unnest(${storedKeys(address)}::text[]) as key (address)
+    cross join lateral (values (key.address), (keyed_hash(${companyId}, key.address))) as form (address)
+  )::text[]
 `
 
 /** The suppression of an address in lower case; undefined: there is none. A complaint wins over a bounce. */
@@ -67,12 +72,14 @@ export async function eraseSuppression(db: Db, companyId: number, address: strin
   await db`
     with erased as (
       delete from email_suppressions
-      where (company_id, address) = (${companyId}, ${address})
+      where company_id = ${companyId} and address = any (${storedKeys(address)}::text[])
       returning reason, created_at
     )
     insert into email_suppressions (company_id, address, reason, created_at)
     select ${companyId}, keyed_hash(${companyId}, ${address}), reason, created_at
     from erased
+    order by reason desc
+    limit 1
     on conflict (company_id, address) do nothing
   `
 }
@@ -83,8 +90,10 @@ export async function findSuppressedContact(db: Db, companyId: number, address: 
     select id
     from contacts
     where company_id = ${companyId}
-      and coalesce(email_key, chr(1114111) || lpad(id::text, 16, '0')) collate "C" = ${address}
+      and coalesce(email_key, chr(1114111) || lpad(id::text, 16, '0')) collate "C" = any (${storedKeys(address)}::text[])
       and deleted_at is null
+    order by email_key = ${address} desc
+    limit 1
   `
   return contact?.id
 }

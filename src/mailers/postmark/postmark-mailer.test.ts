@@ -115,3 +115,10 @@ test('a server without a trusted certificate gets no mail', async () => {
   expect(mails).toEqual([])
   await stop()
 })
+
+test('an address beyond ASCII before the @ is refused with the reason', async () => {
+  const mailer = createPostmarkMailer()
+  const outcome = await mailer.send('postmark+http://token@127.0.0.1:1', mail({ to: 'ünal@example.com' }), yes)
+  expect(outcome).toEqual({ kind: 'refused', isTemporary: false, message: expect.stringContaining('SMTPUTF8') })
+  mailer.close()
+})

@@ -4,6 +4,7 @@ import { Agent } from 'undici'
 import { type Exchange, exchange } from '../../outgoing/exchange.ts'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
+import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
 import { METADATA_KEY } from './postmark-report.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
@@ -47,6 +48,8 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
   }
 
   const send = async (url: URL, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
+    const unusual = utf8Address(mail)
+    if (unusual !== undefined) return refuseUtf8(unusual)
     const startedAt = performance.now()
     try {
       if (!(await confirmSubmission())) return { kind: 'withheld' }

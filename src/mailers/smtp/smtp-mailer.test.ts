@@ -222,3 +222,25 @@ test.each([
   expect(await mailer.send(url, mail(), confirmSubmission)).toEqual(outcome)
   expect(asked).toBe(0)
 })
+
+test.each([
+  { to: 'ünal@example.com' },
+  { from: { name: null, address: 'ö@example.org' } },
+  { replyTo: 'é@example.org' },
+])('an address beyond ASCII needs a server with SMTPUTF8: %j', async (addresses) => {
+  const without = await start({ server: { hideSMTPUTF8: true } })
+  expect(await mailer.send(without.url, mail(addresses), yes)).toEqual({
+    kind: 'refused',
+    isTemporary: false,
+    message: expect.stringContaining('SMTPUTF8'),
+  })
+  expect(without.mails).toEqual([])
+  const offering = await start()
+  expect(await mailer.send(offering.url, mail(addresses), yes)).toMatchObject({ kind: 'accepted' })
+  expect(offering.mails).toHaveLength(1)
+})
+
+test('a server that is away is not one without SMTPUTF8', async () => {
+  const outcome = await mailer.send('smtp://127.0.0.1:1', mail({ to: 'ünal@example.com' }), yes)
+  expect(outcome).toMatchObject({ kind: 'unavailable', fault: 'connection' })
+})

@@ -13,9 +13,11 @@ import {
   type ServerFault,
 } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
+import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
 import type { encodeMail } from './encode-mail.ts'
 import { encodeInThread } from './encode-thread.ts'
 import { toMessage } from './mail-message.ts'
+import { offersSmtpUtf8 } from './smtp-utf8.ts'
 
 const MAX_SERVERS = 200
 /** Encoding texts of this length takes a millisecond. */
@@ -103,6 +105,12 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
   const send = async (mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
     // Before the deadlines, which are the server's; a fault of it says nothing about the server.
     const encoded = await toEncoded(mail)
+    const unusual = utf8Address(mail)
+    if (unusual !== undefined) {
+      const offers = await offersSmtpUtf8(serverUrl, Math.min(beforeEndMs, CONNECT_TIMEOUT_MS)).catch(toUnavailable)
+      if (typeof offers !== 'boolean') return offers
+      if (!offers) return refuseUtf8(unusual)
+    }
     const late = new AbortController()
     const abortAfter = (ms: number) => setTimeout(() => late.abort(timedOut(ms)), ms)
     let timer = abortAfter(beforeEndMs)
@@ -181,6 +189,13 @@ async function toEncoded(mail: Mail) {
 
 const timedOut = (ms: number): Error =>
   Object.assign(new Error(`The mail server took longer than ${ms / 1_000} s`), { code: 'ETIMEDOUT' })
+
+/** Nothing of the mail was transmitted. */
+function toUnavailable(error: unknown): MailOutcome {
+  const failure = readFailure(error)
+  const message = toServerMessage(failure.response ?? failure.message)
+  return { kind: 'unavailable', fault: faultOf(failure) ?? 'connection', message }
+}
 
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
   if (ending.state === 'withheld') return { kind: 'withheld' }

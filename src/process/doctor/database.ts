@@ -1,5 +1,6 @@
 import { systemClock } from '../../clock.ts'
 import { listCompanies } from '../../companies/company.ts'
+import { findTwins, sharedMailbox } from '../../contacts/matching/mailbox.ts'
 import type { Pool } from '../../db/connect.ts'
 import { joinDatabase, openPool } from '../../db/database.ts'
 import { checkSchema } from '../../db/migration/migrate.ts'
@@ -21,6 +22,8 @@ const CLOCK_MS = 1_000
 const CONNECTIONS = 15
 /** Numbers whose credential is tried at most. */
 const MAX_NUMBERS = 50
+/** Pairs of contacts with one mailbox that are listed at most. */
+const MAX_TWINS = 20
 
 /** The database, what is stored in it, and the providers whose credentials are in it. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
@@ -40,11 +43,21 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     const cipher = createCipher((await readSecrets(config)).encryptionKeys)
     const secrets = await attempt('secrets', 'ENCRYPTION_KEY reads all of them', () => checkSecrets(db, cipher))
     if (secrets.status === 'fail') return [...findings, schema, secrets]
-    return [...findings, schema, secrets, ...(await checkNumbers(db, cipher, config))]
+    return [...findings, schema, secrets, ...(await checkMailboxes(db)), ...(await checkNumbers(db, cipher, config))]
   } finally {
     await stop()
     await database.stop()
   }
+}
+
+/** Contacts that are one person since all spellings of a domain are one mailbox. */
+async function checkMailboxes(db: Pool): Promise<Finding[]> {
+  const twins = (await findTwins(db)).slice(0, MAX_TWINS)
+  return twins.length === 0
+    ? [finding('mailboxes', 'no two contacts of a company have one mailbox')]
+    : twins.map(({ companyId, ...twin }) =>
+        finding('mailboxes', `company ${companyId}: ${sharedMailbox(twin)}`, 'warn'),
+      )
 }
 
 const attempt = (name: string, message: string, work: () => Promise<void>): Promise<Finding> =>
