@@ -33,8 +33,8 @@ import {
   discardLeftFiles,
   discardNotedFiles,
   forgetFiles,
+  IMPORT_LEASE_SECONDS,
   type ImportClaim,
-  LEASE_SECONDS,
   noteFile,
   releaseImport,
   renewImport,
@@ -49,7 +49,7 @@ import {
   readTransferFile,
   type TransferWriter,
 } from './transfer-file.ts'
-import { type Authenticator, decryptWith, readHeader, readKeys, transferKeys } from './transfer-keys.ts'
+import { type Authenticator, decryptWith, readArchiveHeader, readKeys, transferKeys } from './transfer-keys.ts'
 
 export type MoveDeps = {
   db: Pool
@@ -165,7 +165,7 @@ export async function importCompany(
   const { transfer, authenticator } = await readKeys(file, passphrase)
   await checkFile(file, authenticator)
   const entries = readTransferFile(file, authenticator())
-  const header = await readHeader(entries)
+  const header = await readArchiveHeader(entries)
   const mediaSecret = decryptWith(transfer, header.mediaSecret)
   await checkTarget(deps, header, transfer)
   const claim = await waitForClaim(deps.db, header.companyId)
@@ -191,7 +191,7 @@ export async function importCompany(
 
 /** Waits as long as the lease of a killed import lasts; a running one renews it. */
 async function waitForClaim(db: Pool, companyId: number): Promise<ImportClaim> {
-  const endsAtMs = performance.now() + LEASE_SECONDS * 1_000 + RENEW_MS
+  const endsAtMs = performance.now() + IMPORT_LEASE_SECONDS * 1_000 + RENEW_MS
   for (;;) {
     const claim = await claimImport(db, companyId)
     if (claim !== undefined) return claim

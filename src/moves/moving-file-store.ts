@@ -4,7 +4,7 @@ import type { Db, Pool } from '../db/connect.ts'
 /** The running import of a company. Its files are not left over while it renews its lease. */
 export type ImportClaim = { companyId: number; claimId: string }
 
-export const LEASE_SECONDS = 20
+export const IMPORT_LEASE_SECONDS = 20
 
 /** Held while the import of a company begins, and while its files are discarded. */
 const lock = (tx: Db, companyId: number) => tx`
@@ -17,7 +17,7 @@ export function claimImport(db: Pool, companyId: number): Promise<ImportClaim | 
     await lock(tx, companyId)
     const rows = await tx`
       insert into company_imports as import (company_id, claim_id, lease_until)
-      values (${companyId}, ${claimId}, now() + make_interval(secs => ${LEASE_SECONDS}))
+      values (${companyId}, ${claimId}, now() + make_interval(secs => ${IMPORT_LEASE_SECONDS}))
       on conflict (company_id) do update
         set claim_id = excluded.claim_id, lease_until = excluded.lease_until
         where import.lease_until < now()
@@ -29,7 +29,7 @@ export function claimImport(db: Pool, companyId: number): Promise<ImportClaim | 
 /** Renews the lease of an import. */
 export async function renewImport(db: Db, { companyId, claimId }: ImportClaim): Promise<void> {
   await db`
-    update company_imports set lease_until = now() + make_interval(secs => ${LEASE_SECONDS})
+    update company_imports set lease_until = now() + make_interval(secs => ${IMPORT_LEASE_SECONDS})
     where (company_id, claim_id) = (${companyId}, ${claimId}) and lease_until > now()`
 }
 

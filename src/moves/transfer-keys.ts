@@ -15,7 +15,7 @@ export async function readKeys(
   passphrase: string,
 ): Promise<{ transfer: Cipher; authenticator: Authenticator }> {
   const entries = readTransferFile(file)
-  const header = await readHeader(entries).finally(() => entries.return(undefined))
+  const header = await readArchiveHeader(entries).finally(() => entries.return(undefined))
   const keys = transferKeys(passphrase, header.salt)
   decryptWith(keys.transfer, header.mediaSecret)
   return keys
@@ -33,7 +33,7 @@ export function transferKeys(passphrase: string, salt: string): { transfer: Ciph
 }
 
 /** Returns the header of a transfer file; throws MoveRefused when it is none. */
-export async function readHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
+export async function readArchiveHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
   const first = (await entries.next()).value
   if (first === undefined || !('format' in first) || first.format !== FORMAT || typeof first.salt !== 'string') {
     throw new MoveRefused('The file is no export of a company')

@@ -32,7 +32,7 @@ const REFUSED_VALUES = new Set([
  */
 export function areValuesRefused(error: unknown): boolean {
   const state = sqlState(error)
-  if (state === '23514') return textOf(error, 'constraint') !== undefined
+  if (state === '23514') return errorMember(error, 'constraint') !== undefined
   return state !== undefined && REFUSED_VALUES.has(state)
 }
 
@@ -46,7 +46,7 @@ export class ContentionError extends Error {
 
 /** The statement would have written a second row with a key of this constraint. */
 export const isViolated = (error: unknown, constraint: string): boolean =>
-  sqlState(error) === '23505' && textOf(error, 'constraint') === constraint
+  sqlState(error) === '23505' && errorMember(error, 'constraint') === constraint
 
 /** A lock was not granted within `lock_timeout`: nothing was written. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03'
@@ -96,10 +96,10 @@ export const isTemporary = (error: unknown): boolean => isDatabaseDown(error) ||
 export const isOwnWait = (error: unknown): boolean =>
   isContention(error) || isLockTimeout(error) || /^(57014|58)/.test(sqlState(error) ?? '')
 
-const codeOf = (error: unknown): string | undefined => textOf(error, 'code')
+const codeOf = (error: unknown): string | undefined => errorMember(error, 'code')
 
 /** A member of an error, such as the fields of PostgreSQL's. */
-export function textOf(error: unknown, name: 'code' | 'constraint' | 'table' | 'detail'): string | undefined {
+export function errorMember(error: unknown, name: 'code' | 'constraint' | 'table' | 'detail'): string | undefined {
   if (typeof error !== 'object' || error === null || !(name in error)) return undefined
   const value: unknown = Reflect.get(error, name)
   return typeof value === 'string' ? value : undefined

@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts'
-import { type ReceivedMail, readDeliveryReport } from '../reports/delivery-report.ts'
+import { type ReturnedMail, readDeliveryReport } from '../reports/delivery-report.ts'
 import { trackingOf } from '../tracking/track-email.ts'
 import type { Tracking } from '../tracking/tracking.ts'
 import { composeTexts, type EmailTexts } from './compose-texts.ts'
@@ -22,7 +22,7 @@ export const MAIL_TASKS = {
     trackingOf(baseUrl, email),
   compose: ({ baseUrl, email, tracking }: { baseUrl: string; email: EmailTexts; tracking: Tracking }) =>
     composeTexts(baseUrl, email, tracking),
-  report: (mail: ReceivedMail) => readDeliveryReport(mail),
+  report: (mail: ReturnedMail) => readDeliveryReport(mail),
 }
 
 export type MailTasks = typeof MAIL_TASKS

@@ -7,7 +7,7 @@ import type { MailReport } from '../../mailers/mail-reports.ts'
 import { runMailTask } from '../rendering/mail-worker.ts'
 import type { ReportToken } from '../tracking/tracking-token.ts'
 import { boundSockets } from './bounce-sockets.ts'
-import type { ReceivedMail } from './delivery-report.ts'
+import type { ReturnedMail } from './delivery-report.ts'
 import { readReturnPath } from './return-path.ts'
 
 /** Limits of one process for anonymous senders. A sender that is refused repeats for days. */
@@ -128,7 +128,7 @@ async function receive(
 const reading = bulkhead(1, Number.POSITIVE_INFINITY)
 
 /** Undefined for what no mail server writes, too: a mail that takes long to read. */
-async function readInTurn(companyId: number, mail: ReceivedMail): Promise<MailReport | undefined> {
+async function readInTurn(companyId: number, mail: ReturnedMail): Promise<MailReport | undefined> {
   const report = await reading.execute(() => runMailTask(companyId, 'report', mail))
   return report === 'too-slow' ? undefined : report
 }

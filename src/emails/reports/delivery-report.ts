@@ -9,7 +9,7 @@ const MAX_HEADERS = 64 * 1024
 /** Of a report without a machine-readable part; the returned mail comes later. */
 const MAX_TEXT = 8_192
 
-export type ReceivedMail = {
+export type ReturnedMail = {
   raw: Uint8Array
   /** MAIL FROM:<>, as mail servers send their notifications. */
   hasNullSender: boolean
@@ -20,7 +20,7 @@ export type ReceivedMail = {
  * mail server that writes neither. Undefined for every other mail, such as an automatic answer, and for a notification of a delay
  * or a success. The mail may be cut after the report's second part.
  */
-export async function readDeliveryReport({ raw, hasNullSender }: ReceivedMail): Promise<MailReport | undefined> {
+export async function readDeliveryReport({ raw, hasNullSender }: ReturnedMail): Promise<MailReport | undefined> {
   const mail = await PostalMime.parse(raw, {
     maxNestingDepth: MAX_NESTING,
     maxHeadersSize: MAX_HEADERS,

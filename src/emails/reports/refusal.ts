@@ -1,5 +1,5 @@
 /** A permanent refusal: the status code of a report (RFC 3463), if it has one, and the words of the mail server. */
-export type Refusal = { status?: string | undefined; text: string }
+export type MailRefusal = { status?: string | undefined; text: string }
 
 /** Status codes that say that mailbox or domain do not exist, are disabled, or refuse mail for good. */
 const ADDRESS_CODES = ['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1', '5.4.4']
@@ -39,7 +39,7 @@ const ADDRESS_TEXT = new RegExp(
  * Whether a permanent refusal is about its address for good (decisions: Mail, Bounces), so that no marketing should go there again. A
  * specific status code decides, else one in the text, else the reply code with the text. What stays undecided does not.
  */
-export function refusesAddress({ status, text }: Refusal): boolean {
+export function refusesAddress({ status, text }: MailRefusal): boolean {
   const words = text.replaceAll(/<?[^\s<>]+@[^\s<>]+>?|https?:\S+/g, ' ').trim()
   if (REPUTATION.test(words)) return false
   const code = [...codesIn(status ?? ''), ...codesIn(words)].find(isSpecific)
@@ -48,7 +48,7 @@ export function refusesAddress({ status, text }: Refusal): boolean {
 }
 
 /** The class of a refusal: 5 is permanent, 4 temporary; undefined when neither code nor reply says. */
-export function classOf({ status, text }: Refusal): string | undefined {
+export function classOf({ status, text }: MailRefusal): string | undefined {
   const [code] = [...codesIn(status ?? ''), ...codesIn(text)]
   return code?.charAt(0) ?? /(?<![\d.])([45])\d\d[ -]/.exec(text)?.[1]
 }

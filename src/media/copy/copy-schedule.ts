@@ -5,7 +5,7 @@ const HOUR = 60 * MINUTE
 /** How long the provider keeps media that customers sent. */
 const PROVIDER_KEEPS_MS = 7 * 24 * HOUR
 const WAITS_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
-/** 360dialog blocks a number for an hour after more than five questions that it refused in one. */
+/** One provider blocks a number for an hour after more than five questions that it refused in one. */
 const REFUSED_WAITS_MS = [5 * SECOND, MINUTE, 10 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR]
 
 /** Failed copies of a medium, and whether the provider refused the last one. */

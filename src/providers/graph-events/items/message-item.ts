@@ -64,7 +64,7 @@ function messageOfEcho(echo: JsonObject): JsonObject {
   if (!isObject(request)) return echo
   const { id, timestamp } = echo
   const quoted = memberAt(objectAt(request, 'context'), 'message_id')
-  return { ...request, id, timestamp, to_user_id: request['recipient'], context: { id: quoted } }
+  return { ...request, id, timestamp, to_user_id: request.recipient, context: { id: quoted } }
 }
 
 /** The id of a message that comes without one: the same for the same message, so that a repeated body is recognised. */
