@@ -4,11 +4,14 @@
 export const CONTACT_TEXTS = [
   { name: 'email', body: 'email' },
   { name: 'phone', body: 'phone' },
-  { name: 'first_name', body: 'firstName' },
-  { name: 'last_name', body: 'lastName' },
+  { name: 'first_name', body: 'first_name' },
+  { name: 'last_name', body: 'last_name' },
   { name: 'status', body: 'status' },
   { name: 'source', body: 'source' },
   { name: 'source_type', body: 'source_type' },
+  { name: 'external_id', body: 'external_id' },
+  { name: 'created_at', body: 'created_at' },
+  { name: 'updated_at', body: 'updated_at' },
 ] as const
 
 /** The events that a receiver can subscribe to. */

@@ -1,10 +1,10 @@
-import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
+import type { Registration } from '../../client/src/generated/schemas.ts'
 import type { Tone } from '../parts/feedback/badge.tsx'
 import { ago } from '../texts/format.ts'
 import { receiverText } from '../texts/receivers.ts'
 
 /** How a receiver does, the worst first: a pause, dead letters of a day, failures since the last success. */
-export function stateOf({ status, pausedAt, health }: RegistrationWithHealth): { tone: Tone; words: string } {
+export function stateOf({ status, pausedAt, health }: Registration): { tone: Tone; words: string } {
   const { state } = receiverText
   const { deadLettered24h, consecutiveFailures, lastFailureAt, lastSuccessAt } = health
   if (pausedAt !== null) return { tone: 'bad', words: state.pausedByService(ago(pausedAt)) }

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { RegistrationWithHealth } from '../../client/src/generated/schemas.ts'
+import type { Registration } from '../../client/src/generated/schemas.ts'
 import { Button } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Choose, Empty } from '../parts/feedback/empty.tsx'
@@ -85,7 +85,7 @@ function List() {
   )
 }
 
-function Row({ receiver }: { receiver: RegistrationWithHealth }) {
+function Row({ receiver }: { receiver: Registration }) {
   const { id, name, url } = receiver
   const { tone, words } = stateOf(receiver)
   return (

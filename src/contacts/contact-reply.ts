@@ -28,6 +28,7 @@ export const CONTACT_EXAMPLE = {
   status: 'active',
   source: 'API',
   source_type: 'database',
+  external_id: null,
   created_at: '2026-02-27T16:04:11.000Z',
   updated_at: '2026-03-02T09:30:00.000Z',
   custom_fields: { LOYALTY_TIER: 'gold' },
@@ -35,7 +36,6 @@ export const CONTACT_EXAMPLE = {
   marketing_consent: { email: true, whatsapp: null },
   company: 1,
   deleted: false,
-  external_id: null,
   external_connection_id: null,
 }
 
@@ -56,7 +56,6 @@ export const ContactReplyShape = Type.Object(
     ),
     company: Type.Integer({ description: 'The id of the company.' }),
     deleted: Type.Boolean({ description: 'False in answers: only the event of a deletion shows a deleted contact.' }),
-    external_id: nullableText('The id in an external system.'),
     external_connection_id: nullableInteger('The id of the connection to that system.'),
     email_suppression: Type.Optional(
       Type.Object(
@@ -89,7 +88,6 @@ export const toContactReply = (companyId: number, contact: Contact & Partial<Sho
   marketing_consent: { email: contact.emailConsent, whatsapp: contact.whatsappConsent },
   company: companyId,
   deleted: false,
-  external_id: contact.externalId,
   external_connection_id: contact.externalConnectionId,
   ...(contact.emailSuppression && {
     email_suppression: {

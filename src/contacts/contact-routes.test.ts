@@ -166,7 +166,6 @@ describe('forms', () => {
     ['customFields.__proto__', 'p'],
     ['marketingConsent.email', '1'],
     ['marketingConsent.whatsapp', 'false'],
-    ['unknown', 'x'],
   ]
   test.each(['url', 'multipart'] as const)('%s: as the same contact in JSON', async (type) => {
     const { status, body } = await form(type, entries)

@@ -4,6 +4,7 @@ import type { Pool } from '../db/connect.ts'
 import { contactNotFound } from '../errors.ts'
 import type { Caller } from '../http/admission/caller.ts'
 import { acceptForms } from '../http/body/form-body.ts'
+import { compileExceptBody } from '../http/errors/validate.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
@@ -16,8 +17,9 @@ import { formToWriteBody } from './members/contact-form.ts'
 import type { ChangedBy, Contact } from './members/contact-record.ts'
 import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
+import { ContactWriteShape } from './write/contact-shape.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
-import { ContactWriteShape, parseContactWrite } from './write/contact-write.ts'
+import { parseContactWrite } from './write/contact-write.ts'
 import { readPhoneRules } from './write/phone-rules.ts'
 import { BROWSER_MAX_CONTACTS, readUpserts } from './write/read-upserts.ts'
 
@@ -49,7 +51,7 @@ const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
 const ByEmail = Type.Object({ email: Type.String({ description: 'The email address, URL-encoded.' }) })
 
 /** One contact or a list of them. */
-export const UpsertBody = Type.Union(
+const UpsertBody = Type.Union(
   [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
   {
     title: 'ContactWrites',
@@ -60,35 +62,29 @@ export const UpsertBody = Type.Union(
 const UPSERT_DESCRIPTION =
   'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.'
 
-/** The reference shows both answers apart, so that a program with a key of a server can rely on an id. */
-const UpsertReply = Type.Object(
-  { data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) },
-  {
-    description: UPSERT_DESCRIPTION,
-    'x-shown-as': Type.Union(
-      [
-        Type.Object(
-          { data: Type.Array(ContactReplyShape) },
-          { title: 'UpsertedContacts', example: { data: [CONTACT_EXAMPLE] } },
-        ),
-        Type.Object(
-          { data: Type.Array(OwnFieldsShape) },
-          {
-            title: 'WrittenFields',
-            description: `The answer to a key that holds only \`ContactsUpsert\`. Its arrays have at most ${BROWSER_MAX_CONTACTS} contacts; longer ones are answered 422 \`validation_error\`, and nothing is written.`,
-            'x-permissions': ['ContactsUpsert'],
-            example: {
-              data: [
-                { email: 'ada.rossi@example.com', first_name: 'Ada' },
-                { phone: '+393337654321', marketing_consent: { whatsapp: true } },
-              ],
-            },
-          },
-        ),
-      ],
-      { description: UPSERT_DESCRIPTION },
+/** Both answers apart, so that a program with a key of a server can rely on an id. */
+const UpsertReply = Type.Union(
+  [
+    Type.Object(
+      { data: Type.Array(ContactReplyShape) },
+      { title: 'UpsertedContacts', example: { data: [CONTACT_EXAMPLE] } },
     ),
-  },
+    Type.Object(
+      { data: Type.Array(OwnFieldsShape) },
+      {
+        title: 'WrittenFields',
+        description: `The answer to a key that holds only \`ContactsUpsert\`. Its arrays have at most ${BROWSER_MAX_CONTACTS} contacts; longer ones are answered 422 \`validation_error\`, and nothing is written.`,
+        'x-permissions': ['ContactsUpsert'],
+        example: {
+          data: [
+            { email: 'ada.rossi@example.com', first_name: 'Ada' },
+            { phone: '+393337654321', marketing_consent: { whatsapp: true } },
+          ],
+        },
+      },
+    ),
+  ],
+  { description: UPSERT_DESCRIPTION },
 )
 
 /** The contacts endpoints (spec: Contacts; decisions: Contacts and custom fields). */
@@ -102,7 +98,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         config: UPSERTS,
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
         // The handler checks the body: a union would report every fault of the branch that does not apply.
-        validatorCompiler: () => () => true,
+        validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
           operationId: 'upsertContacts',
@@ -118,11 +114,10 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const { caller } = request
         const isOwnOnly = caller.browser !== undefined
         const { writes, browser } = await readUpserts(deps, caller, request.body)
-        const toAnswer = (contacts: readonly Contact[]) => ({
-          data: isOwnOnly
-            ? writes.map(toOwnFields)
-            : contacts.map((contact) => toContactReply(caller.companyId, contact)),
-        })
+        const toAnswer = (contacts: readonly Contact[]) =>
+          isOwnOnly
+            ? { data: writes.map(toOwnFields) }
+            : { data: contacts.map((contact) => toContactReply(caller.companyId, contact)) }
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
           isArray: Array.isArray(request.body),
@@ -202,7 +197,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         config: { ...READS, errors: ['invalid_phone_number', 'duplicate_resource'] },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
         // As for create-or-update: one place checks contact bodies.
-        validatorCompiler: () => () => true,
+        validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
           operationId: 'updateContact',

@@ -73,7 +73,7 @@ export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
 }
 
 /** A contact as it is to be from now on. */
-export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalId' | 'externalConnectionId'>
+export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalConnectionId'>
 
 /** Contacts as a statement takes many at once: see docs/decisions/0008-rows-as-json.md. */
 export type ContactRow = { readonly id: number } & Readonly<Record<string, unknown>>

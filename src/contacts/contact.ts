@@ -15,6 +15,8 @@ import { refuseTwins, rekeyMailboxes } from './matching/mailbox.ts'
 import { listHolders } from './matching/mailbox-store.ts'
 import type { ChangedBy, Contact, ContactWrite, ShownContact } from './members/contact-record.ts'
 import { writeChanges } from './write/contact-change.ts'
+import { refuseClaims } from './write/contact-faults.ts'
+import { findWrongClaims } from './write/record-claims.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<ShownContact> {
@@ -54,13 +56,14 @@ export async function updateContact(
     if (email !== null && locked.matches.some((match) => match !== existing && match.emailKey === email)) {
       throw duplicateResource('Another contact has this email')
     }
+    refuseClaims(await findWrongClaims(tx, companyId, existing, write.claims))
     const options = { whenFull: 'refuse', source: by.source } as const
-    const batch = await applyLocked(tx, companyId, [{ ...named, write }], locked, (facts) =>
-      applyUpdate(existing, write, { ...options, facts }),
+    const stated = write.areConsentsRead ? withoutReadConsents(existing, write) : write
+    const batch = await applyLocked(tx, companyId, [{ ...named, write: stated }], locked, (facts) =>
+      applyUpdate(existing, stated, { ...options, facts }),
     )
     for (const result of batch.results) await checkResult(tx, companyId, existing, result)
-    const [contact] = await writeChanges(tx, companyId, changesOf(batch, { all: true }), by, { commit, events })
-    if (contact === undefined) throw contactNotFound()
+    const [contact = existing] = await writeChanges(tx, companyId, changesOf(batch), by, { commit, events })
     return contact
   })
 }
@@ -70,6 +73,18 @@ async function refuseFormerKey(tx: Db, companyId: number, { id, email, emailKey:
   if (email === null || stored === null || stored === emailKey(email)) return
   const [otherId] = await listHolders(tx, companyId, [emailKey(email)])
   if (otherId !== undefined) refuseTwins([{ key: stored, contactId: otherId, otherId: id }])
+}
+
+/** A consent that is written back as it was read is no new statement. */
+function withoutReadConsents(
+  existing: Contact,
+  { emailConsent, whatsappConsent, ...write }: ContactWrite,
+): ContactWrite {
+  return {
+    ...write,
+    ...(emailConsent !== undefined && emailConsent !== existing.emailConsent && { emailConsent }),
+    ...(whatsappConsent !== undefined && whatsappConsent !== existing.whatsappConsent && { whatsappConsent }),
+  }
 }
 
 async function checkResult(tx: Db, companyId: number, existing: Match, { state, fault }: ItemResult): Promise<void> {

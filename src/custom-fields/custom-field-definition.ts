@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
-import { badRequest, type FieldFault, missingRequiredFields, validationError } from '../errors.ts'
+import { type AppError, type FieldFault, missingRequiredFields, validationError } from '../errors.ts'
+import { isRecord } from '../http/record.ts'
+import { memberOf } from '../text/own-member.ts'
 import { textFaults } from '../text/storable-text.ts'
 import type { CustomField, NewCustomField } from './custom-field-store.ts'
 
@@ -12,7 +13,7 @@ const METADATA_MAX_BYTES = 64 * 1024
 
 export const CustomFieldTypeShape = Type.Unsafe<CustomField['type']>({ type: 'string', enum: [...TYPES] })
 
-const allowedValues = (description: string) =>
+export const allowedValues = (description: string) =>
   Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
     minItems: 1,
     maxItems: 1000,
@@ -56,38 +57,14 @@ export const CustomFieldBodyShape = Type.Object(
   },
 )
 
-/** The body that changes a definition. */
-export const CustomFieldChangeShape = Type.Object(
-  {
-    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The label to show.' })),
-    category: Type.Optional(
-      Type.Unsafe<string | null>({
-        type: ['string', 'null'],
-        maxLength: 100,
-        description: 'The group of the field; null or empty for none.',
-      }),
-    ),
-    visibility: Type.Optional(Type.Boolean({ description: 'Whether the field is visible.' })),
-    allowedValues: Type.Optional(
-      allowedValues('The values that may be chosen, for the type `select` only. Stored values stay.'),
-    ),
-    retired: Type.Optional(
-      Type.Boolean({ description: 'Whether the field is not offered any more; false offers it again.' }),
-    ),
-  },
-  { title: 'CustomFieldChange', example: { displayName: 'Tier', category: 'Loyalty' } },
-)
-
 type Body = Static<typeof CustomFieldBodyShape>
 
-const shape = Compile(CustomFieldBodyShape)
-
-/** Untrusted body → definition. 400 `Missing required fields`, 422 `validation_error` naming every fault. */
-export function parseCustomField(body: unknown): NewCustomField {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('The body must be an object')
-  if (['key', 'displayName', 'type'].some((name) => isMissing(body, name))) throw missingRequiredFields()
-  const faults = bodyFaults(body)
-  if (faults.length > 0 || !shape.Check(body)) throw validationError(faults)
+/** A body of the right shape → definition. 400 `Missing required fields`, 422 `validation_error` naming every fault. */
+export function parseCustomField(body: Body): NewCustomField {
+  const missing = refuseMissing([], body)
+  if (missing !== undefined) throw missing
+  const faults = customFieldFaults(body)
+  if (faults.length > 0) throw validationError(faults)
   return {
     key: body.key.toUpperCase(),
     displayName: body.displayName,
@@ -99,25 +76,16 @@ export function parseCustomField(body: unknown): NewCustomField {
   }
 }
 
-const isMissing = (body: object, name: string): boolean =>
-  [undefined, null, ''].includes(Object.getOwnPropertyDescriptor(body, name)?.value)
+/** The answer to a definition without its required members; undefined when it has them. */
+export const refuseMissing = (_faults: readonly FieldFault[], body: unknown): AppError | undefined =>
+  isRecord(body) && ['key', 'displayName', 'type'].some((name) => isEmpty(memberOf(body, name)))
+    ? missingRequiredFields()
+    : undefined
 
-const shapeFaults = (body: object): FieldFault[] =>
-  [...shape.Errors(body)].map((fault) => ({
-    path: fault.instancePath.slice(1).replaceAll('/', '.'),
-    message: fault.message,
-  }))
-
-function bodyFaults(body: object): FieldFault[] {
-  if (shape.Check(body)) return valueFaults(body)
-  const faults = shapeFaults(body)
-  const isAtFault = (name: string) => faults.some(({ path }) => path === name || path.startsWith(`${name}.`))
-  const fitting: Partial<Body> = Object.fromEntries(Object.entries(body).filter(([name]) => !isAtFault(name)))
-  return [...faults, ...valueFaults(fitting)]
-}
+const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /** Of a body, or of the members whose shape is right. */
-function valueFaults(body: Partial<Body>): FieldFault[] {
+export function customFieldFaults(body: Partial<Body>): FieldFault[] {
   const faults = Object.keys(CustomFieldBodyShape.properties).flatMap((name) =>
     textFaults(Object.getOwnPropertyDescriptor(body, name)?.value, name),
   )

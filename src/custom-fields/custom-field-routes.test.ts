@@ -190,9 +190,16 @@ describe('a change', () => {
 
   test('400 without a member that can change', async () => {
     const { own, id } = await companyWith({})
-    for (const body of [{}, { key: 'OTHER', type: 'number' }]) {
-      expect((await own('PATCH', `/${id}`, body)).body.error.code).toBe('bad_request')
-    }
+    expect((await own('PATCH', `/${id}`, {})).body.error.code).toBe('bad_request')
+  })
+
+  test('422 naming what stays as it is, when it is given otherwise', async () => {
+    const { own, id } = await companyWith({})
+    const { status, body } = await own('PATCH', `/${id}`, { key: 'OTHER', type: 'number', source: 'Manual' })
+    expect([status, body.error.details.fields.map(({ path }: { path: string }) => path)]).toEqual([
+      422,
+      ['key', 'type'],
+    ])
   })
 
   test('404 for a definition that does not exist, or is of another company', async () => {

@@ -13,8 +13,14 @@ import {
   listCustomFields,
   orderCustomFields,
 } from './custom-field.ts'
-import { CustomFieldBodyShape, CustomFieldChangeShape, parseCustomField } from './custom-field-definition.ts'
-import { CustomFieldReply, GroupedCustomFields, toCustomFieldReply, toGroupedField } from './custom-field-shape.ts'
+import { CustomFieldBodyShape, customFieldFaults, parseCustomField, refuseMissing } from './custom-field-definition.ts'
+import {
+  CustomFieldChangeShape,
+  CustomFieldReply,
+  GroupedCustomFields,
+  toCustomFieldReply,
+  toGroupedField,
+} from './custom-field-shape.ts'
 
 export type CustomFieldRoutesDeps = { db: Pool }
 
@@ -29,16 +35,19 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
     app.post(
       '/public/v1/custom-fields',
       {
-        config: { ...ANY_FULL_KEY, errors: ['text 400', 'text 409'] },
-        // The handler checks the body: a missing member has an answer of its own here.
-        validatorCompiler: () => () => true,
+        config: {
+          ...ANY_FULL_KEY,
+          errors: ['text 400', 'text 409'],
+          valueFaults: customFieldFaults,
+          onInvalid: refuseMissing,
+        },
         schema: {
           tags: TAGS,
           operationId: 'createCustomField',
           summary: 'Define a custom field',
           description:
             'Contacts can have custom fields without a definition, too. The new one is the last in the order.',
-          body: Type.Optional(CustomFieldBodyShape),
+          body: CustomFieldBodyShape,
           response: { 201: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },
       },
@@ -140,21 +149,20 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
           operationId: 'updateCustomField',
           summary: 'Rename or retire a custom field',
           description:
-            'Changes only the members that are sent; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values.',
+            'Changes only the members that are sent, and takes the record as it was read; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values.',
           params: Type.Object({ id: pathId('CustomFieldId', 'The id of the definition.') }),
           body: CustomFieldChangeShape,
           response: { 200: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },
       },
       async (request) => {
-        const { displayName, category, visibility, allowedValues, retired } = request.body
-        const change = { displayName, category, visibility, allowedValues, retired }
         const id = parseId(request.params.id)
         if (id === undefined) throw customFieldNotFound()
-        if (Object.values(change).every((value) => value === undefined)) {
+        if (Object.keys(request.body).length === 0) {
           throw badRequest('displayName, category, visibility, allowedValues or retired must be given')
         }
-        return { data: toCustomFieldReply(await changeCustomField(deps.db, request.caller.companyId, id, change)) }
+        const { companyId } = request.caller
+        return { data: toCustomFieldReply(await changeCustomField(deps.db, companyId, id, request.body)) }
       },
     )
   }

@@ -1,6 +1,7 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { asRead } from '../http/as-read.ts'
 import { nullableText, nullableTime } from '../http/shapes.ts'
-import { CustomFieldTypeShape } from './custom-field-definition.ts'
+import { allowedValues, CustomFieldTypeShape } from './custom-field-definition.ts'
 import type { CustomField } from './custom-field-store.ts'
 
 export const CustomFieldReply = Type.Object(
@@ -40,6 +41,39 @@ export const CustomFieldReply = Type.Object(
     },
   },
 )
+
+/** The members of the record that stay as they are. */
+export const SERVICE_MEMBERS = ['id', 'key', 'type', 'source', 'metadata', 'retiredAt'] as const
+
+/** The body that changes a definition; a record fits as it was read. */
+export const CustomFieldChangeShape = Type.Object(
+  {
+    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The label to show.' })),
+    category: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        maxLength: 100,
+        description: 'The group of the field; null or empty for none.',
+      }),
+    ),
+    visibility: Type.Optional(Type.Boolean({ description: 'Whether the field is visible.' })),
+    allowedValues: Type.Optional(
+      Type.Unsafe<string[] | null>({
+        ...allowedValues(
+          'The values that may be chosen, for the type `select` only; null for the others. Stored values stay.',
+        ),
+        type: ['array', 'null'],
+      }),
+    ),
+    retired: Type.Optional(
+      Type.Boolean({ description: 'Whether the field is not offered any more; false offers it again.' }),
+    ),
+    ...Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(CustomFieldReply.properties[name])])),
+  },
+  { title: 'CustomFieldChange', example: { displayName: 'Tier', category: 'Loyalty' } },
+)
+
+export type CustomFieldRequest = Static<typeof CustomFieldChangeShape>
 
 export const GroupedCustomFields = Type.Object(
   {

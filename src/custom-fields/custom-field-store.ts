@@ -89,12 +89,12 @@ export async function updateCustomFieldRow(
   return changed
 }
 
-/** The type of a definition; undefined when the company has none with this id. */
-export async function findCustomFieldType(db: Db, companyId: number, id: number): Promise<CustomFieldType | undefined> {
-  const [field] = await db<Pick<CustomField, 'type'>[]>`
-    select type from custom_fields where company_id = ${companyId} and id = ${id}
+/** Locks a definition and reads it; undefined when the company has none with this id. */
+export async function lockCustomField(tx: Db, companyId: number, id: number): Promise<CustomField | undefined> {
+  const [field] = await tx<CustomField[]>`
+    select ${columns(tx)} from custom_fields where company_id = ${companyId} and id = ${id} for update
   `
-  return field?.type
+  return field
 }
 
 /** Locks the definitions of a company, always in the order of their ids, so that two orders wait for each other. */

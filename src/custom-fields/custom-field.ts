@@ -1,11 +1,12 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { customFieldExists, customFieldNotFound, validationError } from '../errors.ts'
+import { changedMembers } from '../http/as-read.ts'
 import { SELECT_ONLY } from './custom-field-definition.ts'
+import { type CustomFieldRequest, SERVICE_MEMBERS, toCustomFieldReply } from './custom-field-shape.ts'
 import {
   type CustomField,
-  type CustomFieldChange,
-  findCustomFieldType,
   insertCustomField,
+  lockCustomField,
   lockCustomFields,
   type NewCustomField,
   readCustomFields,
@@ -43,22 +44,30 @@ function byName(one: CustomFieldGroup, other: CustomFieldGroup): number {
   return one.category < other.category ? -1 : 1
 }
 
-/** Changes a definition; 422 for allowed values of a type other than select. */
+/** Changes what differs of a definition; 422 for allowed values of a type other than select, or for another key or type. */
 export async function changeCustomField(
-  db: Db,
+  db: Pool,
   companyId: number,
   id: number,
-  change: CustomFieldChange,
+  request: CustomFieldRequest,
 ): Promise<CustomField> {
-  if (change.allowedValues !== undefined) {
-    // The type never changes, so that it needs no lock.
-    const type = await findCustomFieldType(db, companyId, id)
-    if (type === undefined) throw customFieldNotFound()
-    if (type !== 'select') throw validationError([{ path: 'allowedValues', message: SELECT_ONLY }])
-  }
-  const changed = await updateCustomFieldRow(db, companyId, id, change)
-  if (changed === undefined) throw customFieldNotFound()
-  return changed
+  return db.begin(async (tx) => {
+    const stored = await lockCustomField(tx, companyId, id)
+    if (stored === undefined) throw customFieldNotFound()
+    const { changes, faults } = changedMembers(request, toCustomFieldReply(stored), SERVICE_MEMBERS)
+    const { allowedValues, ...change } = changes
+    if (allowedValues !== undefined && stored.type !== 'select')
+      faults.push({ path: 'allowedValues', message: SELECT_ONLY })
+    else if (allowedValues === null)
+      faults.push({ path: 'allowedValues', message: 'must be given for the type select' })
+    if (faults.length > 0) throw validationError(faults)
+    const isChanged = Object.keys(changes).length > 0
+    const changed = isChanged
+      ? await updateCustomFieldRow(tx, companyId, id, { ...change, allowedValues: allowedValues ?? undefined })
+      : stored
+    if (changed === undefined) throw customFieldNotFound()
+    return changed
+  })
 }
 
 /** Puts the definitions in this order, and returns all of them; 404 when one is not the company's. */

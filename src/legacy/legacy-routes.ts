@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { UpsertBody } from '../contacts/contact-routes.ts'
 import { formToWriteBody } from '../contacts/members/contact-form.ts'
 import type { Contact } from '../contacts/members/contact-record.ts'
 import { upsertContacts } from '../contacts/write/contact-upsert.ts'
@@ -9,17 +8,16 @@ import type { Pool } from '../db/connect.ts'
 import { type EmailDeps, sendTemplateEmail, templateEmailFaults } from '../emails/email.ts'
 import { refuseEmail } from '../emails/email-faults.ts'
 import { TEMPLATE_EMAIL_ERRORS } from '../emails/email-routes.ts'
-import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { listEmailTemplates } from '../emails/email-template.ts'
 import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
 import { acceptForms } from '../http/body/form-body.ts'
+import { compileExceptBody } from '../http/errors/validate.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
 import type { Publish } from '../live-change.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
 import { sendBodyFaults } from '../messages/send-request.ts'
 import { handleSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
-import { SendBody } from '../messages/send-shape.ts'
 import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { Config } from '../settings/config.ts'
@@ -27,6 +25,7 @@ import { TemplateRecord, toTemplateRecord } from '../templates/template-record.t
 import { hasSender, listTemplates } from '../templates/template-store.ts'
 import { formToTemplateEmail } from './legacy-form.ts'
 import { replacementOf, successorHeaders } from './legacy-rule.ts'
+import { LegacyContacts, LegacySend, LegacyTemplateEmail, withoutUnknown } from './legacy-shapes.ts'
 import { Warning, withWarning } from './legacy-warning.ts'
 
 export type LegacyDeps = {
@@ -42,6 +41,7 @@ export type LegacyDeps = {
 
 const tags = ['Legacy']
 const deprecated = true
+const ignoresUnknown = true
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 const LegacyTemplate = Type.Object(
   { uid: Type.String({ description: 'The id that a send takes.' }), name: Type.String() },
@@ -87,6 +87,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       '/api/transactionals',
       {
         config: {
+          ignoresUnknown,
           permissions: ['Transactional'],
           waitsForWorker: true,
           errors: [...TEMPLATE_EMAIL_ERRORS, 'gone'],
@@ -101,7 +102,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           summary: 'Send an email made from a template',
           description: 'Does what `POST /public/v1/templates/email/send` does.',
           consumes: FORMS,
-          body: TemplateEmailBody,
+          body: LegacyTemplateEmail,
           response: {
             200: Type.Object(
               { status: Type.Literal(200), warning: Type.Optional(Warning) },
@@ -123,7 +124,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/api/transactionals',
       {
-        config: { permissions: ['Transactional'], errors: ['gone'] },
+        config: { ignoresUnknown, permissions: ['Transactional'], errors: ['gone'] },
         schema: {
           tags,
           deprecated,
@@ -152,6 +153,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       '/api/transactionals/whatsapp/send',
       {
         config: {
+          ignoresUnknown,
           waitsForOthers: true,
           permissions: ['WhatsApp', 'Transactional'],
           errors: [...SEND_ERRORS, 'gone'],
@@ -167,7 +169,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           operationId: 'legacySendWhatsAppMessage',
           summary: 'Send a WhatsApp message',
           description: 'Does what `POST /public/v1/templates/whatsapp/send` does.',
-          body: SendBody,
+          body: LegacySend,
           response: {
             200: Type.Object(
               { ...SendReplyShape.properties, warning: Type.Optional(Warning) },
@@ -186,7 +188,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/api/transactionals/whatsapp/templates',
       {
-        config: { errors: ['no_whatsapp_account', 'gone'] },
+        config: { ignoresUnknown, errors: ['no_whatsapp_account', 'gone'] },
         schema: {
           tags,
           deprecated,
@@ -219,11 +221,13 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       '/api/contacts',
       {
         config: {
+          ignoresUnknown,
           permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
           errors: ['invalid_phone_number', 'duplicate_resource', 'gone'],
         },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
-        validatorCompiler: () => () => true,
+        // The handler checks the body: a union would report every fault of the branch that does not apply.
+        validatorCompiler: compileExceptBody,
         schema: {
           tags,
           deprecated,
@@ -232,7 +236,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           description:
             'Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id.',
           consumes: FORMS,
-          body: Type.Unknown({ 'x-shown-as': UpsertBody }),
+          body: LegacyContacts,
           response: {
             200: UpsertReply,
           },
@@ -241,7 +245,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       async (request, reply) => {
         const { companyId, clientId, browser } = request.caller
         const isArray = Array.isArray(request.body)
-        const { writes, browser: rights } = await readUpserts(deps, request.caller, request.body)
+        const { writes, browser: rights } = await readUpserts(deps, request.caller, withoutUnknown(request.body))
         const nameless = writes.flatMap(({ email }, place) => (email ? [] : [isArray ? `[${place}].email` : 'email']))
         if (nameless.length > 0) {
           throw badRequest(

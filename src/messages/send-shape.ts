@@ -68,8 +68,6 @@ const filling = {
   ),
   components: Type.Optional(Type.Array(Component, { maxItems: 20, description: 'The values of the placeholders.' })),
 }
-const TemplateContent = Type.Object({ name: Type.Optional(familyName), id: Type.Optional(familyId), ...filling })
-
 const link = Type.String({
   maxLength: 2048,
   description: 'An https address, from which the provider downloads the file.',
@@ -83,14 +81,6 @@ const caption = Type.String({ maxLength: 1024, description: 'The text below the 
 const filename = Type.String({ maxLength: 240, description: 'The name that the customer sees.' })
 const voice = Type.Boolean({
   description: 'Sends an audio as a voice note; the file must be Ogg with Opus.',
-})
-const MediaContent = Type.Object({
-  link: Type.Optional(link),
-  providerMediaId: Type.Optional(providerMediaId),
-  mediaId: Type.Optional(mediaId),
-  caption: Type.Optional(caption),
-  filename: Type.Optional(filename),
-  voice: Type.Optional(voice),
 })
 
 const text = Type.String({ minLength: 1, maxLength: 4096, description: 'The text of the message.' })
@@ -123,7 +113,7 @@ const sendAt = Type.Optional(
 )
 const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
 
-/** The body for one `type`, as the reference shows it: closed, so that fields of another type do not fit. */
+/** The body for one `type`. */
 const bodyOf = (
   title: string,
   type: (typeof OWN_MEMBERS)[number] | (typeof MEDIA_KINDS)[number],
@@ -132,31 +122,65 @@ const bodyOf = (
 ) =>
   Type.Object(
     { ...common, type: Type.Literal(type), ...content, ...(type !== 'reaction' && { quoted, sendAt }) },
-    { title, additionalProperties: false, example: { recipient: '393331234567', type, ...example } },
+    { title, example: { recipient: '393331234567', type, ...example } },
   )
-const oneOf = (...shapes: TSchema[]) => Type.Unsafe<unknown>({ oneOf: shapes })
-const templateBy = (title: string, member: Record<string, TSchema>) =>
-  Type.Object({ ...member, ...filling }, { title, additionalProperties: false })
+const templateBy = (title: string, member: Record<string, TSchema>) => Type.Object({ ...member, ...filling }, { title })
+type MediaMembers = {
+  link?: string
+  providerMediaId?: string
+  mediaId?: string
+  caption?: string
+  filename?: string
+  voice?: boolean
+}
 const mediaBy = (name: string, more: Record<string, TSchema>) =>
-  oneOf(
-    Type.Object(
-      { link: { ...link, pattern: '^[hH][tT][tT][pP][sS]://' }, ...more },
-      { title: `${name}ByLink`, additionalProperties: false },
-    ),
-    Type.Object({ providerMediaId, ...more }, { title: `${name}ById`, additionalProperties: false }),
-    Type.Object({ mediaId, ...more }, { title: `${name}ByMediaId`, additionalProperties: false }),
-  )
-const templateShape = oneOf(
-  templateBy('TemplateByName', { name: familyName }),
-  templateBy('TemplateById', { id: familyId }),
-)
+  Type.Unsafe<MediaMembers>({
+    oneOf: [
+      Type.Object({ link: { ...link, pattern: '^[hH][tT][tT][pP][sS]://' }, ...more }, { title: `${name}ByLink` }),
+      Type.Object({ providerMediaId, ...more }, { title: `${name}ById` }),
+      Type.Object({ mediaId, ...more }, { title: `${name}ByMediaId` }),
+    ],
+  })
+const templateShape = Type.Unsafe<
+  { name?: string; id?: string } & Static<ReturnType<typeof Type.Object<typeof filling>>>
+>({
+  oneOf: [templateBy('TemplateByName', { name: familyName }), templateBy('TemplateById', { id: familyId })],
+})
 const audioMedia = mediaBy('Audio', { filename: Type.Optional(filename), voice: Type.Optional(voice) })
 const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(caption), filename: Type.Optional(filename) })
 const stickerMedia = mediaBy('Sticker', {})
+/** Of all types: `sendFaults` refuses what does not go with one. */
+const anyMedia = mediaBy('AnyMedia', {
+  caption: Type.Optional(caption),
+  filename: Type.Optional(filename),
+  voice: Type.Optional(voice),
+})
 const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
 
-/** The bodies that `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
-export const SendRequestShape = Type.Unsafe<unknown>({
+/** The members of a message apart from its recipient and sender. */
+const content = {
+  type: Type.Enum(['text', 'template', ...MEDIA_KINDS, 'interactive', 'location', 'contacts', 'reaction']),
+  text: Type.Optional(text),
+  previewUrl,
+  template: Type.Optional(templateShape),
+  media: Type.Optional(anyMedia),
+  interactive: Type.Optional(InteractiveShape),
+  location: Type.Optional(LocationShape),
+  contacts: Type.Optional(ContactCardsShape),
+  reaction: Type.Optional(ReactionShape),
+  ...directSendMembers,
+  quoted,
+  sendAt,
+}
+
+/** The members of every send, whatever its type. */
+export const sendMembers = { ...common, ...content }
+export type SendBody = Static<ReturnType<typeof Type.Object<typeof sendMembers>>>
+
+/** A send: one shape for each `type`. Combinations that shapes cannot express are refused by `sendFaults`. */
+export const SendBody = Type.Unsafe<SendBody>({
+  type: 'object',
+  required: ['recipient', 'type'],
   oneOf: [
     bodyOf('SendText', 'text', { text, previewUrl, ...directSendMembers }, { text: 'Your order 1042 is ready.' }),
     bodyOf(
@@ -200,44 +224,11 @@ export const SendRequestShape = Type.Unsafe<unknown>({
   title: 'SendRequest',
 })
 
-const content = {
-  type: Type.Enum(['text', 'template', ...MEDIA_KINDS, 'interactive', 'location', 'contacts', 'reaction']),
-  text: Type.Optional(text),
-  previewUrl,
-  template: Type.Optional(TemplateContent),
-  media: Type.Optional(MediaContent),
-  interactive: Type.Optional(InteractiveShape),
-  location: Type.Optional(LocationShape),
-  contacts: Type.Optional(ContactCardsShape),
-  reaction: Type.Optional(ReactionShape),
-  ...directSendMembers,
-  quoted,
-  sendAt,
-}
-
-export const SendBody = Type.Object(
-  { ...common, ...content },
-  // One flat shape names all faults of a body at once, also those of the fields that do not go with its type.
-  { 'x-shown-as': SendRequestShape },
-)
-export type SendBody = Static<typeof SendBody>
-
 /** A message whose recipient and sender are known. */
 export const ContentBody = Type.Object(content, {
-  'x-shown-as': Type.Object(
-    {
-      ...content,
-      text: Type.Optional(Type.Unsafe<unknown>({ ...text, description: 'The text of the message.' })),
-      template: Type.Optional(templateShape),
-      media: Type.Optional(captionedMedia),
-    },
-    {
-      title: 'MessageContent',
-      additionalProperties: false,
-      description:
-        'The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`.',
-      example: { type: 'text', text: 'Your order 1042 is ready.' },
-    },
-  ),
+  title: 'MessageContent',
+  description:
+    'The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`.',
+  example: { type: 'text', text: 'Your order 1042 is ready.' },
 })
 export type ContentBody = Static<typeof ContentBody>

@@ -103,8 +103,11 @@ async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandb
   const existing = await listCompanyRegistrations(deps, companyId)
   const stale = existing.find(({ name, url }) => name === receiver.name && url !== receiver.url)
   if (existing.length === 0) await createRegistration(deps, companyId, receiver)
-  else if (stale) await updateRegistration(deps, companyId, stale.id, { url: receiver.url })
+  else if (stale) await updateRegistration({ ...deps, rules: DEMO_RULES }, companyId, stale.id, { url: receiver.url })
 }
+
+/** The sandbox listens on this machine. */
+const DEMO_RULES = { allowPrivate: true, serviceName: '' }
 
 const demoReceiver = (sandboxUrl: string) => ({
   name: 'Demo receiver',

@@ -273,7 +273,7 @@ describe('an export', () => {
   test('is chosen by Accept or format, and empty without contacts', async () => {
     const company = await newCompany()
     const header =
-      'id,email,phone,first_name,last_name,status,source,source_type,tags,marketing_consent.email,marketing_consent.whatsapp\r\n'
+      'id,email,phone,first_name,last_name,status,source,source_type,external_id,tags,marketing_consent.email,marketing_consent.whatsapp\r\n'
     expect((await company.api('GET', '/contacts/export')).text).toBe(header)
     expect((await company.api('GET', '/contacts/export', undefined, { accept: 'application/x-ndjson' })).text).toBe('')
     expect((await company.api('GET', '/contacts/export?format=xml')).status).toBe(422)

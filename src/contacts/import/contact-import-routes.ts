@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../../errors.ts'
+import { compileExceptBody } from '../../http/errors/validate.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
 import { streamParts } from '../../http/server/answers/stream-parts.ts'
@@ -81,7 +82,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
       {
         config: { ...CALLERS, streamsBody: true },
         // The body is a stream.
-        validatorCompiler: () => () => true,
+        validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
           operationId: 'importContacts',

@@ -1,10 +1,11 @@
-import { CONTACT_MEMBERS } from './contact-members.ts'
+import { BODY_NAMES } from './contact-members.ts'
 
-const TEXTS = [
-  ...Object.values(CONTACT_MEMBERS).flatMap(({ body, type }) => (body !== null && type === 'text' ? [body] : [])),
-  'identityProof',
-]
-const CHANNELS = ['email', 'whatsapp']
+/** The members that are objects in JSON, in both spellings. */
+const OBJECTS = ['customFields', 'marketingConsent'].flatMap((name) => [
+  name,
+  ...[...BODY_NAMES].flatMap(([recorded, body]) => (body === name ? [recorded] : [])),
+])
+const isConsent = (name: string): boolean => (BODY_NAMES.get(name) ?? name) === 'marketingConsent'
 const FLAGS = new Map<unknown, boolean>([
   ['true', true],
   ['1', true],
@@ -16,28 +17,26 @@ const FLAGS = new Map<unknown, boolean>([
  * The members of a form → the object that the same contact would be in JSON (decisions: Contacts, form bodies):
  * `customFields.<key>` (the key is all that follows the first dot), `marketingConsent.<channel>` as `true`, `false`,
  * `1` or `0`, `tags` any number of times. Of other members that repeat the last one counts; an empty email or phone is
- * none; members of other names are ignored. Values are checked afterwards, as for JSON.
+ * none. Names and values are checked afterwards, as for JSON.
  */
 export function formToWriteBody(entries: Iterable<readonly [name: string, value: unknown]>): Record<string, unknown> {
   const texts = new Map<string, unknown>()
   const tags: unknown[] = []
-  const customFields = new Map<string, unknown>()
-  const consent = new Map<string, unknown>()
+  const objects = new Map<string, Map<string, unknown>>()
   for (const [name, value] of entries) {
     const [field, rest] = splitName(name)
     if (name === 'tags') tags.push(value)
-    else if (TEXTS.includes(name)) texts.set(name, value)
-    else if (field === 'customFields' && rest !== undefined) customFields.set(rest, value)
-    else if (field === 'marketingConsent' && rest !== undefined && CHANNELS.includes(rest)) {
-      consent.set(rest, FLAGS.get(value) ?? value)
+    else if (rest === undefined || !OBJECTS.includes(field)) texts.set(name, value)
+    else {
+      const members = objects.get(field) ?? new Map<string, unknown>()
+      objects.set(field, members.set(rest, isConsent(field) ? (FLAGS.get(value) ?? value) : value))
     }
   }
   for (const name of ['email', 'phone']) if (texts.get(name) === '') texts.delete(name)
   return {
     ...Object.fromEntries(texts),
     ...(tags.length > 0 && { tags }),
-    ...(customFields.size > 0 && { customFields: Object.fromEntries(customFields) }),
-    ...(consent.size > 0 && { marketingConsent: Object.fromEntries(consent) }),
+    ...Object.fromEntries([...objects].map(([name, members]) => [name, Object.fromEntries(members)])),
   }
 }
 

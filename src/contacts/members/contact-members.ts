@@ -41,7 +41,6 @@ export const CONTACT_MEMBERS: { readonly [name in keyof Contact]: ContactMember 
   },
   // In lists each field is a column of its own.
   customFields: { ...shown('custom_fields', 'jsonb'), ...written('customFields', "'{}'"), isInLists: false },
-  externalId: { ...shown('external_id', 'text'), ...kept, erased: 'null' },
   externalConnectionId: { ...shown('external_connection_id', 'bigint'), ...kept, erased: 'null' },
   createdAt: { ...shown('created_at', 'timestamptz'), ...kept },
   updatedAt: { ...shown('updated_at', 'timestamptz'), ...kept, erased: 'statement_timestamp()' },
@@ -57,6 +56,15 @@ export const OTHER_COLUMNS = {
 } as const satisfies Record<string, string | null>
 
 const members = Object.entries(CONTACT_MEMBERS)
+
+const headOf = (name: string): string => name.split('.')[0] ?? ''
+
+/** The names of the record that the body of a write has under another one, such as `first_name` for `firstName`. */
+export const BODY_NAMES: ReadonlyMap<string, string> = new Map(
+  members.flatMap(([, { wire, body }]): [string, string][] =>
+    wire === null || body === null || headOf(wire) === headOf(body) ? [] : [[headOf(wire), headOf(body)]],
+  ),
+)
 
 /** The members that a write of a contact sets. */
 export const STATE_MEMBERS = [

@@ -1,3 +1,4 @@
+import type { FieldFault } from '../../errors.ts'
 import type { Texts } from './text-members.ts'
 
 /** Values under any key, `__proto__` included: made by `JSON.parse` or `Object.fromEntries`, never by assignment. */
@@ -15,7 +16,6 @@ export type Contact = Texts & {
   readonly tags: readonly string[]
   readonly emailConsent: boolean | null
   readonly whatsappConsent: boolean | null
-  readonly externalId: string | null
   readonly externalConnectionId: number | null
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -37,8 +37,20 @@ export type ContactWrite = Partial<Texts> & {
   readonly tags?: readonly string[]
   readonly emailConsent?: boolean
   readonly whatsappConsent?: boolean
+  /** Whether the consents are those of the record as it was read: equal ones are no new statement. */
+  readonly areConsentsRead?: boolean
+  /** Values of the record that no write sets: each has to equal the stored one. */
+  readonly claims?: readonly RecordClaim[]
   /** Of a key of a browser: an HMAC of the email or the phone, see `readProofs`. It is not stored. */
   readonly identityProof?: string
+}
+
+/** A value of the record as it was read; `fault` is answered when the contact has another one. */
+export type RecordClaim = {
+  /** In the record; the part after a dot is a member within. */
+  readonly member: string
+  readonly value: unknown
+  readonly fault: FieldFault & { readonly kind: 'value' | 'email' | 'phone' }
 }
 
 export type Channel = 'email' | 'whatsapp'

@@ -66,6 +66,15 @@ export const TEXT_MEMBERS = {
     isName: false,
     description: '`database`, `third_party`, or the value of the service itself.',
   },
+  externalId: {
+    column: 'external_id',
+    body: 'externalId',
+    initial: null,
+    rule: { maxLength: 200 },
+    erased: 'null',
+    isName: false,
+    description: 'The id in an external system.',
+  },
 } as const satisfies Record<string, TextMember>
 
 export type TextName = keyof typeof TEXT_MEMBERS

@@ -159,8 +159,8 @@ export async function writeChanges(
   return contacts.flatMap(({ existing, state }) => {
     const at = existing ? updatedAt : addedAt
     if (at === undefined) return []
-    const { externalId, externalConnectionId, createdAt = at } = existing ?? NEW_CONTACT
-    return [{ ...state, externalId, externalConnectionId, createdAt, updatedAt: at }]
+    const { externalConnectionId, createdAt = at } = existing ?? NEW_CONTACT
+    return [{ ...state, externalConnectionId, createdAt, updatedAt: at }]
   })
 }
 
@@ -191,4 +191,4 @@ function changedEmails(updated: readonly Change[]): number[] {
 
 const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email === null ? null : emailKey(email))
 
-const NEW_CONTACT = { createdAt: undefined, externalId: null, externalConnectionId: null }
+const NEW_CONTACT = { createdAt: undefined, externalConnectionId: null }

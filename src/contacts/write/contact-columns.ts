@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../../ids.ts'
 import { parseJsonText } from '../../text/json-text.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
-import { CONTACT_MEMBERS, LIST_COLUMNS } from '../members/contact-members.ts'
+import { BODY_NAMES, CONTACT_MEMBERS, LIST_COLUMNS } from '../members/contact-members.ts'
 import type { Contact } from '../members/contact-record.ts'
 import { type Texts, textsOfRecord } from '../members/text-members.ts'
 
@@ -15,13 +15,6 @@ const JSON_MARK = 'json:'
 const TAG_SEPARATOR = ';'
 
 const headOf = (name: string): string => name.split('.')[0] ?? ''
-
-/** The names that the write body has for columns of the record. */
-const BODY_NAMES = new Map(
-  Object.values(CONTACT_MEMBERS).flatMap(({ wire, body }): [string, string][] =>
-    wire === null || body === null ? [] : [[headOf(wire), headOf(body)]],
-  ),
-)
 
 /** A column as the first line names it: spaces around it mean nothing, but those at the end of a custom field's key. */
 export function toColumn(text: string): string {
@@ -83,7 +76,7 @@ export function createRowReader(
     let id: number | undefined
     for (const [place, name] of names.entries()) {
       const cell = fields[place] ?? ''
-      if (cell === '') continue
+      if (cell === '' || !isKnown(name)) continue
       const isFlag = name.startsWith('marketingConsent.')
       const value = mayBeJson[place] ? readCell(cell) : { value: isFlag ? cell.trim().toLowerCase() : cell }
       if (value === undefined) return { reason: `${columns[place]} begins with ${JSON_MARK} and is not JSON` }
@@ -123,9 +116,13 @@ export function lineToBody(line: string): RowBody | { reason: string } {
     return { reason: 'is not JSON' }
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { reason: 'is not an object' }
-  const { id, ...members } = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [BODY_NAMES.get(name) ?? name, member]),
-  )
+  // A list of refused rows names its lines and reasons.
+  const {
+    id,
+    line: _line,
+    reason: _reason,
+    ...members
+  } = Object.fromEntries(Object.entries(value).map(([name, member]) => [BODY_NAMES.get(name) ?? name, member]))
   return { body: members, id: parseId(String(id)) }
 }
 

@@ -24,9 +24,11 @@ import {
   withMatchesLocked,
 } from '../matching/identity-lock.ts'
 import { refuseTwins, rekeyMailboxes } from '../matching/mailbox.ts'
-import type { ChangedBy, Contact, ContactWrite } from '../members/contact-record.ts'
+import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
+import { refuseClaims } from './contact-faults.ts'
+import { findWrongClaims } from './record-claims.ts'
 
 /** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000
@@ -80,7 +82,8 @@ export async function upsertContacts(
   )
   if (!options.mayShareMailbox) refuseTwins(twins)
   const [item] = items
-  const mayShare = item !== undefined && items.length === 1 && !isArray && alsoCommit === undefined
+  const hasClaims = item?.write.claims !== undefined
+  const mayShare = item !== undefined && items.length === 1 && !isArray && !hasClaims && alsoCommit === undefined
   if (!mayShare || !isFree(db, companyId, identitiesOf(item))) return upsertAlone(db, companyId, items, by, options)
   const { whenFull = 'refuse', events } = options
   const key = JSON.stringify([companyId, by.clientId, by.source, whenFull])
@@ -105,6 +108,7 @@ async function upsertAlone(
     for (const [index, { fault }] of batch.results.entries()) {
       if (fault !== undefined) throw faultOf(fault, isArray ? `${index}` : '')
     }
+    await refuseWrongClaims(tx, companyId, items, batch)
     await giveIds(tx, batch.results, locked.ids)
     const options = { commit: alsoCommit === undefined ? commit : undefined, events }
     const contacts = await writeBatch(tx, companyId, batch, by, options)
@@ -112,6 +116,14 @@ async function upsertAlone(
     return contacts
   }
   return withMatchesLocked(db, companyId, items, write, { ids: items.length })
+}
+
+async function refuseWrongClaims(tx: Db, companyId: number, items: readonly Item[], batch: Batch): Promise<void> {
+  const wrong: RecordClaim[] = []
+  for (const [place, { target }] of batch.results.entries()) {
+    wrong.push(...(await findWrongClaims(tx, companyId, target.existing, items[place]?.write.claims)))
+  }
+  refuseClaims(wrong)
 }
 
 const faultOf = ({ path, message }: ItemFault, at = '') =>

@@ -1,86 +1,21 @@
-import { type Static, type TOptional, type TUnsafe, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../errors.ts'
-import { EMAIL_MAX_LENGTH, isEmail } from '../../text/email-address.ts'
+import { badRequest, type FieldFault, validationError } from '../../errors.ts'
+import { unknownName } from '../../text/closest-name.ts'
+import { isEmail } from '../../text/email-address.ts'
 import { memberOf } from '../../text/own-member.ts'
 import { isBlankPhone, readPhone } from '../../text/phone-reading.ts'
 import { textFaults } from '../../text/storable-text.ts'
-import type { ContactWrite } from '../members/contact-record.ts'
-import { type NamedAs, TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../members/text-members.ts'
-import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS, customFieldsFault } from './contact-change.ts'
+import type { ContactWrite, RecordClaim } from '../members/contact-record.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../members/text-members.ts'
+import { customFieldsFault } from './contact-change.ts'
+import { type ContactFaults as Faults, throwFaults } from './contact-faults.ts'
+import { ContactWriteShape, RECORD_ONLY } from './contact-shape.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 import type { PhoneRules } from './phone-rules.ts'
+import { enumClaims, readRecord, repeatedFaults, type WriteBody } from './record-names.ts'
 
-const nullable = (maxLength: number, description: string) =>
-  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description }))
-
-const TEXT_SHAPES = Object.fromEntries(
-  Object.values(TEXT_MEMBERS).map(({ body, initial, rule }) => [
-    body,
-    Type.Optional(
-      Type.Unsafe({
-        type: initial === null ? ['string', 'null'] : 'string',
-        ...rule,
-        description: initial === null ? 'Null and the empty text remove it.' : `A new contact has \`${initial}\`.`,
-      }),
-    ),
-  ]),
-) as NamedAs<'body', { [Name in keyof Texts]: TOptional<TUnsafe<Texts[Name]>> }>
-
-/** The contact write body (spec: Contact write body), alike in every encoding. Members it does not name are ignored. */
-export const ContactWriteShape = Type.Object(
-  {
-    email: nullable(EMAIL_MAX_LENGTH, 'One address, compared without regard to case. In an update, null removes it.'),
-    phone: nullable(
-      64,
-      'The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it.',
-    ),
-    ...TEXT_SHAPES,
-    tags: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
-        maxItems: 100,
-        description: 'The tags, which replace all that the contact has.',
-      }),
-    ),
-    customFields: Type.Optional(
-      Type.Unsafe<Record<string, unknown>>({
-        type: 'object',
-        additionalProperties: true,
-        propertyNames: { minLength: 1, maxLength: 100 },
-        description: `Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes.`,
-      }),
-    ),
-    marketingConsent: Type.Optional(
-      Type.Object(
-        { email: Type.Optional(Type.Boolean()), whatsapp: Type.Optional(Type.Boolean()) },
-        { description: 'True opts in and false opts out; a channel that is left out keeps its consent.' },
-      ),
-    ),
-    identityProof: Type.Optional(
-      Type.String({
-        pattern: '^[0-9a-fA-F]{64}$',
-        description:
-          'For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs.',
-      }),
-    ),
-  },
-  {
-    title: 'ContactWrite',
-    description: 'A contact to write. Members that are left out keep their values.',
-    example: {
-      email: 'ada.rossi@example.com',
-      phone: '+393331234567',
-      firstName: 'Ada',
-      lastName: 'Rossi',
-      tags: ['newsletter'],
-      customFields: { LOYALTY_TIER: 'gold' },
-      marketingConsent: { email: true },
-    },
-  },
-)
-
-type WriteBody = Static<typeof ContactWriteShape>
-
+const FIELDS = ['customFields', 'custom_fields'] as const
+const CONSENTS = ContactWriteShape.properties.marketingConsent.properties
 const MISSING = 'must have an email or a phone'
 
 const shape = Compile(ContactWriteShape)
@@ -90,8 +25,6 @@ const shape = Compile(ContactWriteShape)
  * its contact by id; `update` removes them by null.
  */
 export type WriteKind = 'upsert' | 'row' | 'update'
-
-type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }
 
 /**
  * Untrusted body → what is to be written: one contact, or an array of 1 to `most`. All faults at once, an item's named
@@ -123,7 +56,7 @@ export function parseContactWrite(body: unknown, kind: WriteKind, phones: PhoneR
 
 /**
  * A row of a list, as `parseContactUpserts`, but refused with its reason instead of an error. A row that names its contact by
- * id may have neither email nor phone: the contact has neither then.
+ * id may have neither email nor phone: the contact has neither then. Members that only the service sets are passed over.
  */
 export function readContactRow(
   body: unknown,
@@ -132,19 +65,11 @@ export function readContactRow(
 ): { write: ContactWrite } | { reason: string } {
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
   const write = parseItem(body, id === undefined ? 'upsert' : 'row', phones, '', faults)
-  const found = [...faults.missing, ...faults.shape, ...faults.email, ...faults.phone]
-  if (write !== undefined && found.length === 0) return { write }
+  const { claims = [], ...checked } = write ?? {}
+  const wrong = claims.filter(({ member }) => !RECORD_ONLY.some((name) => name === member)).map(({ fault }) => fault)
+  const found = [...faults.missing, ...faults.shape, ...faults.email, ...faults.phone, ...wrong]
+  if (write !== undefined && found.length === 0) return { write: checked }
   return { reason: found.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') }
-}
-
-function throwFaults(faults: Faults): void {
-  const values = [...faults.shape, ...faults.email, ...faults.phone]
-  if (faults.missing.length > 0) {
-    throw badRequest('A contact needs an email or a phone', [...faults.missing, ...values])
-  }
-  if (faults.email.length > 0) throw validationError(values, 'Invalid email format')
-  if (faults.shape.length > 0) throw validationError(values)
-  if (faults.phone.length > 0) throw invalidPhoneNumber(...faults.phone)
 }
 
 function parseItem(
@@ -154,20 +79,48 @@ function parseItem(
   at: string,
   faults: Faults,
 ): ContactWrite | undefined {
-  const path = (member: string) => [at, member].filter((part) => part !== '').join('.')
-  const found = shapeFaults(item, path)
+  const path = (member: string) => pathOf(at, member)
+  const found = [...shapeFaults(item, path), ...repeatedFaults(item, path)]
   faults.shape.push(...found)
   if (found.length > 0 || !shape.Check(item)) {
     if (kind === 'upsert' && hasNoIdentity(item)) faults.missing.push({ path: at, message: MISSING })
     readIdentities(toWrite(fittingIdentities(item, path, found), kind), phones, path, faults)
+    faults.shape.push(...enumClaims(item, path).map(({ fault: { kind: _, ...fault } }) => fault))
     return undefined
   }
-  const write = toWrite(item, kind)
+  const { body, claims } = readRecord(item, path)
+  const areConsentsRead = kind === 'update' && item.marketing_consent !== undefined
+  const write: ContactWrite = { ...toWrite(body, kind), ...(areConsentsRead && { areConsentsRead }) }
   if (kind === 'upsert' && write.email === undefined && write.phone === undefined) {
     faults.missing.push({ path: at, message: MISSING })
   }
-  return readIdentities(write, phones, path, faults)
+  const own: Faults = { ...faults, email: [], phone: [] }
+  const read = readIdentities(write, phones, path, own)
+  if (kind === 'update') return withClaims(read, [...claims, ...identityClaims(item, own)])
+  faults.email.push(...own.email)
+  faults.phone.push(...own.phone)
+  return withClaims(read, claims)
 }
+
+/** A contact may have an email or a phone that could not be written any more. */
+const identityClaims = (item: unknown, { email, phone }: Faults): RecordClaim[] =>
+  [
+    ...email.map((fault) => ({ ...fault, kind: 'email' as const })),
+    ...phone.map((fault) => ({ ...fault, kind: 'phone' as const })),
+  ].map((fault) => ({ member: fault.kind, value: memberOf(item, fault.kind), fault }))
+
+function withClaims({ phone, ...write }: ContactWrite, claims: readonly RecordClaim[]): ContactWrite {
+  const isClaimed = (member: string) => claims.some((claim) => claim.member === member)
+  const { email, ...others } = write
+  return {
+    ...(isClaimed('email') ? {} : named('email', email)),
+    ...(isClaimed('phone') ? {} : named('phone', phone)),
+    ...others,
+    ...(claims.length > 0 && { claims }),
+  }
+}
+
+const pathOf = (at: string, member: string): string => [at, member].filter((part) => part !== '').join('.')
 
 const hasNoIdentity = (item: unknown): boolean =>
   typeof item === 'object' &&
@@ -203,13 +156,24 @@ function readIdentities(
 function shapeFaults(item: unknown, path: (member: string) => string): FieldFault[] {
   // Looking for all faults costs many times what finding that there is none does.
   const faults = (shape.Check(item) ? [] : [...shape.Errors(item)])
-    .filter((fault) => fault.keyword !== 'propertyNames')
-    .map((fault) => ({ path: path(toDotted(fault.instancePath)), message: fault.message }))
+    .filter((fault) => fault.keyword !== 'propertyNames' && fault.keyword !== 'boolean')
+    .flatMap((fault) => {
+      const at = toDotted(fault.instancePath)
+      if (fault.keyword !== 'additionalProperties') return [{ path: path(at), message: fault.message }]
+      const known = Object.keys(at === '' ? ContactWriteShape.properties : CONSENTS)
+      return fault.params.additionalProperties.map((name) => ({
+        path: path(pathOf(at, name)),
+        message: unknownName(name, known),
+      }))
+    })
   if (faults.length > 0 || !shape.Check(item)) return faults
   const texts = Object.keys(ContactWriteShape.properties).flatMap((name) => textFaults(memberOf(item, name), name))
   if (texts.length > 0) return texts.map((fault) => ({ ...fault, path: path(fault.path) }))
-  const whole = item.customFields && customFieldsFault(item.customFields)
-  return whole === undefined ? [] : [{ path: path('customFields'), message: whole }]
+  return FIELDS.flatMap((name) => {
+    const fields = item[name]
+    const message = fields && customFieldsFault(fields)
+    return message === undefined ? [] : [{ path: path(name), message }]
+  })
 }
 
 /** A JSON pointer as a path with dots. */
@@ -228,8 +192,8 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
     ...readTexts(body),
     ...named('customFields', body.customFields),
     ...named('tags', body.tags),
-    ...named('emailConsent', consent?.email),
-    ...named('whatsappConsent', consent?.whatsapp),
+    ...named('emailConsent', consent?.email ?? undefined),
+    ...named('whatsappConsent', consent?.whatsapp ?? undefined),
     ...named('identityProof', body.identityProof),
   }
 }

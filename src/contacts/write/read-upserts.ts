@@ -4,6 +4,7 @@ import type { Cipher } from '../../secrets/secrets.ts'
 import { readProofs } from '../identity-proof.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
+import { refuseClaims } from './contact-faults.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 import { parseContactUpserts } from './contact-write.ts'
 import { readPhoneRules } from './phone-rules.ts'
@@ -25,6 +26,8 @@ export async function readUpserts(
   const bodies = Array.isArray(body) ? body.slice(0, most) : [body]
   const writes = parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
   if (browser === undefined) return { writes, browser: undefined }
+  // Whether a claim is right would tell a visitor what is stored.
+  refuseClaims(writes.flatMap(({ claims = [] }) => claims))
   const { writableFields, identitySecret } = browser
   const secret = identitySecret === null ? null : cipher.decrypt(identitySecret)
   const proofs = readProofs(writes, secret, Array.isArray(body))

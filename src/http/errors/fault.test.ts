@@ -23,7 +23,7 @@ describe('faults', () => {
     [{ type: 'text', text: 7 }, ['value text: must be string']],
     [{ type: 'text' }, ['shape text: is required']],
     [{ type: 'image', media: { link: 'x' } }, ['value media.link: must match format "uri"']],
-    [{ type: 'text', text: 'Hi', media: {} }, ['shape media: is not known here']],
+    [{ type: 'text', text: 'Hi', media: {} }, ['value media: is not known here']],
     [{ type: 'fax', text: 'Hi' }, ['value type: must be one of text, image']],
     ['Hi', ['shape body: must be object']],
   ])('of a union are those of the branch that the caller chose: %j', (body, faults) => {

@@ -1,6 +1,8 @@
 import type { ErrorObject } from 'ajv'
 import type { FieldFault } from '../../errors.ts'
+import { unknownName } from '../../text/closest-name.ts'
 import { NO_INSTANT } from '../../text/instant.ts'
+import { memberOf } from '../../text/own-member.ts'
 
 /** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {
@@ -17,23 +19,17 @@ export const MAX_FAULTS = 100
 const MAX_ERRORS = 1_000
 
 const UNIONS = new Set(['anyOf', 'oneOf'])
-// Something absent, unknown, or that excludes something else.
-const SHAPE_KEYWORDS = new Set([
-  'required',
-  'additionalProperties',
-  'unevaluatedProperties',
-  'minProperties',
-  'dependentRequired',
-  'dependencies',
-  'not',
-])
+// Something absent, or that excludes something else.
+const SHAPE_KEYWORDS = new Set(['required', 'minProperties', 'dependentRequired', 'dependencies', 'not'])
 
 /** `isComplete`: no other value of the request is at fault. */
 export type Faults = { readonly faults: readonly RequestFault[]; readonly isComplete: boolean }
 
 /** Ajv's errors as field faults: faults of shape first, one per field and rule, at most a hundred. */
 export function toFaults(errors: readonly ErrorObject[]): Faults {
-  const faults = withoutBranches(errors.slice(0, MAX_ERRORS)).map(toFault)
+  const inspected = errors.slice(0, MAX_ERRORS)
+  const known = knownNames(inspected)
+  const faults = withoutBranches(inspected).map((error) => toFault(error, known))
   const unique = new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault]))
   const sorted = [...unique.values()].sort((one, other) => order(one) - order(other))
   return {
@@ -55,40 +51,72 @@ export function toPath(pointer: string, child?: string): string {
     .join('')
 }
 
-function toFault(error: ErrorObject): RequestFault {
+function toFault(error: ErrorObject, known: KnownNames): RequestFault {
   const child = childOf(error)
   return {
     path: toPath(error.instancePath, child) || 'body',
-    message: messageOf(error),
+    message:
+      error.keyword === 'additionalProperties' && child !== undefined
+        ? unknownName(child, known.get(error.instancePath) ?? [])
+        : messageOf(error),
     pointer: child === undefined ? error.instancePath : undefined,
     keyword: error.keyword,
     kind: isShape(error) ? 'shape' : 'value',
   }
 }
 
+/** The names that objects with an unknown member know, by their pointers: of a union those of all branches. */
+type KnownNames = ReadonlyMap<string, ReadonlySet<string>>
+
+function knownNames(errors: readonly ErrorObject[]): KnownNames {
+  const known = new Map<string, Set<string>>()
+  for (const { keyword, instancePath, parentSchema } of errors) {
+    if (keyword !== 'additionalProperties') continue
+    const names = known.get(instancePath) ?? new Set()
+    known.set(instancePath, names)
+    for (const name of Object.keys(parentSchema?.properties ?? {})) names.add(name)
+  }
+  return known
+}
+
 function isShape(error: ErrorObject): boolean {
-  if (SHAPE_KEYWORDS.has(error.keyword)) return true
+  if (SHAPE_KEYWORDS.has(error.keyword) || isTagMissing(error)) return true
   // Two members of a `oneOf` at once exclude each other.
   if (error.keyword === 'oneOf') return error.params.passingSchemas !== null
   // The body as a whole is of another kind.
   return error.instancePath === '' && (error.keyword === 'type' || UNIONS.has(error.keyword))
 }
 
-function childOf({ params }: ErrorObject): string | undefined {
-  const name = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+function childOf({ params, keyword }: ErrorObject): string | undefined {
+  if (keyword === 'discriminator') return params.tag
+  const name = params.missingProperty ?? params.additionalProperty
   return typeof name === 'string' ? name : undefined
 }
 
-function messageOf({ keyword, params, message, schema }: ErrorObject): string {
-  if (keyword === 'required') return 'is required'
+function messageOf(error: ErrorObject): string {
+  const { keyword, params, message, schema } = error
+  if (keyword === 'required' || isTagMissing(error)) return 'is required'
   if (keyword === 'dependentRequired') return `is required with ${params.property}`
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'is not known here'
   if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
   if (keyword === 'const') return `must be ${params.allowedValue}`
+  if (keyword === 'discriminator') return `must be one of ${tagsOf(error).join(', ')}`
   if (keyword === 'oneOf' && params.passingSchemas !== null) return 'combines members that exclude each other'
   if (UNIONS.has(keyword)) return unionMessage(schema)
   if (keyword === 'format' && params.format === 'date-time') return NO_INSTANT
   return message ?? 'is not valid'
+}
+
+const isTagMissing = ({ keyword, params }: ErrorObject): boolean =>
+  keyword === 'discriminator' && params.tagValue === undefined
+
+/** The values of the member by which the branches of a union differ. */
+function tagsOf({ parentSchema, params }: ErrorObject): string[] {
+  const branches: unknown[] = Array.isArray(parentSchema?.oneOf) ? parentSchema.oneOf : []
+  return branches.flatMap((branch) => {
+    const tag = memberOf(memberOf(branch, 'properties'), params.tag)
+    const values = memberOf(tag, 'enum') ?? [memberOf(tag, 'const')]
+    return Array.isArray(values) ? values.map(String) : []
+  })
 }
 
 /** The values that a union allows, if its branches are simple: `must be one of a, b`, `must be string or null`. */

@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-/** The faults of the shape and those that the route finds: the route's stands where both name one value. */
+/** The faults of the shape and those that the route finds: the route's counts where both are about one value. */
 export async function withOwnFaults(
   { faults, isComplete }: Faults,
   body: unknown,
@@ -33,8 +33,11 @@ export async function withOwnFaults(
     keyword: 'own',
     pointer: undefined,
   }))
-  const named = new Set(own.map(({ path }) => path))
-  const others = faults.filter(({ path, kind }) => kind === 'shape' || !named.has(path))
+  const named = new Map(own.map((fault) => [fault.path, fault]))
+  // A member that is absent is answered 400 whatever else is wrong with it.
+  const others = faults.filter(
+    ({ path, kind }) => named.get(path)?.kind !== 'shape' && (kind === 'shape' || !named.has(path)),
+  )
   return [...others, ...own].slice(0, MAX_FAULTS)
 }
 

@@ -28,8 +28,7 @@ const OWN_KEYWORDS = new Set(['title', 'example', 'x-lenient'])
 
 /**
  * Completes the document that was collected from the routes: errors, headers and examples of each operation. A shape with
- * a `title` becomes the component of that name and is referred to wherever it stands; a shape with `x-shown-as` is
- * replaced by the shape named there.
+ * a `title` becomes the component of that name and is referred to wherever it stands.
  * @throws {Error} when two different shapes have the same title
  */
 export function completeDocument(document: ReferenceDocument): ReferenceDocument {
@@ -100,7 +99,6 @@ function mediaOf({ requestBody, responses = {} }: Operation): [string, Media][] 
 }
 
 function completeMedia(type: string, media: Media, components: Components, brevity: Brevity): void {
-  if (isRecord(media.schema) && 'x-shown-as' in media.schema) media.schema = media.schema['x-shown-as']
   showForm(type, media)
   addExample(media, brevity)
   // The response has the description already.

@@ -1,4 +1,5 @@
 import type { FastifyContextConfig } from 'fastify'
+import { isClosed } from '../errors/closed-input.ts'
 import { errorExample } from './error-examples.ts'
 import { type ErrorKind, errorName, errorShape } from './errors.ts'
 
@@ -123,8 +124,8 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
     takesKey && 'idempotency_key_in_use',
     method !== 'GET' && 'payload_too_large',
     method !== 'GET' && 'unsupported_media_type',
-    // Also for a body that the route has no shape for.
-    method !== 'GET' && 'validation_error',
+    // Also for unknown query parameters, and for a body that the route has no shape for.
+    (method !== 'GET' || isClosed(config)) && 'validation_error',
     takesKey && 'idempotency_key_reused',
     // An address that cannot be decoded counts against the client before any route is known.
     'rate_limit_exceeded',

@@ -17,6 +17,7 @@ const Item = Type.Object({
   kind: Type.Union([Type.Literal('text'), Type.Literal('image')]),
   note: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
   tags: Type.Optional(Type.Array(Type.String(), { maxItems: 3 })),
+  extra: Type.Optional(Type.Object({}, { additionalProperties: true })),
 })
 
 const { app } = await createTestApi({

@@ -24,6 +24,7 @@ import { createReadmission } from '../admission/readmission.ts'
 import { countBodies } from '../body/body-budget.ts'
 import type { BodyPaces } from '../body/body-pace.ts'
 import { readJsonBodies } from '../body/json-body.ts'
+import { closeInput } from '../errors/closed-input.ts'
 import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
 import { readableAddress } from '../errors/unreadable-address.ts'
@@ -108,6 +109,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     route.config = { ...route.config, surface: 'operator' }
     route.schema = { tags: ['Operator'], ...route.schema }
   })
+  closeInput(app)
   // Hooks of every request call back: a promise each would cost more than most of them do.
   app.addHook('onRequest', (_request, reply, done) => {
     if (deps.stopping?.isStopping) reply.header('connection', 'close')

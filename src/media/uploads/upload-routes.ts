@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest, idempotencyKeyInUse } from '../../errors.ts'
-import { compileValidator } from '../../http/errors/validate.ts'
+import { compileExceptBody } from '../../http/errors/validate.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { nullableText, Timestamp } from '../../http/shapes.ts'
 import {
@@ -100,7 +100,7 @@ export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
       {
         config: { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'], takesLong: true, streamsBody: true },
         // The body is a stream.
-        validatorCompiler: (part) => (part.httpPart === 'body' ? () => true : compileValidator(part)),
+        validatorCompiler: compileExceptBody,
         schema: {
           tags: ['WhatsApp'],
           operationId: 'uploadMedia',

@@ -153,14 +153,9 @@ export const SenderChangeBody = Type.Partial(Type.Object(settings), {
   example: { isPreferred: true, tier: 2 },
 })
 
-const shownAsRequest = {
+export const NewSenderBody = Type.Object(settings, {
   title: 'ConnectSenderRequest',
   example: { ...EXAMPLE, accessToken: 'EAAGm0PX4ZCpsBAKZC', appSecret: '5f1d0c7a9be24e6d' },
-}
-/** The reference shows the members once: a new number is a change that has all the required ones. */
-export const NewSenderBody = Type.Object(settings, {
-  ...shownAsRequest,
-  'x-shown-as': { ...shownAsRequest, allOf: [SenderChangeBody, { required: Type.Object(settings).required }] },
 })
 
 export const SenderReply = Type.Object(

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Success } from '../../http/shapes.ts'
 import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from '../template-record.ts'
 import { deleteTemplate, type ManageDeps, saveTemplate } from './manage-templates.ts'
-import { CONTENTS_EXAMPLE, TemplateBody, TemplatePlace } from './template-body.ts'
+import { CONTENTS_EXAMPLE, TemplateBody, TemplatePlace, toTemplateRequest } from './template-body.ts'
 
 const config = {
   permissions: ['WhatsApp'],
@@ -14,7 +14,7 @@ const config = {
 
 const SAVE_DESCRIPTION = `Creates the template in this language, or changes the one that exists; it is \`PENDING\` until the provider has reviewed it
 (\`whatsapp.template.status\` reports the outcome). The rules of the provider are checked before, and a refusal of the provider is
-answered 422 with its reason. A repeated request changes nothing. A transport that cannot do this is named in the 422.`
+answered 422 with its reason. A repeated request changes nothing, and neither does a record that is written back as it was read. A transport that cannot do this is named in the 422.`
 
 const PENDING_EXAMPLE = {
   data: {
@@ -54,8 +54,8 @@ export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
-        const { category, parameterFormat = 'POSITIONAL', components, ttlSeconds, sender } = request.body
-        const requested = { ...request.params, category, parameterFormat, components, ttlSeconds }
+        const { sender, ...body } = request.body
+        const requested = { ...request.params, ...toTemplateRequest(body) }
         const { template, isNew } = await saveTemplate(deps, request.caller.companyId, sender, requested)
         return reply.code(isNew ? 201 : 200).send({ data: toTemplateRecord(template) })
       },

@@ -6,6 +6,7 @@ import {
   unsupportedByTransport,
   validationError,
 } from '../../errors.ts'
+import { changedMembers } from '../../http/as-read.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { newTemplateId } from '../../ids.ts'
 import { unanswered } from '../../providers/failed-question.ts'
@@ -20,10 +21,12 @@ import type {
 } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import { templateStatusOf } from '../template.ts'
+import { toTemplateRecord } from '../template-record.ts'
 import { readListTime, type TemplateRow, watchTemplates } from '../template-store.ts'
 import { type SyncDeps, syncTemplates } from '../template-sync.ts'
 import { type OpenUpload, provideSample, withoutSamples } from './header-sample.ts'
 import { deleteVersions, findTemplate, markChanged, writeTemplate } from './manage-store.ts'
+import { SERVICE_MEMBERS } from './template-body.ts'
 import { templateFaults } from './template-rules.ts'
 
 type Sender = SenderAccess & { readonly provider: ProviderName }
@@ -32,6 +35,12 @@ export type ManageDeps = SyncDeps & {
   /** The number that is named, else the preferred one. */
   findSender(companyId: number, name: string | undefined): Promise<Sender>
   openUpload: OpenUpload
+}
+
+/** The contents of a template; without `parameterFormat` it stays as it is. `recorded` has to be as it was read. */
+export type TemplateRequest = Omit<NewTemplate, 'parameterFormat'> & {
+  readonly parameterFormat?: NewTemplate['parameterFormat'] | undefined
+  readonly recorded: object
 }
 
 /** A template as it is now, and whether it is new. */
@@ -45,14 +54,21 @@ export async function saveTemplate(
   deps: ManageDeps,
   companyId: number,
   senderName: string | undefined,
-  requested: NewTemplate,
+  { recorded, ...contents }: TemplateRequest,
 ): Promise<SavedTemplate> {
-  const faults = templateFaults(requested)
-  if (faults.length > 0) throw validationError(faults)
   const sender = await withTimeout(deps.findSender(companyId, senderName))
-  const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, requested))
+  const find = () => withTimeout(findTemplate(deps.db, companyId, sender.wabaAccountId, contents))
   const existing = await find()
+  const requested = {
+    ...contents,
+    parameterFormat: contents.parameterFormat ?? existing?.parameterFormat ?? 'POSITIONAL',
+  }
+  const known = existing === undefined ? contents : toTemplateRecord(existing)
+  const { faults } = changedMembers(recorded, known, SERVICE_MEMBERS)
+  if (faults.length > 0) throw validationError(faults)
   if (existing !== undefined && isSame(existing, requested)) return { template: existing, isNew: false }
+  const contentFaults = templateFaults(requested)
+  if (contentFaults.length > 0) throw validationError(contentFaults)
   const submitted = await provideSample(deps.openUpload, adapterOf(deps, sender), companyId, sender, requested)
   const listedAt = await withTimeout(readListTime(deps.db))
   const saved = await submit(deps, sender, existing, submitted)

@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { TEMPLATE_LIMITS, TEMPLATE_TTL } from './template-rules.ts'
+import { validationError } from '../../errors.ts'
+import { asRead } from '../../http/as-read.ts'
+import { TemplateRecord } from '../template-record.ts'
+import {
+  BUTTON_TYPES,
+  COMPONENT_TYPES,
+  HEADER_FORMATS,
+  TEMPLATE_CATEGORIES,
+  TEMPLATE_LIMITS,
+  TEMPLATE_TTL,
+} from './template-rules.ts'
 
 /** A bound of our own on the texts that the provider's rules do not bound. */
 const LONGEST_TEXT = 4_096
@@ -13,9 +23,39 @@ const example = Type.Optional(
   }),
 )
 
+/** The service may know more kinds than it creates: those of a template that exists are taken as they were read. */
+const word = (description: string) => Type.String({ minLength: 1, maxLength: 64, description })
+const ttl = (description: string) =>
+  Type.Optional(
+    Type.Integer({
+      minimum: TEMPLATE_TTL.UTILITY.shortest,
+      maximum: TEMPLATE_TTL.MARKETING.longest,
+      description,
+    }),
+  )
+
+/** The members of the record that only the service sets. */
+export const SERVICE_MEMBERS = [
+  'id',
+  'name',
+  'language',
+  'status',
+  'namespace',
+  'waba_account_id',
+  'partner_id',
+  'created_at',
+  'modified_at',
+  'updated_external',
+  'rejected_reason',
+  'external_id',
+  'created_by',
+  'modified_by',
+  'quality_score',
+] as const
+
 const Button = Type.Object(
   {
-    type: Type.Enum(['QUICK_REPLY', 'URL', 'PHONE_NUMBER', 'COPY_CODE', 'OTP', 'FLOW']),
+    type: word(`The kind: ${BUTTON_TYPES.join(', ')}.`),
     text: text('The text of the button.'),
     url: text('The address of a URL button; {{1}} at its end is filled in by each send.', TEMPLATE_LIMITS.url),
     phone_number: text('The number of a PHONE_NUMBER button.', TEMPLATE_LIMITS.phone),
@@ -26,10 +66,8 @@ const Button = Type.Object(
 
 const Component = Type.Object(
   {
-    type: Type.Enum(['HEADER', 'BODY', 'FOOTER', 'BUTTONS']),
-    format: Type.Optional(
-      Type.Enum(['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'], { description: 'Required for a HEADER.' }),
-    ),
+    type: word(`The kind: ${COMPONENT_TYPES.join(', ')}.`),
+    format: Type.Optional(word(`Required for a HEADER: ${HEADER_FORMATS.join(', ')}.`)),
     text: text('The text, with placeholders such as {{1}} or {{first_name}}.'),
     example,
     buttons: Type.Optional(Type.Array(Button, { maxItems: TEMPLATE_LIMITS.buttons })),
@@ -51,19 +89,17 @@ export const CONTENTS_EXAMPLE = {
 
 export const TemplateBody = Type.Object(
   {
-    category: Type.Enum(['UTILITY', 'MARKETING', 'AUTHENTICATION']),
+    category: word(`${TEMPLATE_CATEGORIES.join(', ')}.`),
     parameterFormat: Type.Optional(
-      Type.Enum(['POSITIONAL', 'NAMED'], { description: 'How the placeholders are named; default `POSITIONAL`.' }),
-    ),
-    components: Type.Array(Component, { minItems: 1, maxItems: 20 }),
-    ttlSeconds: Type.Optional(
-      Type.Integer({
-        minimum: TEMPLATE_TTL.UTILITY.shortest,
-        maximum: TEMPLATE_TTL.MARKETING.longest,
-        description:
-          'For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000.',
+      Type.Enum(['POSITIONAL', 'NAMED'], {
+        description: 'How the placeholders are named; by default as in the template that exists, else `POSITIONAL`.',
       }),
     ),
+    components: Type.Array(Component, { minItems: 1, maxItems: 20 }),
+    ttlSeconds: ttl(
+      'For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000.',
+    ),
+    message_send_ttl_seconds: ttl('`ttlSeconds` under its name in the record.'),
     sender: Type.Optional(
       Type.String({
         minLength: 1,
@@ -71,6 +107,7 @@ export const TemplateBody = Type.Object(
         description: 'A connected number of the business account. Without it that of the preferred number.',
       }),
     ),
+    ...Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(TemplateRecord.properties[name])])),
   },
   {
     title: 'TemplateContents',
@@ -90,3 +127,12 @@ export const TemplatePlace = Type.Object({
     description: 'The language, such as `en` or `pt_BR`.',
   }),
 })
+
+/** The contents that a body asks for; `recorded` are the members that only the service sets. */
+export function toTemplateRequest(body: Omit<TemplateBody, 'sender'>) {
+  const { category, parameterFormat, components, ttlSeconds, message_send_ttl_seconds: recordedTtl, ...recorded } = body
+  if (ttlSeconds !== undefined && recordedTtl !== undefined) {
+    throw validationError([{ path: 'message_send_ttl_seconds', message: 'is there twice, also as ttlSeconds' }])
+  }
+  return { category, parameterFormat, components, ttlSeconds: ttlSeconds ?? recordedTtl, recorded }
+}

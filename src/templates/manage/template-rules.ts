@@ -19,6 +19,11 @@ export const TEMPLATE_LIMITS = {
   codeButtons: 1,
 } as const
 
+export const TEMPLATE_CATEGORIES = ['UTILITY', 'MARKETING', 'AUTHENTICATION']
+export const COMPONENT_TYPES = ['HEADER', 'BODY', 'FOOTER', 'BUTTONS']
+export const HEADER_FORMATS = ['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION']
+export const BUTTON_TYPES = ['QUICK_REPLY', 'URL', 'PHONE_NUMBER', 'COPY_CODE', 'OTP', 'FLOW']
+
 /** For how many seconds the provider may try to deliver a message, by category. */
 export const TEMPLATE_TTL = {
   AUTHENTICATION: { shortest: 30, longest: 900 },
@@ -43,16 +48,21 @@ export function templateFaults({ category, parameterFormat, components, ttlSecon
   const faults = components.flatMap((component, place) => {
     const path = `components[${place}]`
     const isRepeated = components.findIndex(({ type }) => type === component.type) < place
+    if (!COMPONENT_TYPES.includes(component.type)) return wordFaults(component.type, COMPONENT_TYPES, `${path}.type`)
     if (isRepeated) return [{ path: `${path}.type`, message: `repeats ${component.type}` }]
     return componentFaults(component, path, category, parameterFormat)
   })
   const hasBody = components.some(({ type }) => type === 'BODY')
   return [
+    ...wordFaults(category, TEMPLATE_CATEGORIES, 'category'),
     ...(hasBody ? [] : [{ path: 'components', message: 'must have a BODY' }]),
     ...faults,
     ...ttlFaults(category, ttlSeconds),
   ]
 }
+
+const wordFaults = (word: string, known: readonly string[], path: string): FieldFault[] =>
+  known.includes(word) ? [] : [{ path, message: `must be one of ${known.join(', ')}` }]
 
 function ttlFaults(category: string, ttlSeconds: number | undefined): FieldFault[] {
   const [, limits] = Object.entries(TEMPLATE_TTL).find(([name]) => name === category) ?? []
@@ -87,6 +97,7 @@ function headerFaults(
   format: TemplateContents['parameterFormat'],
 ): FieldFault[] {
   const kind = header.format ?? ''
+  if (kind !== '' && !HEADER_FORMATS.includes(kind)) return wordFaults(kind, HEADER_FORMATS, `${path}.format`)
   if (FILE_FORMATS.includes(kind)) {
     const handles = memberOf(header.example, 'header_handle')
     const hasHandle = Array.isArray(handles) && handles.length === 1
@@ -176,6 +187,7 @@ function buttonFaults(buttons: readonly TemplateButton[], path: string): FieldFa
 
 function buttonFault(button: TemplateButton, path: string): FieldFault[] {
   const { type, text = '', url = '' } = button
+  if (!BUTTON_TYPES.includes(type)) return wordFaults(type, BUTTON_TYPES, `${path}.type`)
   const ofText = ['QUICK_REPLY', 'URL', 'PHONE_NUMBER'].includes(type)
     ? lengthFaults(text, `${path}.text`, TEMPLATE_LIMITS.buttonText)
     : []

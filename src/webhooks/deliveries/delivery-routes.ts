@@ -8,12 +8,8 @@ import { instant, nullableInteger, pathId } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
 import { deliveryHeaders } from '../attempts/signing/delivery-headers.ts'
 import { createSigner } from '../attempts/signing/sign.ts'
-import {
-  getRegistration,
-  getRegistrationRow,
-  type Registration,
-  type SecretCipher,
-} from '../registrations/registration.ts'
+import { getRegistration, getRegistrationRow, type SecretCipher } from '../registrations/registration.ts'
+import type { Registration } from '../registrations/registration-store.ts'
 import { hideValues } from '../registrations/static-header.ts'
 import {
   DeliveryDetailsRecord,

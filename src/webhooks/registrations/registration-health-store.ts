@@ -18,10 +18,10 @@ const MOST_FAILURES = 1_000
 const MOST_COUNTED = 10_000
 
 /**
- * The health of the company's registrations that are not deleted, by id. It is read from the indexes of deliveries and of
+ * The health of the company's registrations that are not deleted, or of one of them, by id. It is read from the indexes of deliveries and of
  * the log, so that a delivery writes nothing for it.
  */
-export async function readHealth(db: Db, companyId: number): Promise<Map<number, RegistrationHealth>> {
+export async function readHealth(db: Db, companyId: number, id?: number): Promise<Map<number, RegistrationHealth>> {
   const rows = await db<(RegistrationHealth & { id: number })[]>`
     select
       registration.id, latest.success_at as last_success_at, latest.failure_at as last_failure_at,
@@ -60,6 +60,7 @@ export async function readHealth(db: Db, companyId: number): Promise<Map<number,
     cross join (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
     cross join lateral (${latestAttempts(READ_DAYS)}) as latest
     where registration.company_id = ${companyId} and registration.deleted_at is null
+      ${id === undefined ? db`` : db`and registration.id = ${id}`}
     order by registration.id
   `
   return new Map(rows.map(({ id, ...health }) => [id, health]))

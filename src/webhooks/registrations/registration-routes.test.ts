@@ -75,6 +75,10 @@ describe('creating a registration', () => {
       pausedReason: null,
       pausedAt: null,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      health: {
+        ...{ lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0 },
+        ...{ waiting: 0, deadLettered24h: 0 },
+      },
     })
     const [row] = await db`select secret from registrations where company_id = ${companyId} and id = ${body.id}`
     expect(row!.secret).not.toContain('sixteen')
@@ -114,7 +118,8 @@ describe('creating a registration', () => {
     ['a short secret', { secret: 'fifteen letters' }, 'secret'],
     ['a long secret', { secret: 'x'.repeat(257) }, 'secret'],
     ['another method', { method: 'PUT' }, 'method'],
-    ['headers as an object', { headers: { a: 'b' } }, 'headers'],
+    ['a reserved header in an object', { headers: { Host: 'b' } }, 'headers.Host'],
+    ['a header in an object that would keep a stored one', { headers: { a: '…' } }, 'headers.a'],
     ['too many headers', { headers: Array.from({ length: 21 }, (_, n) => ({ key: `h${n}`, value: '' })) }, 'headers'],
     ['a header name that is no token', { headers: [{ key: 'a b', value: '' }] }, 'headers[0].key'],
     ['a header value with a line end', { headers: [{ key: 'a', value: 'x\r\ny: z' }] }, 'headers[0].value'],

@@ -16,14 +16,8 @@ import {
   updateRegistration,
 } from './registration.ts'
 import { readHealth } from './registration-health-store.ts'
-import {
-  createShape,
-  RegistrationReply,
-  RegistrationWithHealth,
-  toRegistrationReply,
-  toRegistrationWithHealth,
-  updateShape,
-} from './registration-shape.ts'
+import { createShape, RegistrationReply, toRegistrationReply, updateShape } from './registration-shape.ts'
+import type { Registration } from './registration-store.ts'
 
 export type RegistrationRoutesDeps = RegistrationDeps & {
   db: Pool
@@ -41,7 +35,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
   const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
   const checked = { ...config, valueFaults: (body: object) => registrationFaults(body, deps.rules) }
   const Create = createShape(deps.rules)
-  const Update = updateShape(deps.rules)
+  const Update = updateShape()
 
   return async (app) => {
     app.post(
@@ -77,14 +71,14 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           operationId: 'listRegistrations',
           summary: 'List the receivers',
           description: 'Returns all registrations with their health, ordered by id.',
-          response: { 200: Type.Array(RegistrationWithHealth, { description: 'All registrations.' }) },
+          response: { 200: Type.Array(RegistrationReply, { description: 'All registrations.' }) },
         },
       },
       async (request) => {
         const { companyId } = request.caller
         const registrations = await listCompanyRegistrations(deps, companyId)
         const health = await readHealth(deps.db, companyId)
-        return registrations.map((one) => toRegistrationWithHealth(one, health.get(one.id)))
+        return registrations.map((one) => toRegistrationReply(one, health.get(one.id)))
       },
     )
 
@@ -101,8 +95,10 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           response: { 200: RegistrationReply },
         },
       },
-      async (request) =>
-        toRegistrationReply(await getRegistration(deps, request.caller.companyId, parseId(request.params.id))),
+      async (request) => {
+        const { companyId } = request.caller
+        return withHealth(deps, companyId, await getRegistration(deps, companyId, parseId(request.params.id)))
+      },
     )
 
     app.put(
@@ -113,18 +109,18 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'updateRegistration',
           summary: 'Change a receiver',
-          description: 'Changes only the members that are sent. After `inactive` no delivery attempt starts.',
+          description:
+            'Changes only the members that are sent, and takes the record as it was read. After `inactive` no delivery attempt starts.',
           params: ById,
           body: Update,
           response: { 200: RegistrationReply },
         },
       },
       async (request) => {
-        checkRules(request.body, deps.rules)
         const { companyId } = request.caller
         const updated = await updateRegistration(deps, companyId, parseId(request.params.id), request.body)
         await deps.onChanged(companyId)
-        return toRegistrationReply(updated)
+        return withHealth(deps, companyId, updated)
       },
     )
 
@@ -149,6 +145,11 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       },
     )
   }
+}
+
+async function withHealth({ db }: RegistrationRoutesDeps, companyId: number, registration: Registration) {
+  const health = await readHealth(db, companyId, registration.id)
+  return toRegistrationReply(registration, health.get(registration.id))
 }
 
 function checkRules(body: unknown, rules: RegistrationRules): void {

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { asRead } from '../../http/as-read.ts'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
 import { EVENT_NAMES } from '../events/event-kinds.ts'
 import { MAX_URL_LENGTH, type ReceiverRules } from './receiver-url.ts'
-import { MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH, type Registration } from './registration.ts'
 import type { RegistrationHealth } from './registration-health-store.ts'
+import type { Registration } from './registration-store.ts'
 import {
   HEADER_NAME_PATTERN,
   hideValues,
@@ -11,24 +12,41 @@ import {
   MAX_HEADER_NAME_LENGTH,
   MAX_HEADER_VALUE_LENGTH,
   MAX_STATIC_HEADERS,
+  type StaticHeader,
 } from './static-header.ts'
 
+const MAX_NAME_LENGTH = 200
+const MIN_SECRET_LENGTH = 16
+const MAX_SECRET_LENGTH = 256
+const URL_DESCRIPTION = 'The HTTPS address of the receiver: a public host, without user name, password or fragment.'
 /** Bounds the list; a company with more numbers leaves it out. */
 const MAX_CHANNELS = 1_000
 
 const Method = Type.Enum(['POST', 'GET'])
 const Status = Type.Enum(['active', 'inactive'])
 
+const headerName = Type.String({ minLength: 1, maxLength: MAX_HEADER_NAME_LENGTH, pattern: HEADER_NAME_PATTERN })
+const headerValue = Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: KEPT_OR_VALUE_PATTERN })
+const Headers = Type.Unsafe<StaticHeader[] | Record<string, string>>({
+  anyOf: [
+    Type.Array(Type.Object({ key: headerName, value: headerValue }), { maxItems: MAX_STATIC_HEADERS }),
+    {
+      type: 'object',
+      propertyNames: headerName,
+      additionalProperties: headerValue,
+      maxProperties: MAX_STATIC_HEADERS,
+    },
+  ],
+  title: 'StaticHeaders',
+  description:
+    'Static headers of every delivery: a list, or an object as in answers. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
+})
+
 /** The members of create and update. Rules that Ajv cannot check are in `registrationFaults`. */
-function members({ allowPrivate }: ReceiverRules) {
+function members() {
   return {
     name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'The name.' }),
-    url: Type.String({
-      maxLength: MAX_URL_LENGTH,
-      title: 'ReceiverUrl',
-      description: 'The HTTPS address of the receiver: a public host, without user name, password or fragment.',
-      pattern: allowPrivate ? '^[hH][tT][tT][pP][sS]?://' : '^[hH][tT][tT][pP][sS]://',
-    }),
+    url: Type.String({ maxLength: MAX_URL_LENGTH, description: URL_DESCRIPTION }),
     events: Type.Array(Type.Enum([...EVENT_NAMES]), {
       minItems: 1,
       description: 'The events to deliver; an event named twice counts once.',
@@ -54,28 +72,18 @@ function members({ allowPrivate }: ReceiverRules) {
       description:
         'Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false.',
     }),
-    headers: Type.Array(
-      Type.Object({
-        key: Type.String({ minLength: 1, maxLength: MAX_HEADER_NAME_LENGTH, pattern: HEADER_NAME_PATTERN }),
-        value: Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: KEPT_OR_VALUE_PATTERN }),
-      }),
-      {
-        maxItems: MAX_STATIC_HEADERS,
-        title: 'StaticHeaders',
-        description:
-          'Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
-      },
-    ),
+    headers: Headers,
   }
 }
 
 /** The body that creates a registration. The rules say which URLs and headers this installation admits. */
 export function createShape(rules: ReceiverRules) {
-  const { name, url, events, channelIds, secret, method, ordered, headers } = members(rules)
+  const { name, url, events, channelIds, secret, method, ordered, headers } = members()
+  const scheme = rules.allowPrivate ? '^[hH][tT][tT][pP][sS]?://' : '^[hH][tT][tT][pP][sS]://'
   return Type.Object(
     {
       name,
-      url,
+      url: Type.String({ ...url, title: 'ReceiverUrl', pattern: scheme }),
       events,
       channelIds: Type.Optional(channelIds),
       secret: Type.Optional(secret),
@@ -95,12 +103,50 @@ export function createShape(rules: ReceiverRules) {
   )
 }
 
-/** The body that changes a registration: each member is optional; `status` may be set too. */
-export const updateShape = (rules: ReceiverRules) =>
-  Type.Partial(Type.Object({ ...members(rules), status: Status }), {
-    title: 'RegistrationChange',
-    example: { status: 'inactive' },
-  })
+/** The members of the record that only the service sets. */
+export const SERVICE_MEMBERS = ['id', 'hasSecret', 'pausedReason', 'pausedAt', 'created'] as const
+
+/**
+ * The body that changes a registration: each member is optional, and a record fits as it was read. An address that the
+ * registration has already is admitted, whatever the rules are now: `registrationFaults` checks a new one.
+ */
+export function updateShape() {
+  const recorded = Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(RegistrationReply.properties[name])]))
+  return Type.Object(
+    {
+      ...Type.Partial(Type.Object({ ...members(), status: Status })).properties,
+      ...recorded,
+      health: Type.Optional(Health),
+    },
+    { title: 'RegistrationChange', example: { status: 'inactive' } },
+  )
+}
+
+const HEALTH_EXAMPLE = {
+  lastSuccessAt: '2026-03-02T09:30:01.204Z',
+  lastFailureAt: null,
+  consecutiveFailures: 0,
+  waiting: 0,
+  deadLettered24h: 0,
+}
+
+const Health = Type.Object(
+  {
+    lastSuccessAt: nullableTime('The time of the last attempt that the receiver answered with 2xx.'),
+    lastFailureAt: nullableTime('The time of the last failed attempt.'),
+    consecutiveFailures: Type.Integer({
+      description: 'Failed attempts since the last success, of the last seven days, counted up to 1,000.',
+    }),
+    waiting: Type.Integer({ description: 'Deliveries that have not finished, counted up to 10,000.' }),
+    deadLettered24h: Type.Integer({ description: 'Dead letters of the last 24 hours, counted up to 10,000.' }),
+  },
+  {
+    title: 'RegistrationHealth',
+    additionalProperties: false,
+    description: 'How the receiver has answered lately. In a change it is taken as it was read, and changes nothing.',
+    example: HEALTH_EXAMPLE,
+  },
+)
 
 const EXAMPLE = {
   id: 31,
@@ -116,6 +162,7 @@ const EXAMPLE = {
   pausedReason: null,
   pausedAt: null,
   created: '2026-02-20T10:15:00.000Z',
+  health: HEALTH_EXAMPLE,
 }
 
 export const RegistrationReply = Type.Object(
@@ -141,50 +188,17 @@ export const RegistrationReply = Type.Object(
     ),
     pausedAt: nullableTime('When the service set the registration inactive; setting it `active` resumes.'),
     created: Type.String({ format: 'date-time' }),
+    health: Health,
   },
   {
     title: 'Registration',
-    description: 'A receiver of events.',
+    description: 'A receiver of events and its health.',
     example: EXAMPLE,
   },
 )
 
-const HEALTH_EXAMPLE = {
-  lastSuccessAt: '2026-03-02T09:30:01.204Z',
-  lastFailureAt: null,
-  consecutiveFailures: 0,
-  waiting: 0,
-  deadLettered24h: 0,
-}
-
-const Health = Type.Object(
-  {
-    lastSuccessAt: nullableTime('The time of the last attempt that the receiver answered with 2xx.'),
-    lastFailureAt: nullableTime('The time of the last failed attempt.'),
-    consecutiveFailures: Type.Integer({
-      description: 'Failed attempts since the last success, of the last seven days, counted up to 1,000.',
-    }),
-    waiting: Type.Integer({ description: 'Deliveries that have not finished, counted up to 10,000.' }),
-    deadLettered24h: Type.Integer({ description: 'Dead letters of the last 24 hours, counted up to 10,000.' }),
-  },
-  {
-    title: 'RegistrationHealth',
-    description: 'How the receiver has answered lately.',
-    example: HEALTH_EXAMPLE,
-  },
-)
-
-export const RegistrationWithHealth = Type.Object(
-  { ...RegistrationReply.properties, health: Health },
-  {
-    title: 'RegistrationWithHealth',
-    description: 'A receiver of events and its health.',
-    example: { ...EXAMPLE, health: HEALTH_EXAMPLE },
-  },
-)
-
 /** A registration without its secret and the values of its headers: both are only ever written. */
-export const toRegistrationReply = (row: Registration) => ({
+export const toRegistrationReply = (row: Registration, health?: RegistrationHealth) => ({
   id: row.id,
   name: row.name,
   url: row.url,
@@ -198,10 +212,6 @@ export const toRegistrationReply = (row: Registration) => ({
   pausedReason: row.pausedReason,
   pausedAt: row.pausedAt?.toISOString() ?? null,
   created: row.createdAt.toISOString(),
-})
-
-export const toRegistrationWithHealth = (row: Registration, health: RegistrationHealth | undefined) => ({
-  ...toRegistrationReply(row),
   health: {
     lastSuccessAt: health?.lastSuccessAt?.toISOString() ?? null,
     lastFailureAt: health?.lastFailureAt?.toISOString() ?? null,

@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import type { StaticHeader } from './static-header.ts'
 
 export type RegistrationStatus = 'active' | 'inactive'
 export type DeliveryMethod = 'POST' | 'GET'
@@ -24,6 +25,9 @@ export type RegistrationRow = {
   pausedAt: Date | null
   createdAt: Date
 }
+
+/** With its static headers in clear; the secret stays encrypted. */
+export type Registration = Omit<RegistrationRow, 'staticHeaders'> & { headers: StaticHeader[] }
 
 export type NewRegistration = Pick<
   RegistrationRow,

@@ -1,6 +1,9 @@
 import type { Db, Pool } from '../../db/connect.ts'
 import { type FieldFault, registrationNotFound, validationError } from '../../errors.ts'
+import { changedMembers } from '../../http/as-read.ts'
+import { memberOf } from '../../text/own-member.ts'
 import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
+import { SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {
   type DeliveryMethod,
   findRegistration,
@@ -8,24 +11,18 @@ import {
   insertRegistration,
   listRegistrations,
   markRegistrationDeleted,
+  type Registration,
   type RegistrationRow,
   type RegistrationStatus,
   updateRegistrationRow,
 } from './registration-store.ts'
 import { openHeaders, sealHeaders } from './sealed-headers.ts'
-import { keepsValue, keepValues, type StaticHeader, staticHeaderFaults } from './static-header.ts'
-
-export const MAX_NAME_LENGTH = 200
-export const MIN_SECRET_LENGTH = 16
-export const MAX_SECRET_LENGTH = 256
+import { type GivenHeaders, keepValues, staticHeaderFaults } from './static-header.ts'
 
 /** Keeps secrets unreadable at rest; `decrypt` undoes `encrypt`, for older keys too. */
 export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }
 
 export type RegistrationRules = ReceiverRules & { serviceName: string }
-/** With its static headers in clear; the secret stays encrypted. */
-export type Registration = Omit<RegistrationRow, 'staticHeaders'> & { headers: StaticHeader[] }
-
 export type RegistrationDeps = { db: Db; cipher: SecretCipher }
 
 export type RegistrationRequest = {
@@ -38,10 +35,11 @@ export type RegistrationRequest = {
   secret?: string | null
   method?: DeliveryMethod
   ordered?: boolean
-  headers?: StaticHeader[]
+  headers?: GivenHeaders
 }
 
-export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: RegistrationStatus }
+/** `health` is part of the record; it changes nothing. */
+export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: RegistrationStatus; health?: unknown }
 
 /**
  * The faults of a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
@@ -50,10 +48,9 @@ export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: Regis
 export function registrationFaults(body: unknown, rules: RegistrationRules): FieldFault[] {
   if (typeof body !== 'object' || body === null) return []
   const url = 'url' in body && typeof body.url === 'string' ? receiverUrlFault(body.url, rules) : undefined
-  const headers = 'headers' in body && Array.isArray(body.headers) ? body.headers : []
   return [
     ...(url === undefined ? [] : [{ path: 'url', message: url }]),
-    ...staticHeaderFaults(headers, rules.serviceName),
+    ...staticHeaderFaults(memberOf(body, 'headers'), rules.serviceName),
   ]
 }
 
@@ -101,42 +98,49 @@ export async function getRegistrationRow(
 }
 
 /**
- * Changes only what the request carries; a new secret replaces the old at once, null removes it; a header with the value `…`
- * keeps its value. Once this has
- * answered with `inactive`, no attempt starts any more.
+ * Changes the members of the request that differ from the stored ones; a new secret replaces the old at once, null removes
+ * it; a header with the value `…` keeps its value. Once this has answered with `inactive`, no attempt starts any more.
+ * @throws {AppError} 404; 422 for a new value that the rules do not admit, or for another value of what only the service sets
  */
 export async function updateRegistration(
-  deps: RegistrationDeps & { db: Pool },
+  deps: RegistrationDeps & { db: Pool; rules: RegistrationRules },
   companyId: number,
   id: number | undefined,
   request: RegistrationUpdate,
 ): Promise<Registration> {
-  if (!request.headers?.some(keepsValue)) return change(deps, companyId, id, request)
-  const { headers: requested } = request
   // The lock: a value that another request stores meanwhile is kept, and not the one before it.
   return deps.db.begin(async (tx) => {
-    const stored = id === undefined ? undefined : await findRegistration(tx, companyId, id, 'for update')
-    if (stored === undefined) throw registrationNotFound()
-    const headers = keepValues(requested, openHeaders(stored.staticHeaders, deps.cipher.decrypt))
-    return change({ ...deps, db: tx }, companyId, id, { ...request, headers })
+    const row = id === undefined ? undefined : await findRegistration(tx, companyId, id, 'for update')
+    if (row === undefined) throw registrationNotFound()
+    const stored = toRegistration(deps, row)
+    const { health: _, ...given } = request
+    const { changes, faults } = changedMembers(given, toRegistrationReply(stored), SERVICE_MEMBERS)
+    const found = [...faults, ...registrationFaults(changes, deps.rules)]
+    if (found.length > 0) throw validationError(found)
+    if (Object.keys(changes).length === 0) return stored
+    return change({ ...deps, db: tx }, companyId, stored, changes)
   })
 }
 
 async function change(
   deps: RegistrationDeps,
   companyId: number,
-  id: number | undefined,
+  stored: Registration,
   request: RegistrationUpdate,
 ): Promise<Registration> {
   const { secret, events, channelIds, headers, ...same } = request
   const changes = {
     ...same,
     ...(events !== undefined && { events: distinct(events) }),
-    ...(channelIds !== undefined && { channelIds: await checkChannels(deps.db, companyId, channelIds) }),
-    ...(headers !== undefined && { staticHeaders: sealHeaders(headers, deps.cipher.encrypt) }),
+    ...(channelIds !== undefined && {
+      channelIds: await checkChannels(deps.db, companyId, channelIds, stored.channelIds ?? []),
+    }),
+    ...(headers !== undefined && {
+      staticHeaders: sealHeaders(keepValues(headers, stored.headers), deps.cipher.encrypt),
+    }),
     ...(secret !== undefined && { secret: secret === null ? null : deps.cipher.encrypt(secret) }),
   }
-  const updated = id === undefined ? undefined : await updateRegistrationRow(deps.db, companyId, id, changes)
+  const updated = await updateRegistrationRow(deps.db, companyId, stored.id, changes)
   if (updated === undefined) throw registrationNotFound()
   return toRegistration(deps, updated)
 }
@@ -158,16 +162,22 @@ const toRegistration = (deps: RegistrationDeps, { staticHeaders, ...row }: Regis
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
-/** @throws {AppError} 422 `validation_error` for what is no connected number of the company */
+/**
+ * Numbers that the registration has already may have been removed since.
+ * @throws {AppError} 422 `validation_error` for what is no connected number of the company
+ */
 async function checkChannels(
   db: Db,
   companyId: number,
   channelIds: readonly number[] | null,
+  stored: readonly number[] = [],
 ): Promise<number[] | null> {
   if (channelIds === null) return null
   const unknown = new Set(await findUnknownChannels(db, companyId, channelIds))
   const faults = channelIds.flatMap((id, index) =>
-    unknown.has(id) ? [{ path: `channelIds[${index}]`, message: 'is no connected number of the company' }] : [],
+    unknown.has(id) && !stored.includes(id)
+      ? [{ path: `channelIds[${index}]`, message: 'is no connected number of the company' }]
+      : [],
   )
   if (faults.length > 0) throw validationError(faults)
   return distinct(channelIds)

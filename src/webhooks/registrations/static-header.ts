@@ -1,4 +1,6 @@
 import { type FieldFault, validationError } from '../../errors.ts'
+import { isRecord } from '../../http/record.ts'
+import { memberOf } from '../../text/own-member.ts'
 
 export type StaticHeader = { key: string; value: string }
 
@@ -45,13 +47,19 @@ export function isReservedHeader(name: string, serviceName: string): boolean {
   return RESERVED.has(lower) || lower.startsWith(`x-${serviceName.toLowerCase()}-`)
 }
 
+/** Static headers as a list, or as the object that answers show. */
+export type GivenHeaders = readonly StaticHeader[] | Readonly<Record<string, string>>
+
+/** Static headers as a list. */
+export const headerList = (headers: GivenHeaders): StaticHeader[] =>
+  isList(headers) ? [...headers] : Object.entries(headers).map(([key, value]) => ({ key, value }))
+
+const isList = (headers: GivenHeaders): headers is readonly StaticHeader[] => Array.isArray(headers)
+
 /** Names that are reserved or come twice; the shape checks lengths and characters. */
-export function staticHeaderFaults(headers: readonly unknown[], serviceName: string): FieldFault[] {
+export function staticHeaderFaults(headers: unknown, serviceName: string): FieldFault[] {
   const seen = new Set<string>()
-  return headers.flatMap((header, index) => {
-    const name = headerName(header)
-    if (name === undefined) return []
-    const path = `headers[${index}].key`
+  return namedHeaders(headers).flatMap(({ name, path }) => {
     if (isReservedHeader(name, serviceName)) return [{ path, message: `must not be ${name}: it is set by the service` }]
     if (seen.has(name.toLowerCase())) return [{ path, message: `must not name ${name} twice` }]
     seen.add(name.toLowerCase())
@@ -63,18 +71,20 @@ export function staticHeaderFaults(headers: readonly unknown[], serviceName: str
 export const hideValues = (headers: readonly StaticHeader[]): StaticHeader[] =>
   headers.map(({ key }) => ({ key, value: HIDDEN_VALUE }))
 
-export const keepsValue = ({ value }: StaticHeader): boolean => value === HIDDEN_VALUE
+const keepsValue = ({ value }: StaticHeader): boolean => value === HIDDEN_VALUE
 
 /**
  * Requested headers, in which `…` is replaced with the stored value of the same name in any letter case.
  * @throws {AppError} 422 when no value is stored under the name
  */
-export function keepValues(requested: readonly StaticHeader[], stored: readonly StaticHeader[]): StaticHeader[] {
+export function keepValues(given: GivenHeaders, stored: readonly StaticHeader[]): StaticHeader[] {
+  const requested = headerList(given)
+  const pathOf = (index: number, key: string) => (isList(given) ? `headers[${index}].value` : `headers.${key}`)
   const storedValues = new Map(stored.map(({ key, value }) => [key.toLowerCase(), value]))
   const isMissing = (header: StaticHeader) => keepsValue(header) && !storedValues.has(header.key.toLowerCase())
   const faults = requested.flatMap((header, index) =>
     isMissing(header)
-      ? [{ path: `headers[${index}].value`, message: `must be the value: none is stored for ${header.key}` }]
+      ? [{ path: pathOf(index, header.key), message: `must be the value: none is stored for ${header.key}` }]
       : [],
   )
   if (faults.length > 0) throw validationError(faults)
@@ -84,7 +94,12 @@ export function keepValues(requested: readonly StaticHeader[], stored: readonly 
   }))
 }
 
-function headerName(header: unknown): string | undefined {
-  if (typeof header !== 'object' || header === null || !('key' in header)) return undefined
-  return typeof header.key === 'string' ? header.key : undefined
+/** The names of headers that may be misshapen, and where they are. */
+function namedHeaders(headers: unknown): { name: string; path: string }[] {
+  if (!Array.isArray(headers))
+    return isRecord(headers) ? Object.keys(headers).map((name) => ({ name, path: `headers.${name}` })) : []
+  return headers.flatMap((header, index) => {
+    const name = memberOf(header, 'key')
+    return typeof name === 'string' ? [{ name, path: `headers[${index}].key` }] : []
+  })
 }

@@ -1,0 +1,28 @@
+import type { Db } from '../../db/connect.ts'
+import { isAsRead } from '../../http/as-read.ts'
+import { memberOf } from '../../text/own-member.ts'
+import { toContactReply } from '../contact-reply.ts'
+import { findContact } from '../contact-store.ts'
+import type { Contact, RecordClaim } from '../members/contact-record.ts'
+import type { Texts } from '../members/text-members.ts'
+import { INITIAL_TEXTS, textsOfRecord } from '../members/text-members.ts'
+
+/** The members that a new contact has before anyone writes them; all others it does not have. */
+const OF_NEW_CONTACT = { ...textsOfRecord<Texts>(INITIAL_TEXTS), marketing_consent: { email: null, whatsapp: null } }
+
+/** Returns the claims that differ from the contact as it is; undefined stands for a new contact. The caller holds its lock. */
+export async function findWrongClaims(
+  tx: Db,
+  companyId: number,
+  contact: Contact | undefined,
+  claims: readonly RecordClaim[] = [],
+): Promise<RecordClaim[]> {
+  if (claims.length === 0) return []
+  const isSuppressionRead = claims.some(({ member }) => member === 'email_suppression')
+  const shown = contact && isSuppressionRead ? await findContact(tx, companyId, contact.id) : contact
+  const record = shown === undefined ? OF_NEW_CONTACT : toContactReply(companyId, shown)
+  return claims.filter(({ member, value }) => {
+    const stored = member.split('.').reduce<unknown>(memberOf, record)
+    return !isAsRead(value, stored)
+  })
+}

@@ -1,0 +1,31 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type TSchema, Type } from 'typebox'
+import type { FieldFault } from '../errors.ts'
+import { memberOf } from '../text/own-member.ts'
+
+/** What is wrong with a member that only the service sets, when a write gives it another value. */
+export const AS_READ = 'is set by the service: leave it out, or give it as it was read'
+
+/** Whether a given value is the one of the record: instants count as such, however they are written. */
+export const isAsRead = (value: unknown, recorded: unknown): boolean =>
+  isDeepStrictEqual(value, recorded) ||
+  (typeof value === 'string' && typeof recorded === 'string' && Date.parse(value) === Date.parse(recorded))
+
+/** The shape of a member that only the service sets, in the body of a write. */
+export const asRead = (shape: TSchema) => Type.Optional(Type.Unsafe<unknown>({ ...shape, 'x-as-read': true }))
+
+/** The members of a write that differ from the record, and the faults of those that only the service sets. */
+export function changedMembers<Body extends object>(
+  body: Body,
+  record: object,
+  readOnly: readonly string[],
+): { changes: Partial<Body>; faults: FieldFault[] } {
+  const changes: Partial<Body> = { ...body }
+  const faults: FieldFault[] = []
+  for (const [path, value] of Object.entries(body)) {
+    const isChanged = !isAsRead(value, memberOf(record, path))
+    if (isChanged && readOnly.includes(path)) faults.push({ path, message: AS_READ })
+    if (!isChanged || readOnly.includes(path)) Reflect.deleteProperty(changes, path)
+  }
+  return { changes, faults }
+}

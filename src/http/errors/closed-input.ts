@@ -1,0 +1,68 @@
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import { badRequest, validationError } from '../../errors.ts'
+import { unknownName } from '../../text/closest-name.ts'
+import { isRecord } from '../record.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Unknown members and query parameters are ignored, as the legacy addresses always did. */
+    ignoresUnknown?: boolean
+  }
+}
+
+const CLOSED: ReadonlySet<string> = new Set(['api-key', 'operator', 'console'])
+const NO_PARAMETERS = { type: 'object', properties: {} }
+
+/**
+ * Refuses what a route does not know, of the routes with shapes that are registered afterwards: members of bodies at every depth, query
+ * parameters, and bodies where none is read. Objects with `additionalProperties` of their own keep them.
+ */
+export function closeInput(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (!isClosed(route.config) || route.schema === undefined) return
+    const { body, querystring = NO_PARAMETERS } = route.schema
+    route.schema = {
+      ...route.schema,
+      querystring: closedShape(querystring),
+      ...(body !== undefined && { body: closedShape(body) }),
+    }
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { schema, config } = request.routeOptions
+    const hasShape = schema === undefined || schema.body !== undefined
+    if (request.body === undefined || hasShape || !isClosed(config)) return done()
+    refuseMembers(request.body)
+    done()
+  })
+}
+
+/** Whether a route refuses what it does not know. */
+export const isClosed = ({ surface = 'api-key', ignoresUnknown = false }: FastifyContextConfig = {}): boolean =>
+  CLOSED.has(surface) && !ignoresUnknown
+
+function refuseMembers(body: unknown): void {
+  if (!isRecord(body)) throw badRequest('The request takes no body')
+  const faults = Object.keys(body).map((path) => ({ path, message: unknownName(path, []) }))
+  if (faults.length > 0) throw validationError(faults)
+}
+
+const LISTED = ['oneOf', 'anyOf', 'allOf']
+const NESTED = ['items', 'additionalProperties']
+const NAMED = ['properties', 'patternProperties']
+
+/** Returns a shape whose objects take no other members than their own, unless they say otherwise. */
+export function closedShape(shape: unknown): unknown {
+  if (!isRecord(shape)) return shape
+  const members = Object.entries(shape).map(([keyword, value]) => [keyword, closedWithin(keyword, value)])
+  const closed: Record<string, unknown> = Object.fromEntries(members)
+  return isRecord(shape.properties) && !('additionalProperties' in shape)
+    ? { ...closed, additionalProperties: false }
+    : closed
+}
+
+function closedWithin(keyword: string, value: unknown): unknown {
+  if (LISTED.includes(keyword) && Array.isArray(value)) return value.map(closedShape)
+  if (NESTED.includes(keyword)) return closedShape(value)
+  if (!NAMED.includes(keyword) || !isRecord(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closedShape(member)]))
+}
