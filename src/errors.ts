@@ -82,6 +82,23 @@ const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers
 export const asFinal = (error: AppError): AppError =>
   new AppError(error.status, error.body, { headers: error.headers, final: true })
 
+/** The code of every error, also of those whose body has none. */
+export function errorCodeOf(status: number, body: unknown): ErrorCode {
+  const code = Object(Object(body).error).code
+  if (isErrorCode(code)) return code
+  return CODE_OF_STATUS.get(status) ?? 'internal_error'
+}
+
+const isErrorCode = (code: unknown): code is ErrorCode =>
+  typeof code === 'string' && Object.hasOwn(ERROR_STATUSES, code)
+/** Of bodies without a code. */
+const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'bad_request'],
+  [401, 'unauthorized'],
+  [404, 'not_found'],
+  [409, 'duplicate_resource'],
+])
+
 export const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof AppError && 'error' in error.body && Object(error.body.error).code === code
 
@@ -131,8 +148,9 @@ export const badRequest = (message: string, fields?: FieldFault[]) =>
 /** 422 that names each field at fault; the message names the field when there is only one. */
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
   coded('validation_error', message, { fields })
+export const unsupportedMediaType = (message: string) => coded('unsupported_media_type', message)
 export const unsupportedContentEncoding = () =>
-  coded('unsupported_media_type', 'Bodies with a Content-Encoding other than identity are not read')
+  unsupportedMediaType('Bodies with a Content-Encoding other than identity are not read')
 export const expectationFailed = () =>
   coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
 export const slowBody = () =>

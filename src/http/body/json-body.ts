@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, type FieldFault, validationError } from '../../errors.ts'
 import { parseJsonText } from '../../text/json-text.ts'
 import { MAX_FAULTS } from '../errors/fault.ts'
+import { requireUtf8Charset } from './charset.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -13,6 +14,16 @@ declare module 'fastify' {
 
 export const MAX_NESTING = 32
 
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
+const hasByteOrderMark = (bytes: Buffer): boolean => bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
+
+/** An integer of 16 digits or more may be rounded by a double; one with an exponent is as exact as its digits. */
+const LONG_INTEGER = /(?:^|[[{,:\s])-?[0-9]{16,}\s*(?:$|[\]},])/
+const TOO_LONG = 'must be an integer within ±9007199254740991: send a longer one as a string, so that its digits stay'
+
+/** What a text may have, so that its values have to be looked through for it. */
+type Checks = { readonly checkText: boolean; readonly checkIntegers?: boolean }
+
 /**
  * Reads JSON bodies (spec: Conventions), in place of the server's own readers. `__proto__` in a body is a member like any
  * other. A route without a body shape may be called with an empty one.
@@ -22,6 +33,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
     try {
+      requireUtf8Charset(request)
       request.bodyBytes = bytes
       done(null, isAbsent(request, bytes) ? undefined : readJson(bytes))
     } catch (error) {
@@ -35,15 +47,16 @@ const isAbsent = (request: FastifyRequest, bytes: Buffer): boolean =>
 
 /**
  * The value of a JSON text. Throws 400 `bad_request` where it is not JSON in UTF-8, and 422 `validation_error`, naming the
- * places, where it holds what no database keeps: NUL, lone surrogates, numbers beyond a double, more than 32 levels.
+ * places, where it holds what is not kept as it is: NUL, lone surrogates, numbers beyond a double, integers that a double
+ * would round, more than 32 levels. A byte order mark is skipped.
  */
 export function readJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) throw badRequest('The body is empty')
   if (!isUtf8(bytes)) throw badRequest('The body is not valid UTF-8')
-  const text = bytes.toString('utf8')
+  const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? BYTE_ORDER_MARK.length : 0)
+  if (text === '') throw badRequest('The body is empty')
   const value = parse(text)
   // Only an escape brings a NUL or a lone surrogate into JSON that is valid UTF-8.
-  const faults = findUnstorable(value, text.includes('\\u'))
+  const faults = findUnstorable(value, { checkText: text.includes('\\u'), checkIntegers: LONG_INTEGER.test(text) })
   if (faults.length > 0) throw validationError(faults)
   return value
 }
@@ -60,7 +73,7 @@ function parse(text: string): unknown {
 type Place = { value: object; level: number; key: string | number; parent: Place | undefined }
 
 /** Walks a value without recursion, so that no nesting can exhaust the stack. */
-export function findUnstorable(root: unknown, checkText: boolean): FieldFault[] {
+export function findUnstorable(root: unknown, { checkText, checkIntegers }: Checks): FieldFault[] {
   const faults: FieldFault[] = []
   const open: Place[] = []
 
@@ -72,6 +85,7 @@ export function findUnstorable(root: unknown, checkText: boolean): FieldFault[] 
       if (checkText && !isStorable(value)) fail(parent, key, 'must not contain NUL characters or lone surrogates')
     } else if (typeof value === 'number') {
       if (!Number.isFinite(value)) fail(parent, key, 'must be a number that fits a double')
+      else if (checkIntegers && Number.isInteger(value) && !Number.isSafeInteger(value)) fail(parent, key, TOO_LONG)
     } else if (typeof value === 'object' && value !== null) {
       const level = (parent?.level ?? 0) + 1
       if (level > MAX_NESTING) fail(parent, key, `must not be nested deeper than ${MAX_NESTING} levels`)

@@ -49,7 +49,7 @@ function parse(contentType: string, body: Buffer): Promise<Parsed> {
     const parser = busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8', limits: LIMITS })
     parser.on('field', (name, value, info) => {
       // The parser has no value for a charset that it does not know.
-      const isRead = typeof value === 'string' && (isValid || !value.includes(REPLACEMENT))
+      const isRead = typeof value === 'string' && (isValid || !`${name}${value}`.includes(REPLACEMENT))
       if (!name) refuse(broken('a part has no name'))
       else if (!IDENTITIES.includes(info.encoding)) refuse(broken('a part has a Content-Transfer-Encoding'))
       else if (!isRead) refuse(broken('a value is not valid UTF-8, nor in the charset that its part names'))

@@ -3,6 +3,7 @@ import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
 import {
   AppError,
   badRequest,
+  errorCodeOf,
   internalError,
   mediaStorageUnavailable,
   payloadTooLarge,
@@ -12,6 +13,7 @@ import {
 } from '../../errors.ts'
 import { StorageFailure } from '../../files/storage-failure.ts'
 import { takesNoFiles } from '../../files/writable-folder.ts'
+import { contentTypesOf } from '../body/content-types.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'
 import { withOwnFaults } from './value-faults.ts'
@@ -29,6 +31,9 @@ declare module 'fastify' {
   }
 }
 
+/** The code of an error, on every answer that is one. */
+export const ERROR_CODE_HEADER = 'x-error-code'
+
 /** Answers every error, in one place (spec: Errors): no stack, SQL or secret is part of an answer. */
 export function answerErrors(app: FastifyInstance): void {
   app.decorateRequest('refusal')
@@ -39,6 +44,7 @@ export function answerErrors(app: FastifyInstance): void {
       reply
         .code(refusal.status)
         .headers(refusal.headers)
+        .header(ERROR_CODE_HEADER, errorCodeOf(refusal.status, refusal.body))
         .type('application/json; charset=utf-8')
         // Written here, so that no route's response shape is asked about it.
         .send(JSON.stringify(refusal.body))
@@ -61,17 +67,24 @@ async function toInvalid(error: InvalidRequest, request: FastifyRequest): Promis
   if (own !== undefined) return own
   const fields = faults.map(({ path, message }) => ({ path, message }))
   const refused = validationError(fields)
-  return faults.some(({ kind }) => kind === 'shape') ? badRequest(messageOf(refused), fields) : refused
+  return faults.some(({ kind }) => kind === 'shape') ? badRequest(messageOf(faults, refused), fields) : refused
 }
 
-const messageOf = ({ body }: AppError): string =>
+/** Combinations that exclude each other are explained; all else is in the details. */
+function messageOf(faults: readonly RequestFault[], refused: AppError): string {
+  const combined = faults.filter(({ kind, keyword }) => kind === 'shape' && keyword === 'own')
+  if (combined.length === 0) return textOf(refused)
+  return combined.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
+const textOf = ({ body }: AppError): string =>
   'message' in body ? body.message : typeof body.error === 'string' ? body.error : body.error.message
 
 /** Refusals by the HTTP server itself and its plugins, which carry a status of their own. */
 function fromServer(error: unknown, request: FastifyRequest): AppError | undefined {
   if (!isServerError(error)) return undefined
   if (error.statusCode === 413) return payloadTooLarge(request.routeOptions.bodyLimit)
-  if (error.statusCode === 415) return badRequest('The Content-Type is not one that this address reads')
+  if (error.statusCode === 415) return badRequest(`The Content-Type must be ${contentTypesOf(request)}`)
   if (error.statusCode >= 400 && error.statusCode < 500) return badRequest('The request could not be read')
   return undefined
 }

@@ -3,8 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
-import { AppError, hasCode, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../../errors.ts'
+import {
+  AppError,
+  errorCodeOf,
+  hasCode,
+  idempotencyKeyInUse,
+  idempotencyKeyReused,
+  validationError,
+} from '../../errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
+import { ERROR_CODE_HEADER } from '../errors/error-reply.ts'
 import {
   type KeyedRequest,
   type Reservation,
@@ -268,8 +276,10 @@ function digestOf(request: FastifyRequest): Buffer {
   return createHash('sha256').update(`${request.method} ${request.url}\n`).update(body).digest()
 }
 
-const replay = (reply: FastifyReply, status: number, text: string) =>
-  reply.code(status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8').send(text)
+function replay(reply: FastifyReply, status: number, text: string): FastifyReply {
+  if (status >= 400) reply.header(ERROR_CODE_HEADER, errorCodeOf(status, JSON.parse(text)))
+  return reply.code(status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8').send(text)
+}
 
 /** Keeps an answer for a reservation, by its id; the first one stays. */
 const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: StoredAnswer): Promise<unknown> =>

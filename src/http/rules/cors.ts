@@ -9,6 +9,7 @@ const EXPOSED = [
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'X-Request-Id',
+  'X-Error-Code',
   'Retry-After',
   'Idempotent-Replayed',
 ].join(', ')

@@ -193,6 +193,7 @@ function refuseUnreadable(error: ConnectionError, socket: Socket): void {
     [
       'HTTP/1.1 400 Bad Request',
       `X-Request-Id: ${newRequestId()}`,
+      'X-Error-Code: bad_request',
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',
