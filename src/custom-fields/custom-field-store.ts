@@ -92,7 +92,7 @@ export async function updateCustomFieldRow(
 /** Locks a definition and reads it; undefined when the company has none with this id. */
 export async function lockCustomField(tx: Db, companyId: number, id: number): Promise<CustomField | undefined> {
   const [field] = await tx<CustomField[]>`
-    select ${columns(tx)} from custom_fields where company_id = ${companyId} and id = ${id} for update
+    select ${columns} from custom_fields where company_id = ${companyId} and id = ${id} for update
   `
   return field
 }

@@ -1,4 +1,5 @@
 import { type FieldFault, parameterMismatch, validationError } from '../errors.ts'
+import { closestName, unknownName } from '../text/closest-name.ts'
 import { memberOf } from '../text/own-member.ts'
 
 type Parameter = { readonly type: string; readonly text?: string; readonly [member: string]: unknown }
@@ -34,9 +35,46 @@ export function requireParameters(input: readonly Component[]): void {
 
 function valueFaults(parameter: Parameter, path: string): FieldFault[] {
   const { type } = parameter
+  const misspelt = nameFaults(parameter, path)
+  if (misspelt.length > 0) return misspelt
   if (type === 'location') return locationFaults(parameter.location, `${path}.location`)
   if (type === 'coupon_code') return codeFaults(parameter.coupon_code, `${path}.coupon_code`)
   return FILES.includes(type) ? fileFaults(memberOf(parameter, type), `${path}.${type}`) : []
+}
+
+/** The members of a parameter that the provider knows, by the place of the object within the parameter. */
+const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
+  '': [
+    ...['type', 'text', 'parameter_name', 'image', 'video', 'document', 'location', 'currency', 'date_time'],
+    ...[
+      'payload',
+      'coupon_code',
+      'action',
+      'limited_time_offer',
+      'order_status',
+      'product',
+      'tap_target_configuration',
+    ],
+  ],
+  image: ['id', 'link', 'mediaId'],
+  video: ['id', 'link', 'mediaId'],
+  document: ['id', 'link', 'mediaId', 'filename'],
+  location: ['latitude', 'longitude', 'name', 'address'],
+  currency: ['fallback_value', 'code', 'amount_1000'],
+  date_time: ['fallback_value', 'day_of_week', 'day_of_month', 'year', 'month', 'hour', 'minute', 'calendar'],
+  limited_time_offer: ['expiration_time_ms'],
+}
+
+/** Members that look like a misspelt one of the provider: it would ignore them, and fill another placeholder. */
+function nameFaults(parameter: Parameter, path: string): FieldFault[] {
+  return Object.entries(KNOWN_NAMES).flatMap(([member, known]) => {
+    const object = member === '' ? parameter : parameter[member]
+    if (typeof object !== 'object' || object === null) return []
+    const at = member === '' ? path : `${path}.${member}`
+    return Object.keys(object)
+      .filter((name) => !known.includes(name) && closestName(name, known) !== undefined)
+      .map((name) => ({ path: `${at}.${name}`, message: unknownName(name, known) }))
+  })
 }
 
 function fileFaults(file: unknown, path: string): FieldFault[] {

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
 import { ROLES } from '../http/admission/role.ts'
+import { passesFilter, TemplateFilter } from './template-filter.ts'
 import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from './template-record.ts'
 import { hasSender, listTemplates } from './template-store.ts'
 
@@ -18,7 +19,8 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
           operationId: 'listWhatsAppTemplates',
           summary: 'List the WhatsApp templates',
           description:
-            'Returns all templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`.',
+            'Returns the templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`.',
+          querystring: TemplateFilter,
           response: {
             200: Type.Object(
               { data: Type.Array(TemplateRecord) },
@@ -31,7 +33,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
         const { companyId } = request.caller
         const templates = await listTemplates(deps.db, companyId)
         if (templates.length === 0 && !(await hasSender(deps.db, companyId))) throw noWhatsappAccount()
-        return { data: templates.map(toTemplateRecord) }
+        return { data: templates.filter((template) => passesFilter(template, request.query)).map(toTemplateRecord) }
       },
     )
   }

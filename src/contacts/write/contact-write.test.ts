@@ -109,6 +109,7 @@ describe('a form and the same contact in JSON', () => {
   test('custom fields of any keys and values survive the round trip', async () => {
     const value = fc
       .jsonValue({ maxDepth: 3, noUnicodeString: false })
+      .filter((one) => !/[0-9]{16}/.test(JSON.stringify(one)))
       .filter((one) => one !== null && isKeepable(JSON.parse(JSON.stringify(JSON.stringify(one)))))
     await fc.assert(
       fc.asyncProperty(

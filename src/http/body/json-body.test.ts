@@ -24,7 +24,7 @@ describe('a JSON body', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5, noUnicodeString: false }), (value) => {
         const text = JSON.stringify(value)
-        if (text.includes('\\u0000') || /\\ud[89a-f]/i.test(text)) return
+        if (text.includes('\\u0000') || /\\ud[89a-f]/i.test(text) || /[0-9]{16}/.test(text)) return
         expect(read(text)).toEqual(JSON.parse(text))
       }),
     )
@@ -53,6 +53,22 @@ describe('a JSON body', () => {
     expect(read(text)).toBe(value)
   })
 
+  test('skips a byte order mark', () => {
+    expect(read('\ufeff{"a":1}')).toEqual({ a: 1 })
+    expect(refusalOf('\ufeff').status).toBe(400)
+  })
+
+  test.each(['12345678901234567890', '9007199254740992', '-9007199254740993'])('refuses the integer %s', (integer) => {
+    expect(refusalOf(`{"customFields":{"crm": ${integer} ,"n":1}}`)).toEqual({ status: 422, paths: ['customFields.crm'] })
+  })
+
+  test.each(['9007199254740991', '-9007199254740991', '1e300', '"12345678901234567890"', '0.12345678901234567'])(
+    'keeps %s',
+    (value) => {
+      expect(read(`{"a":[${value}]}`)).toEqual({ a: [JSON.parse(value)] })
+    },
+  )
+
   test('a name with NUL is named by its place', () => {
     expect(refusalOf('{"a":{"b\\u0000":1}}')).toEqual({ status: 422, paths: ['a'] })
   })
@@ -74,7 +90,7 @@ describe('a JSON body', () => {
   })
 
   test('is 400 when it is no JSON or no UTF-8', () => {
-    for (const bytes of [Buffer.from('{'), Buffer.from(''), Buffer.from([0xc3, 0x28]), Buffer.from('\ufeff{}')]) {
+    for (const bytes of [Buffer.from('{'), Buffer.from(''), Buffer.from([0xc3, 0x28])]) {
       expect(() => readJson(bytes)).toThrow(AppError)
     }
     expect(refusalOf('{').status).toBe(400)

@@ -1,5 +1,5 @@
 import { isRecord } from '../record.ts'
-import { addExample, type Brevity, titlesIn } from './examples.ts'
+import { addExample } from './examples.ts'
 import { showForm } from './forms.ts'
 import {
   COMMON_COMPONENTS,
@@ -35,11 +35,9 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
   const errors: SharedErrors = new Map()
   for (const [method, operation] of operationsOf(document.paths)) completeOperation(method, operation, errors)
-  const answers = operationsOf(document.paths).flatMap(([, { responses = {} }]) => mediaOf({ responses }))
-  const shown = new Set(answers.flatMap(([, { schema }]) => titlesIn(schema)))
   for (const [, operation] of [...operationsOf(document.paths), ...operationsOf(document.webhooks)]) {
-    const brevity = { isShort: operation.deprecated ?? false, shown }
-    for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, brevity)
+    const isShort = operation.deprecated ?? false
+    for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, isShort)
     // The shape has the description already.
     delete operation.requestBody?.description
     if (operation.parameters !== undefined) {
@@ -49,7 +47,7 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   const responses = Object.fromEntries([...errors.values()].map(({ name, response }) => [name, response]))
   for (const { content = {} } of Object.values(responses)) {
     for (const [type, media] of Object.entries(content))
-      completeMedia(type, media, components, { isShort: false, shown })
+      completeMedia(type, media, components, false)
   }
   shareResponses(operationsOf(document.paths), responses)
   for (const [, operation] of operationsOf(document.paths)) {
@@ -98,9 +96,9 @@ function mediaOf({ requestBody, responses = {} }: Operation): [string, Media][] 
   return [requestBody?.content, ...contents].flatMap((content) => Object.entries(content ?? {}))
 }
 
-function completeMedia(type: string, media: Media, components: Components, brevity: Brevity): void {
+function completeMedia(type: string, media: Media, components: Components, isShort: boolean): void {
   showForm(type, media)
-  addExample(media, brevity)
+  addExample(media, isShort)
   // The response has the description already.
   if (isRecord(media.schema) && media.schema.title === undefined) delete media.schema.description
   media.schema = referTo(media.schema, components)

@@ -28,7 +28,7 @@ const DESCRIPTIONS: Record<number, string> = {
   409: 'The request conflicts with an existing record, or with a running request that has the same Idempotency-Key.',
   410: 'The address was removed.',
   413: 'The body is too large.',
-  415: 'The body has a Content-Encoding.',
+  415: 'The body has a Content-Encoding, or a charset other than UTF-8.',
   416: 'The range lies outside of the file.',
   417: 'The request has an Expect header other than `100-continue`.',
   422: 'A value is not allowed; `details` names it, where there are any.',
@@ -41,6 +41,10 @@ const integer = { type: 'integer', minimum: 0 }
 const HEADERS = {
   'X-Request-Id': {
     description: 'The id of the request, which the log of the service repeats. Every answer has it.',
+    schema: { type: 'string' },
+  },
+  'X-Error-Code': {
+    description: 'The code of the error, on every answer that is one, also where the body has none.',
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': {
@@ -192,7 +196,7 @@ function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
     description: DESCRIPTIONS[status] ?? 'The request was refused.',
     content: { 'application/json': { schema: errorShape(kinds), ...shown } },
   }
-  return withHeaders(response, referToHeaders(HEADERS_OF_STATUS[status] ?? []))
+  return withHeaders(response, referToHeaders(['X-Error-Code', ...(HEADERS_OF_STATUS[status] ?? [])]))
 }
 
 const referToHeaders = (names: readonly HeaderName[]): Record<string, Ref> =>

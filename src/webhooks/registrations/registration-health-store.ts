@@ -60,7 +60,7 @@ export async function readHealth(db: Db, companyId: number, id?: number): Promis
     cross join (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
     cross join lateral (${latestAttempts(READ_DAYS)}) as latest
     where registration.company_id = ${companyId} and registration.deleted_at is null
-      ${id === undefined ? db`` : db`and registration.id = ${id}`}
+      ${id === undefined ? sql`` : sql`and registration.id = ${id}`}
     order by registration.id
   `
   return new Map(rows.map(({ id, ...health }) => [id, health]))
