@@ -80,7 +80,7 @@ async function rows(): Promise<Map<string, string>> {
     select table_name as name
     from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'
-      and table_name !~ '^(request_|sweep|lease|process|idempotency|.*_stats?$)'
+      and table_name !~ '^(request_|sweep|lease|process|idempotency|discarded_files|.*_stats?$)'
   `
   const contents = new Map<string, string>()
   for (const { name } of tables) {

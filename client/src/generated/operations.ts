@@ -25,8 +25,11 @@ import type {
   EmailStats,
   EmailTemplateItem,
   EmailTemplateStats,
+  LegacyContact,
   LegacyContactId,
   LegacyEmailTemplate,
+  LegacySend,
+  LegacyTemplateEmail,
   ListedDelivery,
   ListedImport,
   Me,
@@ -47,7 +50,6 @@ import type {
   Redelivery,
   Registration,
   RegistrationChange,
-  RegistrationWithHealth,
   ScheduledMessage,
   ScheduledReply,
   SendReply,
@@ -126,14 +128,23 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp/senders', params }, options)
   }
 
-  /** List the WhatsApp templates. Returns all templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`. */
-  listWhatsAppTemplates(options?: RequestOptions): Promise<{
+  /** List the WhatsApp templates. Returns the templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`. */
+  listWhatsAppTemplates(params?: {
+    /** Only templates with this status. */
+    status?: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
+    /** Only templates of this category. */
+    category?: "UTILITY" | "AUTHENTICATION" | "MARKETING"
+    /** Only templates in this language; `en_US`, `en-US` and `en_us` are the same. */
+    language?: string
+    /** Part of the name or of a text of the template, compared without regard to case and accents. */
+    search?: string
+  }, options?: RequestOptions): Promise<{
     data: Array<Template>
   }> {
-    return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp' }, options)
+    return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp', params }, options)
   }
 
-  /** Create or change a WhatsApp template. Creates the template in this language, or changes the one that exists; it is `PENDING` until the provider has reviewed it (`whatsapp.template.status` reports the outcome). The rules of the provider are checked before, and a refusal of the provider is answered 422 with its reason. A repeated request changes nothing. A transport that cannot do this is named in the 422. */
+  /** Create or change a WhatsApp template. Creates the template in this language, or changes the one that exists; it is `PENDING` until the provider has reviewed it (`whatsapp.template.status` reports the outcome). The rules of the provider are checked before, and a refusal of the provider is answered 422 with its reason. A repeated request changes nothing, and neither does a record that is written back as it was read. A transport that cannot do this is named in the 422. */
   saveWhatsAppTemplate(params: {
     /** The name: lower-case letters, digits and underscores. */
     name: string
@@ -357,7 +368,7 @@ export abstract class Operations {
   }
 
   /** List the receivers. Returns all registrations with their health, ordered by id. */
-  listRegistrations(options?: RequestOptions): Promise<Array<RegistrationWithHealth>> {
+  listRegistrations(options?: RequestOptions): Promise<Array<Registration>> {
     return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations' }, options)
   }
 
@@ -369,7 +380,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations/{id}', params }, options)
   }
 
-  /** Change a receiver. Changes only the members that are sent. After `inactive` no delivery attempt starts. */
+  /** Change a receiver. Changes only the members that are sent, and takes the record as it was read. After `inactive` no delivery attempt starts. */
   updateRegistration(params: {
     /** The id of the registration. */
     id: number
@@ -661,7 +672,7 @@ export abstract class Operations {
     return this.call({ method: 'PUT', path: '/public/v1/custom-fields/order', json: body }, options)
   }
 
-  /** Rename or retire a custom field. Changes only the members that are sent; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values. */
+  /** Rename or retire a custom field. Changes only the members that are sent, and takes the record as it was read; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values. */
   updateCustomField(params: {
     /** The id of the definition. */
     id: number
@@ -714,7 +725,7 @@ export abstract class Operations {
   }
 
   /** Send an email made from a template. Does what `POST /public/v1/templates/email/send` does. @deprecated */
-  legacySendTemplateEmail(body: NewTemplateEmail, options?: RequestOptions): Promise<{
+  legacySendTemplateEmail(body: LegacyTemplateEmail, options?: RequestOptions): Promise<{
     status: 200
     warning?: DeprecationWarning
   }> {
@@ -730,7 +741,7 @@ export abstract class Operations {
   }
 
   /** Send a WhatsApp message. Does what `POST /public/v1/templates/whatsapp/send` does. @deprecated */
-  legacySendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<{
+  legacySendWhatsAppMessage(body: LegacySend, options?: RequestOptions): Promise<{
     success: true
     data: SentMessage
     warning?: DeprecationWarning
@@ -747,7 +758,7 @@ export abstract class Operations {
   }
 
   /** Create or update contacts by email. Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id. @deprecated */
-  legacyUpsertContact(body: ContactWrites, options?: RequestOptions): Promise<Array<LegacyContactId>> {
+  legacyUpsertContact(body: LegacyContact | Array<LegacyContact>, options?: RequestOptions): Promise<Array<LegacyContactId>> {
     return this.call({ method: 'POST', path: '/api/contacts', json: body }, options)
   }
 

@@ -16,6 +16,39 @@ export type AcceptedTemplateEmail = {
   statsUrl: string
 }
 
+export type AnyMediaById = {
+  /** The id of a file that was uploaded to the sending number. */
+  providerMediaId: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
+export type AnyMediaByLink = {
+  /** An https address, from which the provider downloads the file. */
+  link: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
+export type AnyMediaByMediaId = {
+  /** The id of a file that was uploaded with `uploadMedia`. */
+  mediaId: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  voice?: boolean
+}
+
 export type Assignee = {
   /** The name, as `assignee` of a conversation takes it. */
   name: string
@@ -175,6 +208,8 @@ export type Contact = {
   source: string
   /** `database`, `third_party`, or the value of the service itself. */
   source_type: string
+  /** The id in an external system. */
+  external_id: string | null
   created_at: string
   updated_at: string
   /** Custom fields by key. */
@@ -191,8 +226,6 @@ export type Contact = {
   company: number
   /** False in answers: only the event of a deletion shows a deleted contact. */
   deleted: boolean
-  /** The id in an external system. */
-  external_id: string | null
   /** The id of the connection to that system. */
   external_connection_id: number | null
   /** Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes. */
@@ -315,7 +348,7 @@ export type ContactRequest = {
   }
 }
 
-/** A contact to write. Members that are left out keep their values. */
+/** A contact to write, under the names of this shape or of the record. Members that are left out keep their values; those that only the service sets must be as they were read. */
 export type ContactWrite = {
   /** One address, compared without regard to case. In an update, null removes it. */
   email?: string | null
@@ -329,8 +362,10 @@ export type ContactWrite = {
   status?: string
   /** A new contact has `API`. */
   source?: string
-  /** A new contact has `database`. */
-  source_type?: "database" | "third_party"
+  /** A new contact has `database`. One of database, third_party; another value as far as the contact has it. */
+  source_type?: string
+  /** Null and the empty text remove it. */
+  externalId?: string | null
   /** The tags, which replace all that the contact has. */
   tags?: Array<string>
   /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
@@ -344,6 +379,36 @@ export type ContactWrite = {
   }
   /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
   identityProof?: string
+  /** Null and the empty text remove it. */
+  first_name?: string | null
+  /** Null and the empty text remove it. */
+  last_name?: string | null
+  /** Null and the empty text remove it. */
+  external_id?: string | null
+  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  custom_fields?: {
+    [name: string]: unknown
+  }
+  /** As `marketingConsent`; null only where the consent is not known. In an update, a value that the contact has already is no new statement. */
+  marketing_consent?: {
+    email?: boolean | null
+    whatsapp?: boolean | null
+  }
+  /** The id of the contact. */
+  id?: number
+  /** The id of the company. */
+  company?: number
+  created_at?: string
+  updated_at?: string
+  /** False in answers: only the event of a deletion shows a deleted contact. */
+  deleted?: boolean
+  /** The id of the connection to that system. */
+  external_connection_id?: number | null
+  /** Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes. */
+  email_suppression?: {
+    reason: "bounce" | "complaint"
+    since: string
+  }
 }
 
 /** One contact, or up to 1,000 (10 with a key that holds only `ContactsUpsert`), of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
@@ -461,10 +526,22 @@ export type CustomFieldChange = {
   category?: string | null
   /** Whether the field is visible. */
   visibility?: boolean
-  /** The values that may be chosen, for the type `select` only. Stored values stay. */
-  allowedValues?: Array<string>
+  /** The values that may be chosen, for the type `select` only; null for the others. Stored values stay. */
+  allowedValues?: Array<string> | null
   /** Whether the field is not offered any more; false offers it again. */
   retired?: boolean
+  id?: number
+  /** The key in upper case. */
+  key?: string
+  type?: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
+  /** `Manual` for fields that were created through the API. */
+  source?: string
+  /** Any JSON members. */
+  metadata?: {
+    [name: string]: unknown
+  } | null
+  /** Since when the field is not offered any more; null when it is. */
+  retiredAt?: string | null
 }
 
 export type CustomFieldGroups = {
@@ -860,6 +937,35 @@ export type InvalidPhoneNumber = {
   details: FieldFaults
 }
 
+export type LegacyContact = {
+  /** One address, compared without regard to case. In an update, null removes it. */
+  email?: string | null
+  /** The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it. */
+  phone?: string | null
+  /** Null and the empty text remove it. */
+  firstName?: string | null
+  /** Null and the empty text remove it. */
+  lastName?: string | null
+  /** A new contact has `active`. */
+  status?: string
+  /** A new contact has `API`. */
+  source?: string
+  /** A new contact has `database`. One of database, third_party; another value as far as the contact has it. */
+  source_type?: string
+  /** The tags, which replace all that the contact has. */
+  tags?: Array<string>
+  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  customFields?: {
+    [name: string]: unknown
+  }
+  /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
+  identityProof?: string
+  marketingConsent?: {
+    email?: boolean
+    whatsapp?: boolean
+  }
+}
+
 export type LegacyContactId = {
   /** The id; absent for a key that holds only `ContactsUpsert`, which gets `{}`. */
   contactId?: string
@@ -869,6 +975,149 @@ export type LegacyEmailTemplate = {
   /** The id that a send takes. */
   uid: string
   name: string
+}
+
+export type LegacySend = {
+  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "interactive" | "location" | "contacts" | "reaction"
+  /** The text of the message. */
+  text?: string
+  /** Whether the first address in the text is shown with a preview; default false. */
+  previewUrl?: boolean
+  template?: {
+    /** The name of the template. */
+    name: string
+    /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+    languageCode?: string
+    /** The values of the placeholders. */
+    components?: Array<{
+      type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
+      parameters?: Array<{
+        /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+        type: string
+        text?: string
+        /** The named placeholder that the parameter fills. */
+        parameter_name?: string
+        /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        image?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        video?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        document?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        [name: string]: unknown
+      }>
+    }>
+  } | {
+    /** The id of the family, from the template list. */
+    id: string
+    /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+    languageCode?: string
+    /** The values of the placeholders. */
+    components?: Array<{
+      type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
+      parameters?: Array<{
+        /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+        type: string
+        text?: string
+        /** The named placeholder that the parameter fills. */
+        parameter_name?: string
+        /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        image?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        video?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        document?: {
+          /** The id of a file that was uploaded with `uploadMedia`. */
+          mediaId?: string
+          [name: string]: unknown
+        }
+        [name: string]: unknown
+      }>
+    }>
+  }
+  media?: {
+    /** An https address, from which the provider downloads the file. */
+    link: string
+    /** The text below the file. */
+    caption?: string
+    /** The name that the customer sees. */
+    filename?: string
+    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    voice?: boolean
+  } | {
+    /** The id of a file that was uploaded to the sending number. */
+    providerMediaId: string
+    /** The text below the file. */
+    caption?: string
+    /** The name that the customer sees. */
+    filename?: string
+    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    voice?: boolean
+  } | {
+    /** The id of a file that was uploaded with `uploadMedia`. */
+    mediaId: string
+    /** The text below the file. */
+    caption?: string
+    /** The name that the customer sees. */
+    filename?: string
+    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    voice?: boolean
+  }
+  interactive?: Interactive
+  location?: Location
+  /** The contact cards to share. */
+  contacts?: Array<ContactCard>
+  reaction?: Reaction
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  category?: "utility" | "authentication"
+  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  ttlSeconds?: number
+  /** The id of the message to answer, of the same conversation: it is shown above. */
+  quoted?: number
+  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  sendAt?: string
+}
+
+export type LegacyTemplateEmail = {
+  /** The id of the email template, `tmpl_…`. */
+  uid: string
+  /** The address of the one recipient, without a name. */
+  recipient: string
+  /** The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A missing one is empty. A form has fields such as `customFields.<key>`. */
+  customFields?: {
+    [name: string]: string | number | boolean | Array<{
+    [name: string]: string | number | boolean | null
+  }>
+  }
+  /** Refuses the mail if a variable of the template has no value, by default false. */
+  strict?: boolean
 }
 
 /** A list of up to ten rows in all, of which the customer chooses one. */
@@ -1069,7 +1318,7 @@ export type MessageContent = {
   /** Whether the first address in the text is shown with a preview; default false. */
   previewUrl?: boolean
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
-  media?: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
+  media?: (AnyMediaByLink & { providerMediaId?: never; mediaId?: never }) | (AnyMediaById & { link?: never; mediaId?: never }) | (AnyMediaByMediaId & { link?: never; providerMediaId?: never })
   interactive?: Interactive
   location?: Location
   /** The contact cards to share. */
@@ -1280,7 +1529,8 @@ export type NewRegistration = {
 }
 
 export type NewTemplateButton = {
-  type: "QUICK_REPLY" | "URL" | "PHONE_NUMBER" | "COPY_CODE" | "OTP" | "FLOW"
+  /** The kind: QUICK_REPLY, URL, PHONE_NUMBER, COPY_CODE, OTP, FLOW. */
+  type: string
   /** The text of the button. */
   text?: string
   /** The address of a URL button; {{1}} at its end is filled in by each send. */
@@ -1293,9 +1543,10 @@ export type NewTemplateButton = {
 }
 
 export type NewTemplateComponent = {
-  type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
-  /** Required for a HEADER. */
-  format?: "TEXT" | "IMAGE" | "VIDEO" | "DOCUMENT" | "LOCATION"
+  /** The kind: HEADER, BODY, FOOTER, BUTTONS. */
+  type: string
+  /** Required for a HEADER: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION. */
+  format?: string
   /** The text, with placeholders such as {{1}} or {{first_name}}. */
   text?: string
   /** Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file. */
@@ -1423,7 +1674,7 @@ export type Redelivery = {
   dryRun?: boolean
 }
 
-/** A receiver of events. */
+/** A receiver of events and its health. */
 export type Registration = {
   id: number
   name: string
@@ -1446,12 +1697,14 @@ export type Registration = {
   /** When the service set the registration inactive; setting it `active` resumes. */
   pausedAt: string | null
   created: string
+  health: RegistrationHealth
 }
 
 export type RegistrationChange = {
   /** The name. */
   name?: string
-  url?: ReceiverUrl
+  /** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
+  url?: string
   /** The events to deliver; an event named twice counts once. */
   events?: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
   /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
@@ -1462,9 +1715,18 @@ export type RegistrationChange = {
   ordered?: boolean
   headers?: StaticHeaders
   status?: "active" | "inactive"
+  id?: number
+  /** Whether deliveries are signed. */
+  hasSecret?: boolean
+  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  pausedReason?: string | null
+  /** When the service set the registration inactive; setting it `active` resumes. */
+  pausedAt?: string | null
+  created?: string
+  health?: RegistrationHealth
 }
 
-/** How the receiver has answered lately. */
+/** How the receiver has answered lately. In a change it is taken as it was read, and changes nothing. */
 export type RegistrationHealth = {
   /** The time of the last attempt that the receiver answered with 2xx. */
   lastSuccessAt: string | null
@@ -1476,32 +1738,6 @@ export type RegistrationHealth = {
   waiting: number
   /** Dead letters of the last 24 hours, counted up to 10,000. */
   deadLettered24h: number
-}
-
-/** A receiver of events and its health. */
-export type RegistrationWithHealth = {
-  id: number
-  name: string
-  url: string
-  events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
-  /** The connected numbers whose events are delivered; null for all. */
-  channelIds: Array<number> | null
-  status: "active" | "inactive"
-  method: "POST" | "GET"
-  /** Whether deliveries about one conversation go one after the other. */
-  ordered: boolean
-  /** The names of the static headers, each with `…`. */
-  headers: {
-    [name: string]: string
-  }
-  /** Whether deliveries are signed. */
-  hasSecret: boolean
-  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
-  pausedReason: string | null
-  /** When the service set the registration inactive; setting it `active` resumes. */
-  pausedAt: string | null
-  created: string
-  health: RegistrationHealth
 }
 
 /** Up to three buttons, of which the customer chooses one. */
@@ -1882,11 +2118,13 @@ export type SignInLinkRequest = {
 /** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
 export type SigningSecret = string | null
 
-/** Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
+/** Static headers of every delivery: a list, or an object as in answers. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
 export type StaticHeaders = Array<{
   key: string
   value: string
-}>
+}> | {
+  [name: string]: string
+}
 
 export type StickerById = {
   /** The id of a file that was uploaded to the sending number. */
@@ -2002,14 +2240,46 @@ export type TemplateComponent = {
 }
 
 export type TemplateContents = {
-  category: "UTILITY" | "MARKETING" | "AUTHENTICATION"
-  /** How the placeholders are named; default `POSITIONAL`. */
+  /** UTILITY, MARKETING, AUTHENTICATION. */
+  category: string
+  /** How the placeholders are named; by default as in the template that exists, else `POSITIONAL`. */
   parameterFormat?: "POSITIONAL" | "NAMED"
   components: Array<NewTemplateComponent>
   /** For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000. */
   ttlSeconds?: number
+  /** `ttlSeconds` under its name in the record. */
+  message_send_ttl_seconds?: number
   /** A connected number of the business account. Without it that of the preferred number. */
   sender?: string
+  /** The id of the template family, which all languages of a template share. */
+  id?: string
+  name?: string
+  language?: string
+  /** Only an `APPROVED` template can be sent. */
+  status?: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
+  /** The namespace at the provider. */
+  namespace?: string | null
+  /** The id of the business account. */
+  waba_account_id?: string
+  /** The id of the partner. */
+  partner_id?: string | null
+  created_at?: string
+  modified_at?: string
+  /** Whether the provider has reported a change of the template. */
+  updated_external?: boolean
+  /** The reason of a rejection, else the empty text. */
+  rejected_reason?: string
+  /** The id of the template at the provider. */
+  external_id?: string | null
+  created_by?: {
+    [name: string]: unknown
+  } | null
+  modified_by?: {
+    [name: string]: unknown
+  } | null
+  quality_score?: {
+    [name: string]: unknown
+  } | null
 }
 
 export type TemplateNotApproved = {

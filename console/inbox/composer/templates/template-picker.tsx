@@ -21,7 +21,7 @@ import css from './template-picker.module.css'
 
 const templatesQuery = queryOptions({
   queryKey: ['templates'],
-  queryFn: async ({ signal }) => (await api.listWhatsAppTemplates({ signal })).data,
+  queryFn: async ({ signal }) => (await api.listWhatsAppTemplates({}, { signal })).data,
 })
 
 /** Chooses an approved template, fills it, shows how it looks, and sends it. */
