@@ -15,8 +15,8 @@ import { createRandom, type Random } from './random.ts'
 import { onStage } from './stage.ts'
 
 const LONGEST_PAUSE_MS = 1_500
-/** Longer than a run: the run itself lets the time of scheduled messages come. */
-const AHEAD_MS = 24 * 3_600_000
+/** Longer than a run with its clock steps: the run itself lets the time of scheduled messages come. */
+const AHEAD_MS = 20 * 24 * 3_600_000
 
 /** One run: load and faults at the same time, then silence, then what both sides saw is counted. */
 export function run<Used extends Database>(
