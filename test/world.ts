@@ -53,7 +53,7 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
 
 /** Records messages, reactions and reports of identities in one transaction, and answers for each of those that were written. */
 export async function record(db: Db, entries: readonly InboundEntry[], at: Date) {
-  const run = (tx: Db) => recordInbound(tx, entries, 'parley', at)
+  const run = (tx: Db) => recordInbound(tx, entries, { sourceType: 'parley', at })
   const { recorded } = await ('begin' in db ? db.begin(run) : run(db))
   return recorded
 }

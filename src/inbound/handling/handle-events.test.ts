@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { holdOpen } from '../../../test/held-locks.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
@@ -161,5 +163,26 @@ test('a customer that another transaction has locked delays only the lane of the
   await lock
   expect(await handleApart({ ...deps, db: impatient }, held!.lane)).toMatchObject({ handled: 1 })
   expect(await wamids('e')).toEqual(['e2', 'e1'])
+  await impatient.end()
+})
+
+test.each([
+  ['an edit of a message that is not held', { type: 'edit', edit: { original_message_id: 'wamid.none', message: {} } }],
+  ['a revoke without a message', { type: 'revoke', revoke: {} }],
+  ['a message in a group', { type: 'text', text: { body: 'x' }, group_id: 'g1' }],
+])('%s waits for an erasure of its writer that begins', async (_name, message) => {
+  const [own] = await connectNumbers(1)
+  const impatient = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
+  const { lane, number } = own!
+  const element = { id: `wamid.${randomUUID()}`, from: '393331', timestamp: '1750000000', ...message }
+  const value = { metadata: { phone_number_id: number }, messages: [element] }
+  await accept(Buffer.from(JSON.stringify({ entry: [{ changes: [{ field: 'messages', value }] }] })))
+  const [route] = await db<{ companyId: number }[]>`
+    select company_id from sender_routes where phone_number_id = ${number} and company_id > 0
+  `
+  const release = await holdOpen(db, (tx) => lockCustomers(tx, [{ companyId: route!.companyId, identity: '393331' }]))
+  await expect(handleApart({ ...deps, db: impatient }, lane)).rejects.toMatchObject({ code: '55P03' })
+  await release()
+  expect(await handleApart({ ...deps, db: impatient }, lane)).toMatchObject({ handled: 1 })
   await impatient.end()
 })

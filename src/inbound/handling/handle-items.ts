@@ -1,10 +1,15 @@
 import { type AccountEvent, recordAccountEvents } from '../../accounts/account-event-store.ts'
 import { areOfErased, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { applyHandovers } from '../../conversations/control-store.ts'
-import { findTargets, recordMessageChanges } from '../../conversations/recording/message-change-store.ts'
+import {
+  findTargets,
+  type MessageChange,
+  recordMessageChanges,
+} from '../../conversations/recording/message-change-store.ts'
 import { listCreatedContacts } from '../../conversations/recording/new-contact-store.ts'
 import { findUnknownRecipients } from '../../conversations/recording/recipient-store.ts'
 import { recordStatuses, toStatusChange } from '../../conversations/recording/status-store.ts'
+import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { LiveChange, Publish } from '../../live-change.ts'
 import type { InboundItem, StatusItem } from '../../providers/events/event-item.ts'
@@ -14,6 +19,7 @@ import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
 import { ofItem } from './item-error.ts'
 import type { InboundEntry } from './recording/decide-inbound.ts'
+import { groupWritersOf } from './recording/inbound-facts.ts'
 import {
   namesCustomer,
   type PlacedItem,
@@ -155,9 +161,14 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     written.push(one)
   }
   entries.push(...(await readRecipients(tx, items.filter(isStatus))), ...(await readIntroductions(tx, items)))
-  const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, deps.sourceType, at)
   const changes = routed.filter(isChange)
   const changeRecords = changes.map(ofItem(toChange))
+  const writers = [...changeRecords.flatMap(changersOf), ...entries.flatMap(groupWritersOf)]
+  const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, {
+    sourceType: deps.sourceType,
+    at,
+    writers,
+  })
   const changed = await recordMessageChanges(tx, changeRecords, at)
   const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
 
@@ -193,6 +204,9 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...toContactChanges(contacts)])
   await publishContacts(deps, tx, fresh)
 }
+
+const changersOf = ({ companyId, writers }: MessageChange): IdentityKey[] =>
+  writers.map((identity) => ({ companyId, identity }))
 
 /** Contacts that were created for the writers of new messages. */
 async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readonly PlacedItem[]): Promise<void> {

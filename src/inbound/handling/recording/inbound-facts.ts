@@ -78,6 +78,12 @@ export function identityKeys(entries: readonly InboundEntry[]): IdentityKey[] {
   return [...keys.values()]
 }
 
+/** The writer of a message in a group, whose conversation belongs to the group. */
+export const groupWritersOf = (entry: InboundEntry): IdentityKey[] =>
+  isInboundRecord(entry) && entry.groupId !== null
+    ? named([entry.phone], [entry.userId]).map((identity) => ({ companyId: entry.companyId, identity }))
+    : []
+
 function namesOf({ phone, userId, groupId }: InboundRecord): string[] {
   return groupId === null ? named([phone], [userId]) : [`#${groupId}`]
 }

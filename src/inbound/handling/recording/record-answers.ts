@@ -22,6 +22,6 @@ export async function recordAnswers(
   if (news.length === 0) return
   const entries = news.map(({ companyId, ...report }) => ({ kind: 'answer', companyId, wamid: null, report }) as const)
   await db.begin(async (tx) => {
-    await recordEvents.publish(tx, toContactChanges(await recordInbound(tx, entries, sourceType, at)))
+    await recordEvents.publish(tx, toContactChanges(await recordInbound(tx, entries, { sourceType, at })))
   })
 }
