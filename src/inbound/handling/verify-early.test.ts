@@ -20,6 +20,7 @@ const early = (companyId: number, senderId: number, eventId: number, secret: str
     isChecked: false,
     ...createProof(BODY, { signature: null, secret }),
   } as StoredEvent,
+  item: { route: { by: 'sender' as const, phoneNumberId: 'PN' } },
   sender: { companyId, id: senderId, proofUntil: new Date(AT.getTime() + 1_000) } as RoutedSender,
 })
 

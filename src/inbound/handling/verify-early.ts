@@ -1,16 +1,22 @@
 import type { Db } from '../../db/connect.ts'
 import { recordKeyOf } from '../../ids.ts'
+import type { InboundItem } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { openSecrets } from '../ingest/secret-cache.ts'
-import { isProven } from '../ingest/signature.ts'
-import { findSecretsOf, type RoutedSender } from './routing/routing-store.ts'
+import { isProven, type NumberSecrets } from '../ingest/signature.ts'
+import { findSecretsOf, findSecretsOfAccounts, type RoutedSender } from './routing/routing-store.ts'
 
-export type Early = { receivedAt: Date; event: StoredEvent; sender: RoutedSender }
+export type Early = {
+  receivedAt: Date
+  event: StoredEvent
+  item: Pick<InboundItem, 'route'>
+  sender: RoutedSender
+}
 
 /**
  * Splits items by whether they are taken. An event that was accepted while its number was not connected, or before every
- * process knew the number's secrets, was not checked then: it has to prove those secrets now. All others are taken, as is
- * what was checked when it was requeued.
+ * process knew the number's secrets, was not checked then: it has to prove those secrets now, or for an item about an account
+ * alone those of any of the company's numbers on it. All others are taken, as is what was checked when it was requeued.
  */
 export async function verifyEarly<Routed extends Early>(
   tx: Db,
@@ -19,22 +25,39 @@ export async function verifyEarly<Routed extends Early>(
 ): Promise<{ taken: readonly Routed[]; unverified: readonly Routed[] }> {
   const early = routed.filter(isEarly)
   if (early.length === 0) return { taken: routed, unverified: [] }
-  const senders = new Map(early.map(({ sender }) => [recordKeyOf(sender), sender]))
-  const secrets = new Map<string, ReturnType<typeof openSecrets>>()
-  for (const row of await findSecretsOf(tx, [...senders.values()]))
-    secrets.set(recordKeyOf(row), openSecrets([row], decrypt))
-
+  const secrets = await readSecrets(tx, decrypt, early)
   const outcomes = new Map<string, boolean>()
-  const isVerified = ({ event, sender }: Early): boolean => {
-    const key = `${event.id} ${recordKeyOf(sender)}`
-    const required = secrets.get(recordKeyOf(sender))
-    const outcome = outcomes.get(key) ?? (required !== undefined && isProven(event.body, event, required))
+  const isVerified = (one: Early): boolean => {
+    const key = `${one.event.id} ${keyOf(one)}`
+    const outcome = outcomes.get(key) ?? isProven(one.event.body, one.event, [secrets.get(keyOf(one)) ?? []])
     outcomes.set(key, outcome)
     return outcome
   }
   const unverified = new Set(early.filter((one) => !isVerified(one)))
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
+
+/** The secrets that prove items, any one of a list, by their numbers and accounts. */
+async function readSecrets(tx: Db, decrypt: (sealed: string) => string, early: readonly Early[]) {
+  const distinct = new Map(early.map((one) => [keyOf(one), one]))
+  const [ofAccounts, ofNumbers] = [
+    [...distinct.values()].filter(isOfAccount),
+    [...distinct.values()].filter(isOfNumber),
+  ]
+  const secrets = new Map<string, NumberSecrets[]>()
+  const numbers = ofNumbers.length === 0 ? [] : await findSecretsOf(tx, ofNumbers.map(senderOf))
+  for (const row of numbers) secrets.set(recordKeyOf(row), openSecrets([row], decrypt))
+  const accounts = ofAccounts.length === 0 ? [] : await findSecretsOfAccounts(tx, ofAccounts.map(senderOf))
+  for (const [key, rows] of Map.groupBy(accounts, accountKeyOf)) secrets.set(key, openSecrets(rows, decrypt))
+  return secrets
+}
+
+const isOfAccount = ({ item }: Early): boolean => item.route.by === 'account'
+const isOfNumber = (one: Early): boolean => !isOfAccount(one)
+const senderOf = ({ sender }: Early): RoutedSender => sender
+const accountKeyOf = ({ companyId, wabaAccountId }: Pick<RoutedSender, 'companyId' | 'wabaAccountId'>): string =>
+  `account ${companyId} ${wabaAccountId}`
+const keyOf = (one: Early): string => (isOfAccount(one) ? accountKeyOf(one.sender) : recordKeyOf(one.sender))
 
 /** Whether an event came before its number's secrets were known everywhere: it has to prove them when it is handled. */
 export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>

@@ -3,7 +3,7 @@ import type { SecretCache } from './secret-cache.ts'
 import type { Credentials, Proof, RequiredSecrets } from './signature.ts'
 
 /**
- * `proven`: the body names senders with secrets, and proves all of these. `unproven`: it names none. `refused`: it does not
+ * `proven`: the body names senders or accounts with secrets, and proves them. `unproven`: it names none. `refused`: it does not
  * prove a secret that it has to. The body is the one that was passed in, perhaps in other memory.
  */
 export type Verdict = { verdict: 'proven' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
@@ -12,12 +12,10 @@ const REFUSED = { verdict: 'refused' } as const
 /** The body that is passed in may be empty afterwards. */
 export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise<Verdict>
 
-const NONE: RequiredSecrets = { appSecrets: [], webhookSecrets: [] }
-
 /**
  * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
  * secret must be signed with it, over its raw bytes; a body about senders that carry a webhook secret must bring that
- * secret. Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body that names more
+ * secret. For an account, those of any of a company's numbers on it are enough. Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body that names more
  * ids than a provider would is refused while any sender carries a secret. Without any, bodies are not read here.
  *
  * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
@@ -30,11 +28,10 @@ export function createSignatureCheck(
   const prove = async (body: Buffer, credentials: Credentials, required: RequiredSecrets): Promise<Verdict> => {
     const proven = await events.prove(body, { credentials, required })
     if (!proven?.isProven) return REFUSED
-    const isRequired = required.appSecrets.length + required.webhookSecrets.length > 0
-    return { verdict: isRequired ? 'proven' : 'unproven', body: proven.body, proof: proven.proof }
+    return { verdict: required.length > 0 ? 'proven' : 'unproven', body: proven.body, proof: proven.proof }
   }
   return async (body, credentials) => {
-    if (!(await secrets.isAny())) return prove(body, credentials, NONE)
+    if (!(await secrets.isAny())) return prove(body, credentials, [])
     const found = await events.findIds(body)
     if (found?.ids === undefined) return REFUSED
     return prove(found.body, credentials, await secrets.requiredBy([...found.ids]))

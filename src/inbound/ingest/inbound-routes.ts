@@ -33,7 +33,7 @@ const ProviderBody = Type.Optional(
 
 const PROVIDER_DESCRIPTION = `The body, whatever it says, or all that follows from it is stored before the answer. The answer
 is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
-X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour was answered 401, belongs to no
+X-Webhook-Secret is wrong; an event about an account alone needs the secrets of one of a company's numbers on it; 429 when too much of what this client posted within an hour was answered 401, belongs to no
 connected number or is unreadable, except for a body that proves itself; 503 when the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {

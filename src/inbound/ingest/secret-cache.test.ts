@@ -10,7 +10,7 @@ let companyId: number
 let phoneNumberId: string
 
 const decrypt = (sealed: string) => `open ${sealed}`
-const none = { appSecrets: [], webhookSecrets: [] }
+const none: never[] = []
 const setSecrets = (appSecret: string | null, webhookSecret: string | null = null) =>
   db`update senders set app_secret = ${appSecret}, webhook_secret = ${webhookSecret} where company_id = ${companyId}`
 
@@ -27,10 +27,10 @@ beforeAll(async () => {
 it('knows the secrets of a sender by its number and by its account, and none of an unknown name', async () => {
   await setSecrets('app', 'webhook')
   const cache = createSecretCache({ db, decrypt })
-  const required = { appSecrets: ['open app'], webhookSecrets: ['open webhook'] }
+  const required = [[{ appSecret: 'open app', webhookSecret: 'open webhook' }]]
   expect(await cache.isAny()).toBe(true)
   expect(await cache.requiredBy([phoneNumberId])).toEqual(required)
-  expect(await cache.requiredBy(['WABA1', phoneNumberId, 'unknown'])).toEqual(required)
+  expect(await cache.requiredBy(['WABA1', phoneNumberId, 'unknown'])).toEqual([...required, ...required])
   expect(await cache.requiredBy(['unknown'])).toEqual(none)
 })
 
@@ -43,7 +43,7 @@ it('a secret set by another process counts within seconds', async () => {
   await expect.poll(async () => cache.isAny()).toBe(true)
   await expect
     .poll(() => cache.requiredBy([phoneNumberId]))
-    .toEqual({ appSecrets: ['open elsewhere'], webhookSecrets: [] })
+    .toEqual([[{ appSecret: 'open elsewhere', webhookSecret: null }]])
 })
 
 it('keeps no answer of a query that was running when it was dropped', async () => {
@@ -55,9 +55,9 @@ it('keeps no answer of a query that was running when it was dropped', async () =
   cache.drop()
   await single`update senders set app_secret = 'first' where company_id = ${companyId}`
   expect(await cache.isAny()).toBe(true)
-  expect(await cache.requiredBy([phoneNumberId])).toEqual({ appSecrets: ['open first'], webhookSecrets: [] })
+  expect(await cache.requiredBy([phoneNumberId])).toEqual([[{ appSecret: 'open first', webhookSecret: null }]])
   expect(await Promise.all(early)).toEqual([false, none])
   expect(await cache.isAny()).toBe(true)
-  expect(await cache.requiredBy([phoneNumberId])).toEqual({ appSecrets: ['open first'], webhookSecrets: [] })
+  expect(await cache.requiredBy([phoneNumberId])).toEqual([[{ appSecret: 'open first', webhookSecret: null }]])
   await single.end()
 })

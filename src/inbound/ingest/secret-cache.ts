@@ -2,7 +2,7 @@ import { createPromiseCache } from '../../batching/promise-cache.ts'
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
-import type { RequiredSecrets } from './signature.ts'
+import type { NumberSecrets, RequiredSecrets } from './signature.ts'
 
 /** Counted from the start of the query, so that a change made by another process counts within 5 s. */
 const TTL_MS = 3_000
@@ -31,13 +31,10 @@ export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => s
       let found: Promise<Map<string, SenderSecrets[]>> | undefined
       const load = async (id: string) => {
         found ??= findSecrets(deps.db, ids).then(byName)
-        return openSecrets((await found).get(id) ?? [], deps.decrypt)
+        return requiredFor(id, (await found).get(id) ?? [], deps.decrypt)
       }
       const all = await Promise.all(ids.map((id) => held.get(id, () => load(id))))
-      return {
-        appSecrets: distinct(all.flatMap(({ appSecrets }) => appSecrets)),
-        webhookSecrets: distinct(all.flatMap(({ webhookSecrets }) => webhookSecrets)),
-      }
+      return all.flat()
     },
     drop: () => {
       any = undefined
@@ -65,20 +62,32 @@ function lookUp(db: Db): AnySecret {
 function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
   const named = new Map<string, SenderSecrets[]>()
   for (const row of rows) {
-    for (const name of [row.phoneNumberId, row.wabaAccountId, row.appId, row.appName]) {
+    for (const name of new Set([row.phoneNumberId, row.wabaAccountId, row.appId, row.appName])) {
       if (name !== null) named.set(name, [...(named.get(name) ?? []), row])
     }
   }
   return named
 }
 
-/** Decrypts the secrets of these senders; a body must prove all of them. */
+/**
+ * What a body must prove when it names this id: each sender of the number or the app, and of an account, for each company that
+ * has secrets on it, one of its senders. So nobody proves an event for another company.
+ */
+function requiredFor(id: string, rows: readonly SenderSecrets[], decrypt: (sealed: string) => string): RequiredSecrets {
+  const isOfAccount = (row: SenderSecrets): boolean => row.wabaAccountId === id && row.phoneNumberId !== id
+  const byCompany = Map.groupBy(rows.filter(isOfAccount), ({ companyId }) => companyId)
+  return [
+    ...rows.filter((row) => !isOfAccount(row)).map((row) => openSecrets([row], decrypt)),
+    ...[...byCompany.values()].map((choices) => openSecrets(choices, decrypt)),
+  ]
+}
+
+/** Decrypts the secrets of these senders. */
 export const openSecrets = (
   rows: readonly Pick<SenderSecrets, 'appSecret' | 'webhookSecret'>[],
   decrypt: (sealed: string) => string,
-): RequiredSecrets => ({
-  appSecrets: rows.flatMap(({ appSecret }) => (appSecret === null ? [] : [decrypt(appSecret)])),
-  webhookSecrets: rows.flatMap(({ webhookSecret }) => (webhookSecret === null ? [] : [decrypt(webhookSecret)])),
-})
-
-const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+): NumberSecrets[] =>
+  rows.map(({ appSecret, webhookSecret }) => ({
+    appSecret: appSecret === null ? null : decrypt(appSecret),
+    webhookSecret: webhookSecret === null ? null : decrypt(webhookSecret),
+  }))

@@ -8,10 +8,9 @@ import { createProof, isProven } from './signature.ts'
 const signatureIn = (header: string | undefined) =>
   eventReader.signatureOf(header === undefined ? {} : { 'x-hub-signature-256': header })
 const verify = (body: Buffer, signature: string | undefined, secret: string) =>
-  isProven(body, createProof(body, { signature: signatureIn(signature), secret: undefined }), {
-    appSecrets: [secret],
-    webhookSecrets: [],
-  })
+  isProven(body, createProof(body, { signature: signatureIn(signature), secret: undefined }), [
+    [{ appSecret: secret, webhookSecret: null }],
+  ])
 const sign = (body: Buffer, secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 
 describe('the signature of a posted body', () => {
@@ -48,7 +47,7 @@ describe('the signature of a posted body', () => {
 describe('the secret that came with a body', () => {
   const body = Buffer.from('{}')
   const proves = (proof: string | undefined, secret: string, of = body) =>
-    isProven(of, createProof(body, { signature: null, secret: proof }), { appSecrets: [], webhookSecrets: [secret] })
+    isProven(of, createProof(body, { signature: null, secret: proof }), [[{ appSecret: null, webhookSecret: secret }]])
 
   it('proves its own body alone, and only when it is the same', () => {
     expect(proves('a secret of ours', 'a secret of ours')).toBe(true)
@@ -59,7 +58,7 @@ describe('the secret that came with a body', () => {
   it.each([undefined, ''])('%j is none', (proof) => expect(proves(proof, '')).toBe(false))
 
   it('is needed beside the signature when both are asked for', () => {
-    const required = { appSecrets: ['app'], webhookSecrets: ['hook'] }
+    const required = [[{ appSecret: 'app', webhookSecret: 'hook' }]]
     const proof = (signature: string | undefined, secret: string | undefined) =>
       isProven(body, createProof(body, { signature: signatureIn(signature), secret }), required)
     expect(proof(sign(body, 'app'), 'hook')).toBe(true)

@@ -14,8 +14,14 @@ export type Proof = {
 /** Nothing came along. */
 export const UNPROVEN: Proof = { signature: null, secretMac: null }
 
-/** Secrets in clear: a body must prove every one of them. */
-export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
+/** The secrets of one number, in clear; null: it has none of this kind. A body must prove both that it has. */
+export type NumberSecrets = { appSecret: string | null; webhookSecret: string | null }
+
+/**
+ * A body must prove one of the choices of every requirement: of a number there is one choice, of an account as many as
+ * its numbers.
+ */
+export type RequiredSecrets = readonly (readonly NumberSecrets[])[]
 
 /** What a request brings to prove its body. An empty secret is none. */
 export type Credentials = { signature: Buffer | null; secret: string | undefined }
@@ -36,19 +42,28 @@ export function prove(rawBody: Buffer, { credentials, required }: ProofInput): {
 }
 
 /** Whether `prove` computes a MAC, the time of which grows with the body: up to 22 ms for 4 MiB. */
-export const needsMac = ({ credentials: { signature, secret }, required: { appSecrets } }: ProofInput): boolean =>
-  Boolean(secret) || (signature !== null && appSecrets.length === 1)
+export const needsMac = ({ credentials: { signature, secret }, required }: ProofInput): boolean =>
+  Boolean(secret) || (signature !== null && required.some((choices) => choices.some((one) => one.appSecret !== null)))
 
 /**
- * Whether a body is signed with every app secret and came with every webhook secret (decisions: Provider-facing webhook).
- * Constant time. An empty secret proves nothing. A body has one MAC of each kind, so it proves at most one secret of each:
- * a body that names many senders costs no more than one that names one.
+ * Whether a body is signed with the app secret and came with the webhook secret of one choice of every requirement
+ * (decisions: Provider-facing webhook). Constant time for each secret. An empty secret proves nothing. A body has one MAC of
+ * each kind, so each secret is tried once, and the first requirement that fails ends it: those with few choices come first.
  */
-export const isProven = (rawBody: Buffer, proof: Proof, required: RequiredSecrets): boolean =>
-  isProof(rawBody, proof.signature, required.appSecrets) && isProof(rawBody, proof.secretMac, required.webhookSecrets)
-
-const isProof = (rawBody: Buffer, mac: Buffer | null, secrets: readonly string[]): boolean =>
-  secrets.length <= 1 && secrets.every((secret) => isMacOf(rawBody, mac, secret))
+export function isProven(rawBody: Buffer, proof: Proof, required: RequiredSecrets): boolean {
+  const tried = { signature: new Map<string, boolean>(), secretMac: new Map<string, boolean>() }
+  const isProof = (kind: keyof Proof, secret: string | null): boolean => {
+    if (secret === null) return true
+    const known = tried[kind].get(secret)
+    if (known !== undefined) return known
+    const outcome = isMacOf(rawBody, proof[kind], secret)
+    tried[kind].set(secret, outcome)
+    return outcome
+  }
+  const isOne = ({ appSecret, webhookSecret }: NumberSecrets): boolean =>
+    isProof('signature', appSecret) && isProof('secretMac', webhookSecret)
+  return required.toSorted((one, other) => one.length - other.length).every((choices) => choices.some(isOne))
+}
 
 function isMacOf(rawBody: Buffer, mac: Buffer | null, secret: string): boolean {
   if (mac === null || secret === '') return false

@@ -110,7 +110,7 @@ test('a large body moves to the thread for its MACs and back, and is proven as h
   const inputs: ProofInput[] = ['app', 'another'].flatMap((app) =>
     ['hook', 'another', undefined].map((secret) => ({
       credentials: { signature, secret },
-      required: { appSecrets: [app], webhookSecrets: ['hook'] },
+      required: [[{ appSecret: app, webhookSecret: 'hook' }]],
     })),
   )
   for (const input of inputs) {
@@ -130,7 +130,7 @@ test.skipIf(process.platform !== 'linux')('the thread has a lower priority than 
 
 test('a body that was lost with its thread is neither proven nor read', async () => {
   const reader = createBodyReader(eventReader, async () => 'too-slow')
-  const input = { credentials: { signature: null, secret: 'hook' }, required: { appSecrets: [], webhookSecrets: [] } }
+  const input = { credentials: { signature: null, secret: 'hook' }, required: [] }
   expect(await reader.findIds(Buffer.from(PADDING))).toBeUndefined()
   expect(await reader.prove(Buffer.from(PADDING), input)).toBeUndefined()
 })

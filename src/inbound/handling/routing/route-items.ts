@@ -55,8 +55,9 @@ export async function routeItems(tx: Db, arrived: readonly Arrived[]): Promise<R
     }
     if (route.by === 'nothing') return []
     const senders = route.by === 'app' ? sendersOfApp.get(route.appId) : sendersOfAccount.get(route.wabaAccountId)
-    // An account event concerns a company once, however many numbers it has on the account.
-    return [...new Map((senders ?? []).map((sender) => [sender.companyId, sender])).values()]
+    // An account event concerns a company once, however many numbers it has on the account: for the number that got secrets last.
+    const latest = (senders ?? []).toSorted((one, other) => Number(one.proofUntil) - Number(other.proofUntil))
+    return [...new Map(latest.map((sender) => [sender.companyId, sender])).values()]
   }
 }
 

@@ -47,6 +47,7 @@ export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(Rout
 
 /** The secrets that bodies about a sender must prove, both still encrypted. */
 export type SenderSecrets = {
+  companyId: number
   phoneNumberId: string
   wabaAccountId: string
   appId: string | null
@@ -58,7 +59,7 @@ export type SenderSecrets = {
 /** The secrets of those senders, named in any of the ways that events name them, that carry one. */
 export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecrets[]> {
   return db<SenderSecrets[]>`
-    select phone_number_id, waba_account_id, app_id, app_name, app_secret, webhook_secret
+    select company_id, phone_number_id, waba_account_id, app_id, app_name, app_secret, webhook_secret
     from senders
     where (app_secret is not null or webhook_secret is not null)
       and deleted_at is null
@@ -81,6 +82,23 @@ export function findSecretsOf(
     select sender.company_id, sender.id, sender.app_secret, sender.webhook_secret
     from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, id bigint)
     join senders sender on (sender.company_id, sender.id) = (requested.company_id, requested.id)
+  `
+}
+
+/** The secrets, encrypted, of all connected senders of companies on accounts that carry one. */
+export function findSecretsOfAccounts(
+  db: Db,
+  accounts: readonly { companyId: number; wabaAccountId: string }[],
+): Promise<{ companyId: number; wabaAccountId: string; appSecret: string | null; webhookSecret: string | null }[]> {
+  const rows = accounts.map(({ companyId, wabaAccountId }) => ({
+    company_id: companyId,
+    waba_account_id: wabaAccountId,
+  }))
+  return db`
+    select distinct sender.company_id, sender.waba_account_id, sender.app_secret, sender.webhook_secret
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, waba_account_id text)
+    join senders sender on (sender.company_id, sender.waba_account_id) = (requested.company_id, requested.waba_account_id)
+    where (sender.app_secret is not null or sender.webhook_secret is not null) and sender.deleted_at is null
   `
 }
 

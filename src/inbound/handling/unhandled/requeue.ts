@@ -30,8 +30,8 @@ export async function requeueEvents(
   sender: AwaitedSender,
 ): Promise<number> {
   const rows = await findSecretsOf(tx, [{ companyId, id: sender.id }])
-  const required = openSecrets(rows, deps.decrypt)
-  const hasSecret = required.appSecrets.length + required.webhookSecrets.length > 0
+  const required = openSecrets(rows, deps.decrypt).map((one) => [one])
+  const hasSecret = rows.some(({ appSecret, webhookSecret }) => appSecret !== null || webhookSecret !== null)
   return hasSecret ? requeueVerified(deps, tx, sender, required) : requeue(deps, tx, await removeUnroutable(tx, sender))
 }
 
