@@ -2,6 +2,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../errors.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { MAIL_SCHEMES } from '../settings/config.ts'
+import { hasRawHash, RAW_HASH } from '../text/raw-hash.ts'
 import {
   type EmailSettingsRow,
   findEmailSettings,
@@ -76,6 +77,7 @@ const portOf = ({ port, protocol }: URL): string => port || (protocol === 'smtps
 function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
   const url = smtpUrl === null ? undefined : URL.parse(smtpUrl)
   if (url === undefined) return []
+  if (smtpUrl !== null && hasRawHash(smtpUrl)) return [{ path: 'smtpUrl', message: RAW_HASH }]
   if (url !== null && MAIL_SCHEMES.some((scheme) => scheme === url.protocol) && url.hostname !== '') return []
   return [{ path: 'smtpUrl', message: 'must be an address that starts with smtp://, smtps:// or postmark://' }]
 }

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js'
+import { hasRawHash, RAW_HASH } from '../text/raw-hash.ts'
 
 const OLDEST_GRAPH_VERSION = 22
 
@@ -138,6 +139,10 @@ function addressReaders(source: Source) {
     url: (name: string, protocols: readonly string[]): string | undefined => {
       const value = optional(source, name)
       if (value === undefined) return undefined
+      if (hasRawHash(value)) {
+        faults.push(`${name} ${RAW_HASH}`)
+        return undefined
+      }
       // Several database hosts separated by commas are no URL to the parser; the first one stands for all.
       const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
       if (parsed !== null && protocols.includes(parsed.protocol)) return value

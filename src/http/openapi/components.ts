@@ -46,8 +46,7 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   }
   const responses = Object.fromEntries([...errors.values()].map(({ name, response }) => [name, response]))
   for (const { content = {} } of Object.values(responses)) {
-    for (const [type, media] of Object.entries(content))
-      completeMedia(type, media, components, false)
+    for (const [type, media] of Object.entries(content)) completeMedia(type, media, components, false)
   }
   shareResponses(operationsOf(document.paths), responses)
   for (const [, operation] of operationsOf(document.paths)) {
