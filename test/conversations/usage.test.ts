@@ -36,7 +36,8 @@ describe('usage', () => {
     const third = await sendTo(uniquePhone(), company)
     const read = statusOf(first.wamid, 'read', { pricing: UTILITY })
     const sent = statusOf(first.wamid, 'sent', { pricing: UTILITY })
-    const delivered = statusOf(second.wamid, 'delivered', { pricing: { ...UTILITY, billable: false } })
+    const free = { ...UTILITY, type: 'free_customer_service' }
+    const delivered = statusOf(second.wamid, 'delivered', { pricing: free })
     const failed = statusOf(third.wamid, 'failed', { errors: [{ code: 131026, title: 'Undeliverable' }] })
     await provider.statuses(company.phoneNumberId, read, delivered, failed)
     const counts = { sent: 2, delivered: 2, read: 1, failed: 1, billable: 1 }
@@ -98,6 +99,60 @@ describe('usage', () => {
     const counts = { sent: 1, delivered: 1, read: 0, failed: 0, billable: 0 }
     expect(await usageOf(company)).toEqual([{ category: 'service', ...counts }])
     expect(await usageOf(company, 'groupBy=template')).toEqual([{ template: null, ...counts }])
+  })
+
+  test('counts an echo on the day (UTC) on which it was written', async () => {
+    const company = await service.createCompany()
+    const to = uniquePhone()
+    const written = String(Date.parse('2026-11-02T23:59:30Z') / 1000)
+    const { from: _, ...echo } = textFrom('1', 'Written late', { to, timestamp: written })
+    await provider.echoes(company.phoneNumberId, echo)
+    await provider.statuses(company.phoneNumberId, statusOf(echo.id, 'read', { pricing: UTILITY }))
+    expect(await usageOf(company, 'groupBy=day')).toEqual([
+      { day: '2026-11-02', sent: 1, delivered: 1, read: 1, failed: 0, billable: 1 },
+    ])
+  })
+
+  test('moves a message to the pricing that was reported last, however the reports arrive', async () => {
+    const company = await service.createCompany()
+    const sent = await sendTo(uniquePhone(), company)
+    const reports = [
+      { status: 'sent', pricing: { ...UTILITY, category: 'marketing' } },
+      { status: 'delivered', pricing: { ...UTILITY, type: 'free_entry_point' } },
+      { status: 'read', pricing: { ...UTILITY, category: 'service', billable: false } },
+    ].map(({ status, pricing }, place) =>
+      statusOf(sent.wamid, status, { pricing, timestamp: String(NOW.getTime() / 1000 - 60 + place) }),
+    )
+    const expectPricing = async (category: string, type: string, billable: boolean) => {
+      expect(await messageOf(company, sent)).toMatchObject({ pricing: { category, type, billable } })
+      expect(await usageOf(company)).toMatchObject([{ category, sent: 1, billable: billable ? 1 : 0 }])
+    }
+    const [first, second, third] = reports as [object, object, object]
+    await provider.statuses(company.phoneNumberId, first)
+    await expectPricing('marketing', 'regular', true)
+    await provider.statuses(company.phoneNumberId, second)
+    await expectPricing('utility', 'free_entry_point', false)
+    await provider.statuses(company.phoneNumberId, third)
+    await expectPricing('service', 'regular', true)
+    await provider.statuses(company.phoneNumberId, second, first)
+    await expectPricing('service', 'regular', true)
+  })
+
+  test.each([
+    ['regular', false, true],
+    ['regular', undefined, true],
+    ['free_customer_service', true, false],
+    ['free_entry_point', true, false],
+    [undefined, true, true],
+    [undefined, false, false],
+    [undefined, undefined, null],
+  ])('of a pricing with the type %s and billable %s is billable: %s', async (type, billable, expected) => {
+    const company = await service.createCompany()
+    const sent = await sendTo(uniquePhone(), company)
+    const pricing = { category: 'utility', type, billable }
+    await provider.statuses(company.phoneNumberId, statusOf(sent.wamid, 'delivered', { pricing }))
+    expect(await messageOf(company, sent)).toMatchObject({ pricing: { billable: expected } })
+    expect(await usageOf(company)).toMatchObject([{ billable: expected ? 1 : 0 }])
   })
 
   test('is of one company, and of the days that are asked for', async () => {

@@ -3,7 +3,7 @@ import type { RecordChange } from '../../record-change.ts'
 import { lockMessages } from '../message-lock-store.ts'
 import { isAmong, isRecent } from '../message-month.ts'
 import { readUpTo } from '../unread-store.ts'
-import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
+import { BILLABLE, type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
@@ -71,9 +71,9 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
     )
   ),
   stored as (${keepEvents}),
-  furthest as (${furthestStatuses}),
+  furthest as (${furthestStatuses(at)}),
   before as materialized (
-    select message.company_id, message.id, message.status, message.wamid, message.pricing,
+    select message.company_id, message.id, message.status, message.wamid, message.pricing, message.priced_at,
       coalesce(message.counted, 0) as counted,
       message.wamid is not null or message.provider_message_id is not null or message.status in ('sent', 'delivered', 'read')
         as was_sent
@@ -86,7 +86,8 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
     wamid = coalesce(message.wamid, furthest.reported_wamid),
     status = case when progress.is_new then furthest.status else message.status end,
     error = case when progress.is_new then furthest.error else message.error end,
-    pricing = coalesce(message.pricing, furthest.reported_pricing),
+    pricing = case when progress.is_priced then furthest.reported_pricing else message.pricing end,
+    priced_at = case when progress.is_priced then furthest.priced_at else message.priced_at end,
     counted = progress.counted,
     updated_at = ${at}
   from furthest
@@ -94,9 +95,18 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
   cross join lateral (
     select
       furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(before.status) as is_new,
-      before.pricing is null and furthest.reported_pricing is not null as is_priced,
-      before.wamid is null and furthest.reported_wamid is not null as is_named,
-      before.counted | furthest.reported_counters as counted
+      furthest.reported_pricing is distinct from before.pricing and furthest.priced_at >= coalesce(before.priced_at, '-infinity')
+        as is_priced,
+      before.wamid is null and furthest.reported_wamid is not null as is_named
+  ) as change
+  cross join lateral (
+    select
+      change.*,
+      case when change.is_priced
+        then (before.counted | furthest.reported_counters) & ~${BILLABLE}::integer
+          | case when (furthest.reported_pricing ->> 'billable')::boolean then ${BILLABLE}::integer else 0 end
+        else before.counted | furthest.reported_counters
+      end as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
     and ${isAmong(matches.map(idOf))}
@@ -114,7 +124,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
       from conversations conversation
       where (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
     ),
-    to_char(message.created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
+    to_char(least(message.sent_at, message.created_at) at time zone 'UTC', 'YYYY-MM-DD') as day,
     message.template, message.category, before.pricing ->> 'category' as priced_before,
     message.pricing ->> 'category' as priced_after, before.counted as counted_before, message.counted as counted_after
 `
@@ -129,17 +139,24 @@ const keepEvents = sql`
   on conflict do nothing
 `
 
-/** The status with the highest rank of each message, with what all its statuses report. The pricing that came first is kept. */
-const furthestStatuses = sql`
+/** The status with the highest rank of each message, with what all its statuses report. Of pricings the last report counts. */
+const furthestStatuses = (at: Date) => sql`
   select distinct on (matched.company_id, matched.message_id)
     matched.company_id, matched.message_id, matched.status, matched.error,
     max(matched.wamid) over of_message as reported_wamid,
     bit_or(matched.counters) over of_message as reported_counters,
-    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as reported_pricing,
+    first_value(matched.pricing) over by_pricing as reported_pricing,
+    case when bool_or(matched.pricing is not null) over of_message
+      then first_value(coalesce(matched.occurred_at, ${at}::timestamptz)) over by_pricing
+    end as priced_at,
     bool_or(matched.status = 'failed') over of_message as has_failed,
     first_value(matched.error) over (of_message order by matched.status is distinct from 'failed', matched.ord) as failure_error
   from matched
-  window of_message as (partition by matched.company_id, matched.message_id)
+  window
+    of_message as (partition by matched.company_id, matched.message_id),
+    by_pricing as (of_message order by
+      matched.pricing is null, coalesce(matched.occurred_at, ${at}::timestamptz) desc, matched.ord desc
+    )
   order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc, matched.ord
 `
 
@@ -190,7 +207,7 @@ const toRow = (record: StatusRecord, ord: number) => ({
   occurred_at: record.occurredAt,
   error: record.error,
   pricing: record.pricing,
-  counters: countersOf(record),
+  counters: countersOf(record.status),
 })
 
 /** A moved message as receivers of events may want it. */

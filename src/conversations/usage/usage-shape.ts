@@ -9,14 +9,15 @@ export const MessagePrice = Type.Union(
         type: nullableText('The type, such as `regular`, `free_customer_service` or `free_entry_point`.'),
         billable: Type.Unsafe<boolean | null>({
           type: ['boolean', 'null'],
-          description: 'Whether the provider charges for the message.',
+          description:
+            'Whether the provider charges for the message: a `regular` one is charged, a free one is not. Without a type the value that the provider reports.',
         }),
       },
       { title: 'MessagePricing', description: 'The price of a message, as the provider reports it.' },
     ),
     Type.Null(),
   ],
-  { description: 'Null until a status of the message has it.' },
+  { description: 'Null until a status of the message has it; of several the one that was reported last.' },
 )
 
 const count = (description: string) => Type.Integer({ description })
@@ -37,7 +38,7 @@ export const UsageRecord = Type.Object(
     delivered: count('Messages that it reported as delivered or read.'),
     read: count('Messages that it reported as read.'),
     failed: count('Messages that it reported as failed after it had accepted them.'),
-    billable: count('Messages that it reported as billable.'),
+    billable: count('Messages whose pricing is billable.'),
   },
   {
     title: 'Usage',

@@ -6,6 +6,13 @@ const COUNTERS = { sent: 1, delivered: 2, read: 4, failed: 8, billable: 16 } as 
 type Counter = keyof typeof COUNTERS
 export type Usage = Record<Counter, number>
 
+/** The bit of a message that the provider charges for. */
+export const BILLABLE = COUNTERS.billable
+
+/** Returns whether the provider charges for a message: by the type of its pricing, without one by the provider's own flag. */
+export const isBillable = ({ type, billable }: Pick<MessagePricing, 'type' | 'billable'>): boolean | null =>
+  type === null ? billable : type === 'regular'
+
 /** The counters of each status: a delivered message was sent, and a read one was delivered. */
 const REACHED = {
   sent: COUNTERS.sent,
@@ -15,8 +22,7 @@ const REACHED = {
 } as const
 
 /** The counters that a status increases, as bits. */
-export const countersOf = (reported: { status: keyof typeof REACHED | null; pricing: MessagePricing | null }): number =>
-  (reported.status === null ? 0 : REACHED[reported.status]) | (reported.pricing?.billable ? COUNTERS.billable : 0)
+export const countersOf = (status: keyof typeof REACHED | null): number => (status === null ? 0 : REACHED[status])
 
 /** The place of a count. `day`: ISO date in UTC; `template`: its name, empty for none. */
 export type UsageKey = { companyId: number; day: string; senderId: number; category: string; template: string }

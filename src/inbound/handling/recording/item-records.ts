@@ -2,6 +2,7 @@ import type { StructuredContent } from '../../../conversations/content/structure
 import type { Handover } from '../../../conversations/control-store.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
 import type { StatusRecord } from '../../../conversations/recording/waiting-status-store.ts'
+import { isBillable } from '../../../conversations/usage/usage.ts'
 import type {
   ChangeItem,
   EventCustomer,
@@ -190,7 +191,7 @@ export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>)
     messageId,
     status: item.status === 'enqueued' ? null : item.status,
     occurredAt: reportedTimeOf({ item, receivedAt }),
-    pricing: item.pricing,
+    pricing: item.pricing && { ...item.pricing, billable: isBillable(item.pricing) },
     error: item.error,
     recipients: writerIdentities({ phone: item.recipientPhone, userId: item.recipientUserId }),
     arrivedAt: receivedAt,
