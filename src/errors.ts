@@ -50,11 +50,17 @@ export class AppError extends Error {
   readonly headers: Record<string, string>
   /** Whether an Idempotency-Key keeps this answer: only refusals after the work has started (decisions: Idempotency-Key). */
   readonly final: boolean
+  /** Whether the reason may pass before the time in `retry-after`. */
+  readonly mayPassEarlier: boolean
 
   constructor(
     status: number,
     body: ErrorBody,
-    { headers = {}, final = false }: { headers?: Record<string, string>; final?: boolean } = {},
+    {
+      headers = {},
+      final = false,
+      mayPassEarlier = false,
+    }: { headers?: Record<string, string>; final?: boolean; mayPassEarlier?: boolean } = {},
   ) {
     super(describe(body))
     this.name = 'AppError'
@@ -62,6 +68,7 @@ export class AppError extends Error {
     this.body = body
     this.headers = headers
     this.final = final
+    this.mayPassEarlier = mayPassEarlier
   }
 }
 
@@ -158,11 +165,15 @@ export const slowBody = () =>
 export const payloadTooLarge = (limitBytes: number) =>
   coded('payload_too_large', `The body is larger than ${limitBytes} bytes`)
 /** 429 with `retry_after` in the body and `Retry-After` in the headers, both in seconds. */
-export const rateLimitExceeded = (retryAfterSeconds: number, message = 'Too many requests') =>
+export const rateLimitExceeded = (
+  retryAfterSeconds: number,
+  message = 'Too many requests',
+  { mayPassEarlier = false } = {},
+) =>
   new AppError(
     429,
     { error: { code: 'rate_limit_exceeded', message, retry_after: retryAfterSeconds } },
-    { headers: { 'retry-after': String(retryAfterSeconds) } },
+    { headers: { 'retry-after': String(retryAfterSeconds) }, mayPassEarlier },
   )
 
 const describeFields = (fields: FieldFault[]): string =>
@@ -206,6 +217,8 @@ export const invalidPhoneNumber = (...fields: FieldFault[]) =>
     fields,
   })
 export const senderNotFound = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
+/** The reason of a scheduled message whose number was removed before its time. */
+export const senderRemoved = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sending number was removed')
 export const noWhatsappAccount = () => coded('no_whatsapp_account', 'No WhatsApp account is connected')
 export const templateNotFound = (details?: ErrorDetails) =>
   coded('template_not_found', 'The template does not exist in that language', details)
@@ -232,7 +245,7 @@ export const unsupportedByTransport = (path: string, what: string, provider: str
   validationError([{ path, message: `${what} is not supported by the transport ${provider}` }])
 export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
 export const dailyLimitReached = (retryAfterSeconds: number) =>
-  rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
+  rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached', { mayPassEarlier: true })
 /** 429 of a provider that asks to wait: nothing was done. */
 export const providerThrottled = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The provider asks to wait')

@@ -14,6 +14,7 @@ import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
 import { type SendDeps, sendMessage } from './send.ts'
 import { type SendReply, toReply } from './send-answers.ts'
 import { refuseSend } from './send-faults.ts'
+import { SEND_PERMISSIONS } from './send-permissions.ts'
 import { parseSend, type SendRequest, sendBodyFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
 
@@ -64,7 +65,7 @@ export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTyp
       '/public/v1/templates/whatsapp/send',
       {
         config: {
-          permissions: ['WhatsApp', 'Transactional'],
+          permissions: SEND_PERMISSIONS,
           roles: ['agent'],
           errors: SEND_ERRORS,
           valueFaults: sendBodyFaults,

@@ -13,6 +13,7 @@ import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/unhandled/requeue.ts'
 import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../jobs/job-store.ts'
 import { JOBS } from '../jobs/job-table.ts'
+import { failAllScheduled } from '../messages/scheduled/scheduled-message.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
 import type { RecordEvents } from '../record-change.ts'
@@ -89,6 +90,7 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   const clientIds = await deps.db.begin(async (tx) => {
     await removeCompany(tx, companyId)
     await removeAllSenders(tx, companyId)
+    await failAllScheduled(tx, companyId)
     return revokeAllApiKeys(tx, companyId)
   })
   for (const clientId of clientIds) deps.onKeyChanged(clientId)

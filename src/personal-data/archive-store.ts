@@ -142,7 +142,7 @@ export function readScheduledRows(
   limit: number,
 ) {
   return db<ArchiveRow[]>`
-    select id, (to_jsonb(scheduled) - 'company_id')::text as row
+    select id, (to_jsonb(scheduled) - array['company_id', 'client_id'])::text as row
     from scheduled_messages scheduled
     where company_id = ${companyId} and identity = any (${[...identities]}::text[]) and id > ${after}
     order by id

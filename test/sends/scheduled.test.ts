@@ -231,11 +231,106 @@ test('the window, the consent and the template are checked when it is sent', asy
   expect(await go(company, notice.id)).toMatchObject({ status: 'failed', error: { code: 'template_not_approved' } })
 })
 
-test('the daily limit counts when it goes', async () => {
+/** The wait of a job that is to be tried again, in seconds. */
+const untilRetry = (companyId: number, id: number) =>
+  eventually(async () => {
+    const [job] = await db<{ waitSeconds: number; attempts: number }[]>`
+      select extract(epoch from due_at - now())::float8 as wait_seconds, attempts from jobs
+      where (company_id, subject_id, kind) = (${companyId}, ${id}, 'message.send')
+        and claim_id is null and attempts > 0 and due_at > now()
+    `
+    return job
+  })
+
+test('a message over the daily limit takes a place that comes back within the hour', async () => {
   const company = await createCompany({ sender: { dailyLimit: 1 } })
   const [first, second] = [await scheduled(company), await scheduled(company)]
-  expect(await go(company, first.id)).toMatchObject({ status: 'sent' })
-  expect(await go(company, second.id)).toMatchObject({ status: 'failed', error: { code: 'rate_limit_exceeded' } })
+  const sent = await go(company, first.id)
+  expect(sent).toMatchObject({ status: 'sent' })
+  await makeDue(company, second.id)
+  expect((await untilRetry(company.companyId, second.id)).waitSeconds).toBeLessThanOrEqual(15)
+  expect(await record(company, second.id)).toMatchObject({ status: 'scheduled', error: null })
+  const [{ wamid }] = await takenBy(first.recipient)
+  const status = { wamid, status: 'failed', errors: [{ code: 131026, title: 'Undeliverable' }] }
+  await control('POST', '/status', status)
+  await eventually(async () => {
+    const limits = await db<{ used: number }[]>`select used from daily_limits where company_id = ${company.companyId}`
+    return limits.every(({ used }) => used === 0)
+  })
+  expect(await go(company, second.id)).toMatchObject({ status: 'sent' })
+})
+
+test('a message over the daily limit for an hour fails with the reason', async () => {
+  const company = await createCompany({ sender: { dailyLimit: 1 } })
+  const [first, second] = [await scheduled(company), await scheduled(company)]
+  await go(company, first.id)
+  await makeDue(company, second.id, 3_500)
+  expect((await untilRetry(company.companyId, second.id)).waitSeconds).toBeLessThanOrEqual(100)
+  expect(await go(company, second.id, 3_600)).toMatchObject({
+    status: 'failed',
+    error: { code: 'rate_limit_exceeded', message: 'The daily limit of this sender is reached' },
+  })
+})
+
+test.each([
+  ['revoked', (db: Db) => db`revoked_at = now()`, 'The API key Shop key was revoked'],
+  ['expired', (db: Db) => db`expires_at = now() - interval '1 second'`, 'The API key Shop key has expired'],
+  [
+    'narrowed',
+    (db: Db) => db`permissions = '{ContactsUpsert}'`,
+    'The API key Shop key needs the permission WhatsApp or Transactional',
+  ],
+])('a message of a key that was %s meanwhile fails, and the reason names the key', async (_, change, message) => {
+  const company = await createCompany()
+  const { id, recipient } = await scheduled(company)
+  await db`update api_keys set ${change(db)} where client_id = ${company.key.clientId}`
+  await makeDue(company, id)
+  await untilJobEnded(company.companyId, id)
+  const [ended] = await db`select status, error from scheduled_messages where company_id = ${company.companyId}`
+  expect(ended).toEqual({ status: 'failed', error: { code: 'forbidden', message } })
+  expect(await takenBy(recipient)).toEqual([])
+})
+
+test('a reply needs the permission of replies when it goes', async () => {
+  const company = await createCompany()
+  const { chatId, from } = await written(company)
+  const reply = { type: 'text', text: 'Later', sendAt: TOMORROW }
+  const { id } = (await company.api('POST', `/whatsapp/conversations/${chatId}/messages`, reply)).body.data
+  await db`update api_keys set permissions = '{Transactional}' where client_id = ${company.key.clientId}`
+  await makeDue(company, id)
+  await untilJobEnded(company.companyId, id)
+  const [ended] = await db`select status, error from scheduled_messages where company_id = ${company.companyId}`
+  expect(ended).toEqual({
+    status: 'failed',
+    error: { code: 'forbidden', message: 'The API key Shop key needs the permission WhatsApp' },
+  })
+  expect(await takenBy(from)).toEqual([])
+})
+
+test('a message of another key goes, also when a key of the same name was revoked', async () => {
+  const company = await createCompany()
+  const { id } = await scheduled(company)
+  const another = { name: 'Shop key', permissions: ['WhatsApp'] }
+  const key = (await service.operator('POST', `/companies/${company.companyId}/api-keys`, another)).body
+  await service.operator('DELETE', `/companies/${company.companyId}/api-keys/${key.clientId}`)
+  expect(await go(company, id)).toMatchObject({ status: 'sent' })
+})
+
+test('a message of a removed number or company fails with the reason', async () => {
+  const [numberless, gone] = [await createCompany(), await createCompany()]
+  const failing = [
+    { company: numberless, path: `/senders/${numberless.sender.channelId}`, message: 'The sending number was removed' },
+    { company: gone, path: '', message: 'The company was removed' },
+  ]
+  for (const { company, path, message } of failing) {
+    const { id, recipient } = await scheduled(company)
+    expect((await service.operator('DELETE', `/companies/${company.companyId}${path}`)).status).toBeLessThan(300)
+    await makeDue(company, id)
+    await untilJobEnded(company.companyId, id)
+    const [ended] = await db`select status, error from scheduled_messages where company_id = ${company.companyId}`
+    expect(ended).toMatchObject({ status: 'failed', error: { message } })
+    expect(await takenBy(recipient)).toEqual([])
+  }
 })
 
 test.each([

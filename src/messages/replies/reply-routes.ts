@@ -7,6 +7,7 @@ import type { ScheduleDeps } from '../scheduled/scheduled-message.ts'
 import { answerScheduled } from '../scheduled/scheduled-routes.ts'
 import { ScheduledReplyShape } from '../scheduled/scheduled-shape.ts'
 import type { SendDeps } from '../send.ts'
+import { REPLY_PERMISSIONS } from '../send-permissions.ts'
 import { sendFaults } from '../send-request.ts'
 import { answerSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../send-routes.ts'
 import { ContentBody } from '../send-shape.ts'
@@ -19,7 +20,7 @@ export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTy
       '/public/v1/whatsapp/conversations/:chatId/messages',
       {
         config: {
-          permissions: ['WhatsApp'],
+          permissions: REPLY_PERMISSIONS,
           roles: ['agent'],
           errors: SEND_ERRORS,
           valueFaults: sendFaults,

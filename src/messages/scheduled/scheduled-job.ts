@@ -1,10 +1,11 @@
 import type { Db } from '../../db/connect.ts'
-import { AppError, mediaStorageUnavailable } from '../../errors.ts'
+import { AppError, forbidden, mediaStorageUnavailable, senderRemoved } from '../../errors.ts'
 import { StorageFailure } from '../../files/storage-failure.ts'
 import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
 import type { SingleKind } from '../../jobs/job-kind.ts'
 import type { Publish } from '../../live-change.ts'
 import { type SendDeps, sendMessage } from '../send.ts'
+import { REPLY_PERMISSIONS, SEND_PERMISSIONS } from '../send-permissions.ts'
 import { publishScheduled, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
 import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError } from './scheduled-store.ts'
 
@@ -14,9 +15,10 @@ export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
 const LANE_CAP = 20
 const CONCURRENCY = 60
 /** How long after its time a message is tried again while it certainly did not reach the customer. */
-const RETRY_FOR_MS = 60 * 60_000
-/** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal says so. */
-const FIRST_WAIT_MS = 15_000
+export const RETRY_FOR_MS = 60 * 60_000
+/** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal asks for it. */
+export const FIRST_WAIT_MS = 15_000
+export const LONGEST_WAIT_MS = 5 * 60_000
 
 /**
  * The job that sends one scheduled message. The message is created and recorded in one transaction before the provider is called, which
@@ -56,6 +58,7 @@ async function send(
 ): Promise<AppError | undefined> {
   const caller = { companyId, keyName: message.senderName, key: null, scheduledId: id }
   try {
+    checkRights(message)
     await sendMessage(deps, caller, await toDueSend(deps.db, companyId, message))
     return undefined
   } catch (error) {
@@ -65,11 +68,30 @@ async function send(
   }
 }
 
-/** How long to wait for a refusal to pass; undefined: it does not, or not within the hour after the message's time. */
-export function retryWaitMs({ status, headers }: AppError, attempts: number, lateMs: number): number | undefined {
-  if (status !== 429 && status !== 503) return undefined
-  const waitMs = Math.max(FIRST_WAIT_MS * 2 ** attempts, Number(headers['retry-after'] ?? 0) * 1000)
-  return lateMs + waitMs > RETRY_FOR_MS ? undefined : waitMs
+/**
+ * How long to wait for a refusal to pass; undefined: it does not, or the hour after the message's time is over. The last attempt
+ * is at the end of the hour, however long the refusal asks to wait.
+ */
+export function retryWaitMs(refusal: AppError, attempts: number, lateMs: number): number | undefined {
+  const { status, headers, mayPassEarlier } = refusal
+  if ((status !== 429 && status !== 503) || lateMs >= RETRY_FOR_MS) return undefined
+  const ownMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
+  const waitMs = mayPassEarlier ? ownMs : Math.max(ownMs, Number(headers['retry-after'] ?? 0) * 1000)
+  return Math.min(waitMs, RETRY_FOR_MS - lateMs)
+}
+
+/**
+ * A message is sent with the rights that its key has when it is due.
+ * @throws {AppError} 403, 404 when the key or the sending number may not send it any more
+ */
+function checkRights({ rights: { isSenderRemoved, key }, isReply }: DueMessage): void {
+  if (isSenderRemoved) throw senderRemoved()
+  if (key === null) return
+  if (key.isRevoked) throw forbidden(`The API key ${key.name} was revoked`)
+  if (key.isExpired) throw forbidden(`The API key ${key.name} has expired`)
+  const permissions = isReply ? REPLY_PERMISSIONS : SEND_PERMISSIONS
+  if (!permissions.some((permission) => key.permissions.includes(permission)))
+    throw forbidden(`The API key ${key.name} needs the permission ${permissions.join(' or ')}`)
 }
 
 function toError({ body }: AppError): ScheduledError {

@@ -13,6 +13,7 @@ import type { ContentBody, SendBody } from '../send-shape.ts'
 import {
   type DueMessage,
   deleteScheduled,
+  failWaiting,
   findScheduled,
   insertScheduled,
   readScheduleFacts,
@@ -29,7 +30,14 @@ const DAYS = 30
 const LIMIT = 100_000
 
 /** A send that asks for a time: as it would go now, and the body from which it is made again when it goes. */
-export type Scheduling = { keyName: string; sendAt: Date; request: SendRequest; body: SendBody | ContentBody }
+export type Scheduling = {
+  keyName: string
+  /** The API key, also of a console session; null: the operator. */
+  clientId: string | null
+  sendAt: Date
+  request: SendRequest
+  body: SendBody | ContentBody
+}
 
 /**
  * Schedules a message, with its job, in one transaction. Sender, template and quoted message are checked now; limits, window and
@@ -39,7 +47,7 @@ export type Scheduling = { keyName: string; sendAt: Date; request: SendRequest; 
 export async function scheduleMessage(
   deps: ScheduleDeps,
   companyId: number,
-  { keyName, sendAt, request, body }: Scheduling,
+  { keyName, clientId, sendAt, request, body }: Scheduling,
   alsoCommit: (tx: Db, message: ScheduledMessage) => Promise<void>,
 ): Promise<ScheduledMessage> {
   const { sender, outbound } = await composeMessage(deps, companyId, request)
@@ -55,6 +63,7 @@ export async function scheduleMessage(
       text: outbound.text,
       body: toStored(body),
       senderName: keyName,
+      clientId,
       sendAt,
     })
     const lane = `send:${companyId}`
@@ -87,6 +96,10 @@ export async function toDueSend(db: Db, companyId: number, message: DueMessage):
   }
   return { ...parseSend(message.body), sender: { id: message.senderId } }
 }
+
+/** Fails all messages of a removed company that wait: their jobs end with it. */
+export const failAllScheduled = (tx: Db, companyId: number): Promise<void> =>
+  failWaiting(tx, companyId, { code: null, message: 'The company was removed' })
 
 /** The scheduled message that a path names; 404 when the company has none of this id. */
 export async function getScheduled(db: Db, companyId: number, text: string): Promise<ScheduledMessage> {

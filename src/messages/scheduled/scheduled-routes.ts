@@ -23,17 +23,24 @@ export async function answerScheduled(
   deps: ScheduleDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  scheduling: Omit<Scheduling, 'keyName'>,
+  scheduling: Omit<Scheduling, 'keyName' | 'clientId'>,
 ) {
   const { companyId, keyName } = request.caller
+  const clientId = keyOf(request)
   const toAnswer = (message: Parameters<typeof toScheduledRecord>[0]) => ({
     success: true as const,
     data: toScheduledRecord(message),
   })
-  const message = await scheduleMessage(deps, companyId, { ...scheduling, keyName }, (tx, scheduled) =>
+  const message = await scheduleMessage(deps, companyId, { ...scheduling, keyName, clientId }, (tx, scheduled) =>
     completeKey(tx, request, reply, 202, toAnswer(scheduled)),
   )
   return reply.code(202).send(toAnswer(message))
+}
+
+/** The API key of a request, or of its session; null: the operator acts for the company. */
+function keyOf({ caller, session }: FastifyRequest): string | null {
+  if (session === null) return caller.clientId
+  return session.company === null ? null : session.credential
 }
 
 /** Messages that wait for their time, and what became of them. */

@@ -1,4 +1,5 @@
 import { type Db, type Json, sql } from '../../db/connect.ts'
+import type { Permission } from '../../http/admission/caller.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 
 export const SCHEDULED_STATUSES = ['scheduled', 'sent', 'failed'] as const
@@ -31,6 +32,8 @@ export type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' 
   conversationId: number | null
   isReply: boolean
   body: Json
+  /** The API key, also of a console session; null: the operator. */
+  clientId: string | null
 }
 
 /** The facts that decide whether a message may be scheduled, by the database's clock. `limit`: messages of a company that may wait. */
@@ -56,10 +59,10 @@ export async function readScheduleFacts(
 }
 
 export async function insertScheduled(db: Db, companyId: number, message: NewScheduled): Promise<ScheduledMessage> {
-  const { senderId, identity, recipient, type, text, senderName, sendAt } = message
+  const { senderId, identity, recipient, type, text, senderName, sendAt, clientId } = message
   const [inserted] = await db<[ScheduledMessage]>`
     insert into scheduled_messages (
-      company_id, sender_id, conversation_id, is_reply, recipient, identity, type, text, body, sender_name, send_at
+      company_id, sender_id, conversation_id, is_reply, recipient, identity, type, text, body, sender_name, client_id, send_at
     )
     values (
       ${companyId}, ${senderId},
@@ -73,7 +76,8 @@ export async function insertScheduled(db: Db, companyId: number, message: NewSch
               = (${companyId}::bigint, ${senderId}::bigint, customer.customer_id)
         )
       ),
-      ${message.isReply}, ${recipient}, ${identity}, ${type}, ${text}, ${db.json(message.body)}, ${senderName}, ${sendAt}
+      ${message.isReply}, ${recipient}, ${identity}, ${type}, ${text}, ${db.json(message.body)}, ${senderName},
+      ${clientId}, ${sendAt}
     )
     returning ${columns}
   `
@@ -128,20 +132,38 @@ export async function deleteScheduled(
   return deleted
 }
 
+/** What a scheduled message may be sent with when it is due. `key`: null for the operator's own. */
+export type SendRights = {
+  isSenderRemoved: boolean
+  key: { name: string; isRevoked: boolean; isExpired: boolean; permissions: Permission[] } | null
+}
+
 export type DueMessage = Pick<ScheduledMessage, 'status' | 'conversationId' | 'senderName'> & {
   senderId: number
   /** Milliseconds since the time at which it was to be sent. */
   lateMs: number
+  rights: SendRights
 } & ({ isReply: true; body: ContentBody } | { isReply: false; body: SendBody })
 
 /** A message whose time has come; its body is null when it is not scheduled any more. */
 export async function findDue(db: Db, companyId: number, id: number): Promise<DueMessage | undefined> {
   const [found] = await db<DueMessage[]>`
     select
-      status, conversation_id, sender_name, sender_id, is_reply, body,
-      (extract(epoch from now() - send_at) * 1000)::float8 as late_ms
-    from scheduled_messages
-    where (company_id, id) = (${companyId}::bigint, ${id}::bigint)
+      scheduled.status, scheduled.conversation_id, scheduled.sender_name, scheduled.sender_id, scheduled.is_reply,
+      scheduled.body, (extract(epoch from now() - scheduled.send_at) * 1000)::float8 as late_ms,
+      json_build_object(
+        'isSenderRemoved', sender.deleted_at is not null,
+        'key', case when key.client_id is not null then json_build_object(
+          'name', key.name,
+          'isRevoked', key.revoked_at is not null,
+          'isExpired', coalesce(key.expires_at <= now(), false),
+          'permissions', key.permissions
+        ) end
+      ) as rights
+    from scheduled_messages scheduled
+    join senders sender on (sender.company_id, sender.id) = (scheduled.company_id, scheduled.sender_id)
+    left join api_keys key on (key.company_id, key.client_id) = (scheduled.company_id, scheduled.client_id)
+    where (scheduled.company_id, scheduled.id) = (${companyId}::bigint, ${id}::bigint)
   `
   return found
 }
@@ -152,6 +174,15 @@ export async function failScheduled(db: Db, companyId: number, id: number, error
     update scheduled_messages
     set status = 'failed', error = ${db.json(error)}, body = null, ended_at = now()
     where (company_id, id) = (${companyId}::bigint, ${id}::bigint) and status = 'scheduled'
+  `
+}
+
+/** The same for all messages of a company that wait. */
+export async function failWaiting(db: Db, companyId: number, error: ScheduledError): Promise<void> {
+  await db`
+    update scheduled_messages
+    set status = 'failed', error = ${db.json(error)}, body = null, ended_at = now()
+    where company_id = ${companyId} and status = 'scheduled'
   `
 }
 
