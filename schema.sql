@@ -718,12 +718,15 @@ create table message_changes (
   text text,
   occurred_at timestamp with time zone not null,
   ordinal bigint not null generated always as identity,
+  created_at timestamp with time zone not null default now(),
+  look_at timestamp with time zone,
   constraint message_changes_pkey PRIMARY KEY (company_id, wamid),
   constraint message_changes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint message_changes_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_changes_kind_check CHECK ((kind = ANY (ARRAY['edit'::text, 'revoke'::text])))
 );
 CREATE INDEX message_changes_by_age ON public.message_changes USING btree (occurred_at);
+CREATE INDEX message_changes_by_look ON public.message_changes USING btree (look_at) WHERE (look_at IS NOT NULL);
 CREATE INDEX message_changes_by_target ON public.message_changes USING btree (target_wamid, company_id);
 
 create table message_reactions (
@@ -794,6 +797,7 @@ create table messages (
   content jsonb,
   quoted_wamid text,
   kind text,
+  priced_at timestamp with time zone,
   constraint messages_pkey PRIMARY KEY (company_id, id),
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'unknown'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))
@@ -895,6 +899,7 @@ create table scheduled_messages (
   error jsonb,
   created_at timestamp with time zone not null default now(),
   ended_at timestamp with time zone,
+  client_id text,
   constraint scheduled_messages_pkey PRIMARY KEY (company_id, id),
   constraint scheduled_messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),
   constraint scheduled_messages_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
@@ -1079,7 +1084,7 @@ CREATE INDEX uploads_unsent ON public.uploads USING btree (company_id) WHERE (du
 create table waiting_statuses (
   company_id bigint not null,
   id bigint not null generated always as identity,
-  provider_message_id text not null,
+  provider_message_id text,
   wamid text,
   status text,
   error jsonb,
@@ -1087,7 +1092,12 @@ create table waiting_statuses (
   created_at timestamp with time zone not null default now(),
   pricing jsonb,
   recipients text[],
+  sender_id bigint,
+  recipient_phone text,
+  look_at timestamp with time zone not null default now(),
   constraint waiting_statuses_pkey PRIMARY KEY (company_id, id),
   constraint waiting_statuses_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 CREATE INDEX waiting_statuses_by_age ON public.waiting_statuses USING btree (created_at);
+CREATE INDEX waiting_statuses_by_look ON public.waiting_statuses USING btree (look_at);
+CREATE INDEX waiting_statuses_by_wamid ON public.waiting_statuses USING btree (company_id, wamid);

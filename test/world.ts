@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { StatusRecord } from '../src/conversations/recording/waiting-status-store.ts'
 import type { Db, Pool } from '../src/db/connect.ts'
 import type { InboundEntry, InboundRecord } from '../src/inbound/handling/recording/decide-inbound.ts'
 import { recordInbound } from '../src/inbound/handling/recording/record-inbound.ts'
@@ -57,6 +58,16 @@ export async function record(db: Db, entries: readonly InboundEntry[], at: Date)
   const { recorded } = await ('begin' in db ? db.begin(run) : run(db))
   return recorded
 }
+
+/** A status that arrives now. */
+export const statusRecord = (
+  named: Pick<StatusRecord, 'companyId' | 'senderId' | 'status'> & Partial<StatusRecord>,
+): StatusRecord => ({
+  ...{ wamid: null, providerMessageId: null, messageId: null, waitingId: null },
+  ...{ occurredAt: new Date(), arrivedAt: new Date(), recipientPhone: null, identities: [] },
+  ...{ pricing: null, error: null },
+  ...named,
+})
 
 /** Sends without consequences for other rooms. */
 export const NO_CONSEQUENCES = { copyMedia: async () => {}, learnRecipients: async () => {} }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
+import { statusRecord } from '../../test/world.ts'
 import {
   findConversation,
   findPlace,
@@ -16,7 +17,12 @@ import { findTargets } from './recording/message-change-store.ts'
 import { findUnknownRecipients } from './recording/recipient-store.ts'
 import { recordSentReactions } from './recording/sent-reaction-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
-import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './recording/waiting-status-store.ts'
+import {
+  lockDueStatuses,
+  type StatusRecord,
+  settleWaitingStatuses,
+  takeWaitingStatuses,
+} from './recording/waiting-status-store.ts'
 import { markRead } from './unread-store.ts'
 
 const { db } = await createTestDatabase()
@@ -45,17 +51,8 @@ async function createMessages({ twinMessageId = 1 } = {}) {
   return { companyId, twinId }
 }
 
-const statusOf = (companyId: number, status: StatusRecord['status']): StatusRecord => ({
-  companyId,
-  senderId: 1,
-  wamid: WAMID,
-  providerMessageId: null,
-  messageId: null,
-  status,
-  occurredAt: AT,
-  pricing: null,
-  error: null,
-})
+const statusOf = (companyId: number, status: StatusRecord['status']): StatusRecord =>
+  statusRecord({ companyId, senderId: 1, wamid: WAMID, status, occurredAt: AT })
 
 const statusesOf = async (...companies: number[]) => {
   const rows = await db<{ companyId: number; status: string }[]>`
@@ -77,7 +74,7 @@ test('statuses that come together change each the message of its own company', a
   const { companyId, twinId } = await createMessages()
   const changed = await recordStatuses(db, [statusOf(companyId, 'read'), statusOf(twinId, 'delivered')], AT)
   expect(await statusesOf(companyId, twinId)).toEqual(['read', 'delivered'])
-  expect(changed.map((row) => row.companyId).toSorted()).toEqual([companyId, twinId].toSorted())
+  expect(changed.moved.map((row) => row.companyId).toSorted()).toEqual([companyId, twinId].toSorted())
   const events = await db`
     select company_id, status from message_status_events where company_id in (${companyId}, ${twinId}) order by 1
   `
@@ -107,19 +104,13 @@ test('a status waits, although another company has a message with its ids', asyn
   await db`delete from media where company_id = ${companyId}`
   await db`delete from messages where company_id = ${companyId}`
   const names = [
-    { wamid: WAMID, messageId: null },
-    { wamid: null, messageId: 1 },
-    { wamid: null, messageId: null },
+    { wamid: WAMID, providerMessageId: 'new' },
+    { wamid: null, providerMessageId: WAMID },
   ]
-  const records = (id: number) =>
-    names.map((name) => ({
-      ...statusOf(id, 'read'),
-      providerMessageId: (name.wamid ?? name.messageId) ? 'new' : WAMID,
-      ...name,
-    }))
-  await storeWaitingStatuses(db, [...records(companyId), ...records(twinId)])
+  const records = (id: number) => names.map((name) => ({ ...statusOf(id, 'read'), ...name }))
+  await recordStatuses(db, [...records(companyId), ...records(twinId)], AT)
   const waiting = await db`select company_id from waiting_statuses where company_id in (${companyId}, ${twinId})`
-  expect(waiting.map((row) => row.companyId)).toEqual([companyId, companyId, companyId])
+  expect(waiting.map((row) => row.companyId)).toEqual([companyId, companyId])
 })
 
 test('a change names the message of its company', async () => {
@@ -305,17 +296,20 @@ test('a status waits for no lock on a message of another company', async () => {
   expect(await statusesOf(companyId)).toEqual(['read'])
 })
 
-test('a waiting status is taken once its own company has the message', async () => {
+test('waiting statuses are settled, and taken, in their company', async () => {
   const { companyId, twinId } = await createMessages()
-  await db`update messages set provider_message_id = 'new' where company_id = ${companyId}`
   for (const id of [companyId, twinId]) {
     await db`
-      insert into waiting_statuses (company_id, id, provider_message_id, status)
+      insert into waiting_statuses (company_id, id, provider_message_id, wamid, status)
       overriding system value
-      values (${id}, 1, 'new', 'read')
+      values (${id}, 1, 'new', 'new', 'read'), (${id}, 2, 'other', 'other', 'read')
     `
   }
-  const taken = await keepsRows(db, twinId, () => claimWaiting(db))
+  await keepsRows(db, twinId, async () => {
+    const due = (await lockDueStatuses(db)).filter((one) => one.companyId === companyId)
+    await settleWaitingStatuses(db, due, ({ waitingId }) => waitingId === 2)
+  })
+  const taken = await keepsRows(db, twinId, () => takeWaitingStatuses(db, [{ companyId, wamid: 'new' }]))
   expect(taken.map((status) => status.companyId)).toEqual([companyId])
 })
 
@@ -378,17 +372,19 @@ test('a customer under another number revokes messages in the company that knows
 test('a recipient is looked up in the company of the status', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update customer_identities set identity = '39444' where company_id = ${twinId}`
-  const reported = { wamid: WAMID, userId: 'IT.1' }
-  const find = (id: number) => findUnknownRecipients(db, [{ companyId: id, ...reported }])
+  const find = (id: number) => findUnknownRecipients(db, [{ record: statusOf(id, 'read'), userId: 'IT.1' }])
   expect([await find(companyId), await find(twinId)]).toEqual([
-    [{ place: 0, requestedIdentity: '39333' }],
-    [{ place: 0, requestedIdentity: '39444' }],
+    [{ place: 0, isKnown: true, account: 'WABA', requestedIdentity: '39333' }],
+    [{ place: 0, isKnown: true, account: 'WABA', requestedIdentity: '39444' }],
   ])
   await db`
     insert into customer_identities (company_id, customer_id, identity, account, reported_at)
     values (${twinId}, 1, 'IT.1', 'WABA', ${AT})
   `
-  expect([await find(companyId), await find(twinId)]).toEqual([[{ place: 0, requestedIdentity: '39333' }], []])
+  expect([await find(companyId), await find(twinId)]).toEqual([
+    [{ place: 0, isKnown: true, account: 'WABA', requestedIdentity: '39333' }],
+    [],
+  ])
 })
 
 test('wamids are recorded, and named by edits, in their own company', async () => {

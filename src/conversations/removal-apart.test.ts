@@ -11,8 +11,8 @@ import {
   findMessages,
   listWamids,
 } from './conversation-erasure-store.ts'
-import { deleteChanges, findChanges } from './writer-erasure-store.ts'
 import { deleteMessages } from './message-expiry-store.ts'
+import { deleteChanges, findChanges } from './writer-erasure-store.ts'
 
 // Erasures and the deletion of old messages, in companies whose rows have the same ids.
 const { db } = await createTestDatabase()

@@ -1,7 +1,15 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { untilBlocked } from '../../test/held-locks.ts'
-import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
+import {
+  createCompany,
+  createSender,
+  messageFrom,
+  messageTo,
+  NO_CONSEQUENCES,
+  record,
+  statusRecord,
+} from '../../test/world.ts'
 import { systemClock } from '../clock.ts'
 import { createSendBatches } from '../messages/batch/send-batches.ts'
 import { recordStatuses } from './recording/status-store.ts'
@@ -59,9 +67,8 @@ async function createConversation() {
     await Promise.all([writing, working])
   }
   const report = (status: 'sent' | 'delivered' | 'read' | 'failed') => {
-    const named = { companyId, senderId, wamid: `out ${id}`, providerMessageId: null, messageId: id }
-    const record = { ...named, status, occurredAt: new Date(), error: null, pricing: null }
-    return db.begin((tx) => recordStatuses(tx, [record], new Date()))
+    const reported = statusRecord({ companyId, senderId, wamid: `out ${id}`, messageId: id, status })
+    return db.begin((tx) => recordStatuses(tx, [reported], new Date()))
   }
   return { companyId, conversationId, id, inbox, writeDuring, report }
 }

@@ -4,12 +4,19 @@ import { createTestDatabase } from '../../test/database.ts'
 import { untilBlocked } from '../../test/held-locks.ts'
 import { countRiskyLocks } from '../../test/locking-plans.ts'
 import { writeUnmirrored } from '../../test/run/mirrors.ts'
-import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
+import {
+  createCompany,
+  createSender,
+  messageFrom,
+  messageTo,
+  NO_CONSEQUENCES,
+  record,
+  statusRecord,
+} from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
 import { makeMessageMonth } from '../conversations/message-month-store.ts'
 import { recordStatuses, watchStatuses } from '../conversations/recording/status-store.ts'
-import type { StatusRecord } from '../conversations/recording/waiting-status-store.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { pinPlans } from '../db/pin-plans.ts'
@@ -122,10 +129,10 @@ describe('a batch that waits for one of its messages, which another transaction 
       const [row] = await db<
         [{ senderId: number }]
       >`select id as sender_id from senders where company_id = ${companyId}`
-      const records = ids.map(
-        (messageId): StatusRecord => ({
-          ...{ companyId, senderId: row.senderId, messageId, wamid: `wamid.${messageId}`, providerMessageId: null },
-          ...{ status: 'delivered', error: null, pricing: null, occurredAt: NOON },
+      const records = ids.map((messageId) =>
+        statusRecord({
+          ...{ companyId, senderId: row.senderId, messageId, wamid: `wamid.${messageId}` },
+          ...{ status: 'delivered', occurredAt: NOON },
         }),
       )
       await db.begin(async (tx) => {
@@ -172,11 +179,9 @@ describe('no statement locks rows and looks up partitions by values of other row
         )
         await completeSends(tx, [completed(companyId, first), ended(companyId, second)], NOON)
         expect((await changes()).map((one) => ('after' in one ? one.after : one.event))).toEqual(['sent', 'failed'])
-        const status: StatusRecord = {
-          ...{ companyId, senderId, messageId: first, wamid: `wamid.${companyId}.${first}`, providerMessageId: null },
-          ...{ status: 'delivered', error: null, pricing: null, occurredAt: NOON },
-        }
-        expect(await recordStatuses(tx, [status], NOON)).toHaveLength(1)
+        const wamid = `wamid.${companyId}.${first}`
+        const status = statusRecord({ companyId, senderId, messageId: first, wamid, status: 'delivered' })
+        expect((await recordStatuses(tx, [status], NOON)).moved).toHaveLength(1)
       }),
     )
     expect(risky).toBe(0)

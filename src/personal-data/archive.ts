@@ -26,13 +26,13 @@ import {
   readConversationRows,
   readDailyLimitRows,
   readDeliveryRows,
-  readReactionRows,
-  readWaitingChanges,
-  readWaitingStatuses,
   readEmailRows,
   readMessageRows,
+  readReactionRows,
   readRefusalRows,
   readScheduledRows,
+  readWaitingChanges,
+  readWaitingStatuses,
 } from './archive-store.ts'
 import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
 import { textsOf, toSubject, writersOf } from './subject.ts'

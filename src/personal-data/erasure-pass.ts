@@ -27,6 +27,7 @@ import { markErased } from '../media/media-erasure-store.ts'
 import { expireUploads } from '../media/uploads/expire-uploads.ts'
 import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
+import type { RecordEventName } from '../record-change.ts'
 import {
   eraseEnvelopes,
   FIRST_ENVELOPE,
@@ -35,7 +36,6 @@ import {
   findRecordEnvelopes,
 } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 import { MESSAGE_RECEIVED } from '../webhooks/events/message-received.ts'
-import type { RecordEventName } from '../record-change.ts'
 import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 

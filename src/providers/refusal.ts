@@ -40,6 +40,18 @@ const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [2494100, 'unavailable'],
 ])
 
+/** Codes that say that the customer has stopped marketing messages of the business. */
+const OPT_OUTS: ReadonlySet<number> = new Set([131050, 1012])
+
+type Code = Pick<ProviderError, 'code'> | null
+
+/** Whether a refusal or failure says that the customer has stopped marketing messages of the business. */
+export const isOptOut = (error: Code): boolean => typeof error?.code === 'number' && OPT_OUTS.has(error.code)
+
+/** Whether a refusal or failure says that the recipient is not on WhatsApp. */
+export const isNotOnWhatsapp = (error: Code): boolean =>
+  typeof error?.code === 'number' && REASONS.get(error.code) === 'not_on_whatsapp'
+
 /** Codes that ask to wait, and for how many seconds when the answer does not say. */
 const THROTTLES: ReadonlyMap<number, number> = new Map([
   [4, 60],

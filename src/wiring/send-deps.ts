@@ -25,6 +25,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     learnRecipients: (recipients) =>
       recordAnswers({ ...deps, db: deps.pool }, recipients, sourceType, deps.clock.now()),
     recordEvents: deps.recordEvents,
+    onConsents: (contacts) => deps.publish(contacts.map((contact) => ({ topic: 'contact', ...contact }))),
   }
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, consequences)
   const prepare = async (send: Send) => {

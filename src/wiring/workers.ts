@@ -3,13 +3,13 @@ import { importKind } from '../contacts/import/contact-import-job.ts'
 import { sweepMailboxes } from '../contacts/matching/mailbox-sweep.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
-import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
 import { isContention, isLockTimeout, sqlState } from '../db/pool/failure.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/server/statistics-store.ts'
 import { emailSendKind } from '../emails/delivery/email-delivery.ts'
 import { rekeyEmails } from '../emails/email-keys.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
+import { applyWaiting } from '../inbound/handling/apply-waiting.ts'
 import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
 import { type InboundWorkerDeps, startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
@@ -21,6 +21,7 @@ import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
 import { copyKind, MEDIA_COPY, recordMedia } from '../media/copy/copy-job.ts'
 import { registerUndeletedGauge } from '../media/discarded/remove-discarded.ts'
+import { giveBackPlaces } from '../messages/batch/daily-limit-store.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
 import { sendScheduledKind } from '../messages/scheduled/scheduled-job.ts'
 import { eraseKind } from '../personal-data/erase-job.ts'
@@ -44,7 +45,7 @@ const SWEEP_MS = 30_000
 /** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
 const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
-/** The longest wait of statuses that came before their message. */
+/** How often to look for the messages of statuses, edits and revokes that came before them. */
 const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
@@ -80,7 +81,8 @@ export function startWorkers(deps: Deps): Workers {
     ...deps,
     ...(tracing && { traced: (work) => tracing.span('handle', {}, work) }),
     events: bodyReader,
-    sourceType: deps.config.serviceName.toLowerCase(),
+    sourceType: sourceTypeOf(deps),
+    giveBackPlaces,
     decrypt: deps.cipher.decrypt,
     forward: async (tx, messages) => {
       const accepted = jobs.acceptDirect(DELIVER)
@@ -150,7 +152,7 @@ function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: r
 
 /** The work that is done again and again, each with its pause. */
 const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
-  const { db, workerDb, clock, config } = deps
+  const { db, workerDb, config } = deps
   const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
     startSweep(deps, { name, everyMs }, work)
   const lifetimes = listLifetimes(deps)
@@ -166,8 +168,8 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
     ),
     every(MAILBOXES_MS, 'mailboxes', () => sweepMailboxes({ db, rekeyEmails }, stopping)),
     every(STUCK_CHECK_MS, 'stuck_sessions', () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
-    every(APPLY_WAITING_MS, 'waiting_statuses', async () =>
-      publishMessages(deps, await applyWaitingStatuses(deps, clock.now())),
+    every(APPLY_WAITING_MS, 'waiting_statuses', () =>
+      applyWaiting({ ...deps, giveBackPlaces, sourceType: sourceTypeOf(deps) }, stopping),
     ),
     every(DELIVERY_DAYS_MS, 'delivery_days', () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
     every(MESSAGE_MONTHS_MS, 'message_months', () => makeMessageMonths(workerDb)),
@@ -176,6 +178,8 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
     every(STATISTICS_MS, 'statistics', () => analyzeGrownTables(db)),
   ]
 }
+
+const sourceTypeOf = ({ config }: Deps): string => config.serviceName.toLowerCase()
 
 const publishMessages = ({ publish }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
   publish(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { storeWaitingStatuses } from '../../src/conversations/recording/waiting-status-store.ts'
+import { recordStatuses } from '../../src/conversations/recording/status-store.ts'
 import { bodyOf, changeOf, inboxOf, providerOf, secondsNow, textFrom } from '../provider-webhook.ts'
 import { DEMO_ACCOUNT, startTestService, type TestService, uniquePhone } from '../service.ts'
+import { statusRecord } from '../world.ts'
 import { openKeyStream } from './live-stream.ts'
 
 const RECEIVER = { name: 'Shop', url: 'https://receiver.invalid/hook', events: ['whatsapp.message.received'] }
@@ -127,16 +128,11 @@ describe('the live stream sends messages', () => {
     const { chatId } = await inboxOf(company).find(phone)
     const path = `/whatsapp/conversations/${chatId}/messages`
     const { messageId } = (await company.api('POST', path, { type: 'text', text: 'Hi' })).body.data
-    const early = {
-      status: 'read',
-      providerMessageId: 'early',
-      occurredAt: new Date(),
-      pricing: null,
-      error: null,
-    } as const
     const { companyId } = company
-    const named = { companyId, senderId: Number(company.sender.channelId), wamid: null, messageId: null }
-    await storeWaitingStatuses(service.db, [{ ...early, ...named }])
+    const early = statusRecord({
+      ...{ companyId, senderId: Number(company.sender.channelId), status: 'read', providerMessageId: 'early' },
+    })
+    await recordStatuses(service.db, [early], new Date())
     const stream = await open(company)
     await service.db`
       update messages set provider_message_id = 'early' where company_id = ${companyId} and id = ${messageId}

@@ -4,6 +4,7 @@ import type { StatusRecord } from '../../src/conversations/recording/waiting-sta
 import { startInbound } from '../inbound/inbound-world.ts'
 import { secondsNow, textFrom } from '../provider-webhook.ts'
 import { eventually, uniquePhone } from '../service.ts'
+import { statusRecord } from '../world.ts'
 
 const NOW = new Date('2026-11-03T12:00:00Z')
 const clock = { now: () => NOW }
@@ -55,10 +56,11 @@ describe('usage', () => {
   test('statuses of one message in two transactions at the same time count once', async () => {
     const company = await service.createCompany()
     const { wamid } = await sendTo(uniquePhone(), company)
-    const record = (status: StatusRecord['status']): StatusRecord => ({
-      ...{ companyId: company.companyId, senderId: company.sender.channelId, wamid, status },
-      ...{ providerMessageId: null, messageId: null, occurredAt: NOW, pricing: UTILITY, error: null },
-    })
+    const record = (status: StatusRecord['status']) =>
+      statusRecord({
+        ...{ companyId: company.companyId, senderId: company.sender.channelId, wamid, status },
+        ...{ occurredAt: NOW, pricing: UTILITY },
+      })
     const { db } = service
     let second: Promise<unknown> | undefined
     await db.begin(async (first) => {

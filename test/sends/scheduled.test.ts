@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Db } from '../../src/db/connect.ts'
+import { type Db, sql } from '../../src/db/connect.ts'
 import { NO_INSTANT } from '../../src/text/instant.ts'
 import { holdOpen, untilBlocked } from '../held-locks.ts'
 import { writeUnmirrored } from '../run/mirrors.ts'
@@ -273,17 +273,17 @@ test('a message over the daily limit for an hour fails with the reason', async (
 })
 
 test.each([
-  ['revoked', (db: Db) => db`revoked_at = now()`, 'The API key Shop key was revoked'],
-  ['expired', (db: Db) => db`expires_at = now() - interval '1 second'`, 'The API key Shop key has expired'],
+  ['revoked', sql`revoked_at = now()`, 'The API key Shop key was revoked'],
+  ['expired', sql`expires_at = now() - interval '1 second'`, 'The API key Shop key has expired'],
   [
     'narrowed',
-    (db: Db) => db`permissions = '{ContactsUpsert}'`,
+    sql`permissions = '{ContactsUpsert}'`,
     'The API key Shop key needs the permission WhatsApp or Transactional',
   ],
 ])('a message of a key that was %s meanwhile fails, and the reason names the key', async (_, change, message) => {
   const company = await createCompany()
   const { id, recipient } = await scheduled(company)
-  await db`update api_keys set ${change(db)} where client_id = ${company.key.clientId}`
+  await db`update api_keys set ${change} where client_id = ${company.key.clientId}`
   await makeDue(company, id)
   await untilJobEnded(company.companyId, id)
   const [ended] = await db`select status, error from scheduled_messages where company_id = ${company.companyId}`

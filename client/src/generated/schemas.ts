@@ -1278,7 +1278,7 @@ export type Message = {
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
-  /** Null until a status of the message has it. */
+  /** Null until a status of the message has it; of several the one that was reported last. */
   pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
@@ -1368,7 +1368,7 @@ export type MessagePricing = {
   category: string | null
   /** The type, such as `regular`, `free_customer_service` or `free_entry_point`. */
   type: string | null
-  /** Whether the provider charges for the message. */
+  /** Whether the provider charges for the message: a `regular` one is charged, a free one is not. Without a type the value that the provider reports. */
   billable: boolean | null
 }
 
@@ -1396,7 +1396,7 @@ export type MessageStatus = {
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
-  /** Null until a status of the message has it. */
+  /** Null until a status of the message has it; of several the one that was reported last. */
   pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
@@ -2390,7 +2390,7 @@ export type Usage = {
   read: number
   /** Messages that it reported as failed after it had accepted them. */
   failed: number
-  /** Messages that it reported as billable. */
+  /** Messages whose pricing is billable. */
   billable: number
 }
 

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { applyMessageChanges } from './inbound-store.ts'
 
 /** An edit or a revoke of a message, by the customer or by the business in its phone app. */
 export type MessageChange = {
@@ -45,10 +46,13 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
   }))
   const inserted = await tx<{ companyId: number; wamid: string }[]>`
     insert into message_changes (
-      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, look_at
     )
     select
-      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at,
+      case when not exists (
+        select from messages message where (message.company_id, message.wamid) = (change.company_id, change.target_wamid)
+      ) then now() end
     from rows from (
       jsonb_to_recordset(${jsonRows(tx, rows)}) as (
         company_id bigint, wamid text, sender_id bigint, direction text, writers text[], shown_writer text,
@@ -62,10 +66,11 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     on conflict do nothing
     returning company_id, wamid
   `
-  await tx`
-    select apply_message_changes(array_agg(row(change.company_id, change.target_wamid)::message_key), ${at})
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, target_wamid text)
-  `
+  await applyMessageChanges(
+    tx,
+    naming.flatMap(({ companyId, targetWamid }) => (targetWamid === null ? [] : [{ companyId, wamid: targetWamid }])),
+    at,
+  )
   const isKept = new Set(inserted.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
   return changes.map((change) =>
     naming.includes(change) ? isKept.delete(`${change.companyId} ${change.wamid}`) : !erased.has(change),
@@ -91,6 +96,45 @@ async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Se
   `
   const places = new Set(erased.map(({ place }) => place))
   return new Set(changes.filter((_, place) => places.has(place)))
+}
+
+/** Changes that one transaction looks up at most. */
+const BATCH = 500
+
+/**
+ * Applies waiting edits and revokes whose message was committed at the same time as they were, or was named later. The others are
+ * looked up again once they have waited twice as long, for a day; a message that is recorded later looks for them itself.
+ * Returns the messages.
+ */
+export async function applyWaitingChanges(tx: Db, at: Date): Promise<TargetMessage[]> {
+  const due = await tx<{ companyId: number; wamid: string; targetWamid: string }[]>`
+    select company_id, wamid, target_wamid
+    from message_changes
+    where look_at <= now()
+    order by look_at
+    limit ${BATCH}
+    for update skip locked
+  `
+  const found = await findTargets(tx, due)
+  const names = new Set(found.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
+  const rows = due.map(({ companyId, wamid, targetWamid }) => ({
+    company_id: companyId,
+    wamid,
+    target_wamid: targetWamid,
+    is_found: names.has(`${companyId} ${targetWamid}`),
+  }))
+  if (rows.length === 0) return []
+  await tx`
+    update message_changes change
+    set look_at = case
+      when not input.is_found and change.created_at > now() - interval '1 day'
+      then now() + greatest(now() - change.created_at, interval '1 second')
+    end
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, wamid text, is_found boolean)
+    where (change.company_id, change.wamid) = (input.company_id, input.wamid)
+  `
+  if (found.length > 0) await applyMessageChanges(tx, found, at)
+  return found
 }
 
 /** A message that another one names by its id at the provider. */

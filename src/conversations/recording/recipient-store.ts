@@ -1,39 +1,102 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import { isRecent } from '../message-month.ts'
+import { isAmong, isRecent } from '../message-month.ts'
+import type { StatusRecord } from './waiting-status-store.ts'
 
-/** A status that names the user id of its recipient. */
-export type ReportedRecipient = { companyId: number; wamid: string | null; userId: string }
+/**
+ * `requestedIdentity`: an identity of the customer of the message; null: the message is unknown (`isKnown`), or is to a group.
+ * `account`: the WhatsApp business account of the number that reports it; null: the number is unknown.
+ */
+export type UnknownRecipient = {
+  place: number
+  isKnown: boolean
+  requestedIdentity: string | null
+  account: string | null
+}
 
-/** `requestedIdentity`: an identity of the customer of the message; null: the message is unknown, or is to a group. */
-export type UnknownRecipient = { place: number; requestedIdentity: string | null }
-
-/** Those of these recipients whose user id leads to no customer yet. */
-export function findUnknownRecipients(tx: Db, recipients: readonly ReportedRecipient[]): Promise<UnknownRecipient[]> {
-  const rows = recipients.map(({ companyId, wamid, userId }, place) => ({
+/** Those of these statuses whose recipient has a user id that leads to no customer yet. */
+export function findUnknownRecipients(
+  tx: Db,
+  statuses: readonly { record: StatusRecord; userId: string }[],
+): Promise<UnknownRecipient[]> {
+  const rows = statuses.map(({ record, userId }, place) => ({
     place,
-    company_id: companyId,
-    wamid,
+    company_id: record.companyId,
+    sender_id: record.senderId,
+    wamid: record.wamid,
+    message_id: record.messageId,
+    provider_message_id: record.providerMessageId,
     user_id: userId,
   }))
   return tx<UnknownRecipient[]>`
     select
       input.place,
       (
+        select sender.waba_account_id
+        from senders sender
+        where (sender.company_id, sender.id) = (input.company_id, input.sender_id)
+      ) as account,
+      named.customer_id is not null as is_known,
+      (
         select identity.identity
-        from messages message
-        join conversations conversation
-          on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-        join customer_identities identity
-          on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
-        where (message.company_id, message.wamid) = (input.company_id, input.wamid)
-          and ${isRecent()}
-          and message.direction = 'outbound'
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (input.company_id, named.customer_id)
           and identity.identity !~ '^#'
           and identity.retired_at is null
         order by identity.identity
         limit 1
       ) as requested_identity
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (place integer, company_id bigint, wamid text, user_id text)
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      place integer, company_id bigint, sender_id bigint, wamid text, message_id bigint, provider_message_id text, user_id text
+    )
+    left join lateral (
+      select conversation.customer_id
+      from (
+          select message.company_id, message.conversation_id
+          from messages message
+          where (message.company_id, message.wamid) = (input.company_id, input.wamid)
+            and ${isRecent()}
+            and message.direction = 'outbound'
+          union all
+          select message.company_id, message.conversation_id
+          from messages message
+          where (message.company_id, message.id) = (input.company_id, input.message_id)
+            and ${isRecent()}
+            and message.direction = 'outbound'
+            and message.wamid is null
+          union all
+          select message.company_id, message.conversation_id
+          from messages message
+          where (message.company_id, message.provider_message_id) = (input.company_id, input.provider_message_id)
+            and ${isRecent()}
+            and message.direction = 'outbound'
+      ) as message
+      join conversations conversation
+        on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+        and conversation.sender_id = input.sender_id
+      limit 1
+    ) as named on true
     where not exists (select from find_customer(input.company_id, input.user_id))
+  `
+}
+
+export type MessageRecipient = { companyId: number; messageId: number; identity: string }
+
+/** The current identities of the customers of messages; of a group there is none. */
+export async function listRecipients(
+  tx: Db,
+  messages: readonly { companyId: number; id: number }[],
+): Promise<MessageRecipient[]> {
+  if (messages.length === 0) return []
+  const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
+  return await tx<MessageRecipient[]>`
+    select message.company_id, message.id as message_id, identity.identity
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    join messages message on (message.company_id, message.id) = (input.company_id, input.id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    join customer_identities identity
+      on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
+    where ${isAmong(messages.map(({ id }) => id))} and identity.identity !~ '^#' and identity.retired_at is null
+    order by message.company_id, message.id, identity.identity
   `
 }

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { isAmong } from '../message-month.ts'
 
 /** A reaction that the business sent: its own message, and the message that it is for. */
 export type SentReaction = { companyId: number; messageId: number; targetWamid: string; emoji: string | null }
@@ -6,16 +7,26 @@ export type SentReaction = { companyId: number; messageId: number; targetWamid: 
 /** The key of a sent reaction among those of customers: the provider may name its wamid later. */
 const keyOf = (messageId: number): string => `sent:${messageId}`
 
-/** Shows sent reactions on their messages. A repetition changes nothing. */
+/**
+ * Shows sent reactions on their messages. A repetition changes nothing, and neither does one whose failure was reported
+ * before its send was accepted: the caller holds the locks of their own messages.
+ */
 export async function recordSentReactions(tx: Db, reactions: readonly SentReaction[], at: Date): Promise<void> {
   const rows = reactions.map(({ companyId, messageId, targetWamid, emoji }) => ({
-    ...{ company_id: companyId, wamid: keyOf(messageId), target_wamid: targetWamid, emoji },
+    ...{ company_id: companyId, id: messageId, wamid: keyOf(messageId), target_wamid: targetWamid, emoji },
   }))
   await tx`
     insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
     select company_id, wamid, target_wamid, emoji, ${at}
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, wamid text, target_wamid text, emoji text
+      company_id bigint, id bigint, wamid text, target_wamid text, emoji text
+    )
+    where not exists (
+      select
+      from messages message
+      where (message.company_id, message.id) = (input.company_id, input.id)
+        and message.status = 'failed'
+        and ${isAmong(reactions.map(({ messageId }) => messageId))}
     )
     on conflict do nothing
   `

@@ -6,7 +6,7 @@ import { readUpTo } from '../unread-store.ts'
 import { BILLABLE, type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
-import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
+import { type StatusRecord, settleWaitingStatuses } from './waiting-status-store.ts'
 
 /** A message whose status or wamid changed. */
 export type MovedMessage = {
@@ -20,46 +20,54 @@ export type MovedMessage = {
   isFirstSent: boolean
 }
 
+/** `matches`: the messages that the statuses name. `failed`: those that failed now, with the provider's code. */
+export type RecordedStatuses = {
+  moved: MovedMessage[]
+  matches: StatusMatch[]
+  failed: { companyId: number; id: number; code: number | null }[]
+}
+
 /**
  * Stores the statuses of sent messages as events, advances the messages and counts their usage. Order and repetitions do not
- * change the result: the status with the highest rank wins, and each counter has a message once. Statuses of messages that
- * another tool sent match nothing. Returns the changed messages, with their statuses before and after.
+ * change the result: the status with the highest rank wins, and each counter has a message once. A status whose message is not
+ * known waits for it, and so does each of `unlearnt`, whose message was not known when its recipient was to be learnt.
  */
-export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<MovedMessage[]> {
-  if (records.length === 0) return []
-  const matched = await matchMessages(tx, records)
-  if (matched.length > 0) await lockMessages(tx, matched)
-  const advanced = matched.length === 0 ? [] : await advanceMessages(tx, records, matched, at)
+export async function recordStatuses(
+  tx: Db,
+  records: readonly StatusRecord[],
+  at: Date,
+  unlearnt: ReadonlySet<StatusRecord> = new Set(),
+): Promise<RecordedStatuses> {
+  if (records.length === 0) return { moved: [], matches: [], failed: [] }
+  const matches = await matchOrKeep(tx, records, unlearnt)
+  if (matches.length > 0) await lockMessages(tx, matches)
+  const advanced = matches.length === 0 ? [] : await advanceMessages(tx, records, matches, at)
   await addUsage(tx, countChanges(advanced))
   const reached = advanced.filter(({ before, after }) => UNREACHED.includes(before) && !UNREACHED.includes(after))
   if (reached.length > 0) await readUpTo(tx, reached)
   const failed = advanced.filter(({ before, after }) => after === 'failed' && before !== after)
   if (failed.length > 0) await removeSentReactions(tx, failed)
-  const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
-  if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
-  return advanced
+  const found = new Set(matches.map(({ ord }) => records[ord]))
+  await settleWaitingStatuses(tx, records, (record) => found.has(record) && !unlearnt.has(record))
+  const moved = advanced
     .filter(({ isShown }) => isShown)
     .map(({ companyId, id, before, after, failure, isFirstSent }) => ({
-      companyId,
-      id,
-      before,
-      after,
-      failure,
-      isFirstSent,
+      ...{ companyId, id, before, after, failure, isFirstSent },
     }))
+  return { moved, matches, failed: failed.map(({ companyId, id, code }) => ({ companyId, id, code })) }
 }
 
 /** Until a status follows, such a message may have reached nobody, and leaves its conversation unread. */
 const UNREACHED = ['pending', 'failed']
 
 /** `isShown`: the record of the message shows the change. */
-type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean }
+type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean; code: number | null }
 
 /** A message that a status names: the place of the status among the records, and the message's key. */
-type Match = { ord: number; companyId: number; id: number }
+export type StatusMatch = { ord: number; companyId: number; id: number }
 
 /** Advances locked messages. No lock stands in this statement: see lockMessages. */
-const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: readonly Match[], at: Date) => tx<
+const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: readonly StatusMatch[], at: Date) => tx<
   AdvancedMessage[]
 >`
   with matched as materialized (
@@ -114,6 +122,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
   returning
     message.company_id, message.id, before.status as before, message.status as after,
     progress.is_new or progress.is_priced or progress.is_named as is_shown,
+    (message.error ->> 'code')::bigint as code,
     case when furthest.has_failed
       and message_status_rank('failed') > message_status_rank(before.status)
       and message_status_rank('failed') < message_status_rank(furthest.status)
@@ -160,36 +169,63 @@ const furthestStatuses = (at: Date) => sql`
   order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc, matched.ord
 `
 
-/** The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. */
-const matchMessages = (tx: Db, records: readonly StatusRecord[]) => tx<Match[]>`
+/**
+ * The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. A status that names none is
+ * kept in the same statement: a message that is committed meanwhile finds it, or is found when it is looked up again.
+ */
+const matchOrKeep = (tx: Db, records: readonly StatusRecord[], unlearnt: ReadonlySet<StatusRecord>) => tx<
+  StatusMatch[]
+>`
   with reported as materialized (
     select *
-    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as reported (
-      ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint
+    from jsonb_to_recordset(${jsonRows(
+      tx,
+      records.map((record, ord) => ({ ...toRow(record, ord), is_unlearnt: unlearnt.has(record) })),
+    )}) as reported (
+      ord integer, is_unlearnt boolean, waiting_id bigint, company_id bigint, sender_id bigint, wamid text, provider_message_id text,
+      message_id bigint, status text, error jsonb, pricing jsonb, occurred_at timestamptz, arrived_at timestamptz,
+      recipient_phone text, identities text[]
     )
+  ),
+  matched as materialized (
+    select reported.ord, message.company_id, message.id
+    from reported
+    join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
+    where message.direction = 'outbound' and ${isRecent()}
+    union
+    -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
+    select reported.ord, message.company_id, message.id
+    from reported
+    join messages message on (message.company_id, message.id) = (reported.company_id, reported.message_id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+      and conversation.sender_id = reported.sender_id
+    where message.direction = 'outbound' and message.wamid is null and ${isRecent()}
+    union
+    select reported.ord, message.company_id, message.id
+    from reported
+    join messages message
+      on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
+    where message.direction = 'outbound' and ${isRecent()}
+  ),
+  kept as (
+    insert into waiting_statuses (
+      company_id, sender_id, provider_message_id, wamid, status, error, pricing, occurred_at, recipient_phone, recipients
+    )
+    select
+      company_id, sender_id, provider_message_id, wamid, status, nullif(error, 'null'), nullif(pricing, 'null'), occurred_at,
+      recipient_phone, identities
+    from reported
+    where waiting_id is null
+      and coalesce(wamid, provider_message_id) is not null
+      and (is_unlearnt or not exists (select from matched where matched.ord = reported.ord))
+      and not is_erased(company_id, array_remove(array[wamid, provider_message_id], null), identities, arrived_at)
+    order by ord
   )
-  select reported.ord, message.company_id, message.id
-  from reported
-  join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
-  where message.direction = 'outbound' and ${isRecent()}
-  union
-  -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
-  select reported.ord, message.company_id, message.id
-  from reported
-  join messages message on (message.company_id, message.id) = (reported.company_id, reported.message_id)
-  join conversations conversation
-    on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    and conversation.sender_id = reported.sender_id
-  where message.direction = 'outbound' and message.wamid is null and ${isRecent()}
-  union
-  select reported.ord, message.company_id, message.id
-  from reported
-  join messages message
-    on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
-  where message.direction = 'outbound' and ${isRecent()}
+  select ord, company_id, id from matched
 `
 
-const toMatchedRows = (records: readonly StatusRecord[], matches: readonly Match[]) =>
+const toMatchedRows = (records: readonly StatusRecord[], matches: readonly StatusMatch[]) =>
   matches.flatMap(({ ord, id }) =>
     records.slice(ord, ord + 1).map((record) => ({ ...toRow(record, ord), message_id: id })),
   )
@@ -203,8 +239,12 @@ const toRow = (record: StatusRecord, ord: number) => ({
   wamid: record.wamid,
   provider_message_id: record.providerMessageId,
   message_id: record.messageId,
+  waiting_id: record.waitingId,
   status: record.status,
   occurred_at: record.occurredAt,
+  arrived_at: record.arrivedAt,
+  recipient_phone: record.recipientPhone,
+  identities: record.identities,
   error: record.error,
   pricing: record.pricing,
   counters: countersOf(record.status),

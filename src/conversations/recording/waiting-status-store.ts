@@ -1,10 +1,10 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
-import { isRecent } from '../message-month.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { MessagePricing } from '../usage/usage.ts'
 
 export type StatusRecord = {
   companyId: number
-  senderId: number
+  /** Null: it waits since an earlier version, which did not store it. */
+  senderId: number | null
   wamid: string | null
   /** The provider's own id of the message, where it has one beside the wamid. */
   providerMessageId: string | null
@@ -13,79 +13,75 @@ export type StatusRecord = {
   /** Null: only the wamid is reported. */
   status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
+  arrivedAt: Date
+  /** Of the recipient; in a group of the participant. Digits. */
+  recipientPhone: string | null
+  /** Of the recipient: the identity of the phone number, and the user id. */
+  identities: readonly string[]
   pricing: MessagePricing | null
   error: { code: number | null; title: string | null; details: string | null } | null
-  /** The identities of the recipient. */
-  recipients?: readonly string[]
-  arrivedAt?: Date
+  /** Its row among the waiting ones; null: it arrives now. */
+  waitingId: number | null
 }
 
-/** Waiting statuses that one call applies at most. */
-const BATCH = 500
+/** Statuses that one transaction looks up at most. */
+export const WAITING_BATCH = 500
 
-/**
- * Keeps the statuses that name a message by an id of the provider's which no message has yet: the answer to its send
- * may still be on its way to the database.
- */
-export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecord[]): Promise<void> {
-  const items = records.map((record) => ({
-    company_id: record.companyId,
-    provider_message_id: record.providerMessageId,
-    message_id: record.messageId,
-    wamid: record.wamid,
-    status: record.status,
-    error: record.error,
-    pricing: record.pricing,
-    occurred_at: record.occurredAt,
-    recipients: record.recipients,
-    arrived_at: record.arrivedAt,
-  }))
+const columns = sql`
+  waiting.company_id, waiting.sender_id, waiting.wamid, waiting.provider_message_id, null::bigint as message_id, waiting.status,
+  waiting.occurred_at, waiting.created_at as arrived_at, waiting.recipient_phone,
+  coalesce(waiting.recipients, '{}') as identities, waiting.pricing, waiting.error
+`
+
+/** Locks and returns the statuses that are to be looked up now. */
+export const lockDueStatuses = (tx: Db): Promise<StatusRecord[]> => tx<StatusRecord[]>`
+  select ${columns}, waiting.id as waiting_id
+  from waiting_statuses waiting
+  where waiting.look_at <= now()
+  order by waiting.look_at
+  limit ${WAITING_BATCH}
+  for update skip locked
+`
+
+/** Deletes the statuses whose message was found. The others are looked up again once they have waited twice as long. */
+export async function settleWaitingStatuses(
+  tx: Db,
+  records: readonly StatusRecord[],
+  isFound: (record: StatusRecord) => boolean,
+): Promise<void> {
+  const rows = records.flatMap((record) =>
+    record.waitingId === null
+      ? []
+      : [{ company_id: record.companyId, id: record.waitingId, is_found: isFound(record) }],
+  )
+  if (rows.length === 0) return
   await tx`
-    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, pricing, occurred_at, recipients)
-    select reported.company_id, reported.provider_message_id, reported.wamid, reported.status, nullif(reported.error, 'null'),
-      nullif(reported.pricing, 'null'), reported.occurred_at, reported.recipients
-    from jsonb_to_recordset(${jsonRows(tx, items)}) as reported (
-      company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
-      pricing jsonb, occurred_at timestamptz, recipients text[], arrived_at timestamptz
+    with input as materialized (
+      select * from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, is_found boolean)
+    ),
+    found as (
+      delete from waiting_statuses waiting
+      using input
+      where input.is_found and (waiting.company_id, waiting.id) = (input.company_id, input.id)
     )
-    where not is_erased(
-      reported.company_id, array_remove(array[reported.wamid, reported.provider_message_id], null), reported.recipients,
-      reported.arrived_at
-    )
-    and not exists (
-      select
-      from messages message
-      where (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
-        and ${isRecent()}
-    )
-    and not exists (
-      select
-      from messages message
-      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid) and ${isRecent()}
-    )
-    and not exists (
-      select
-      from messages message
-      where (message.company_id, message.id) = (reported.company_id, reported.message_id) and ${isRecent()}
-    )
+    update waiting_statuses waiting
+    set look_at = now() + greatest(now() - waiting.created_at, interval '1 second')
+    from input
+    where not input.is_found and (waiting.company_id, waiting.id) = (input.company_id, input.id)
   `
 }
 
-/** Deletes and returns the waiting statuses whose message exists by now. */
-export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
-  return tx<StatusRecord[]>`
+/** Takes the waiting statuses of messages that are about to be recorded. */
+export async function takeWaitingStatuses(
+  tx: Db,
+  messages: readonly { companyId: number; wamid: string }[],
+): Promise<StatusRecord[]> {
+  if (messages.length === 0) return []
+  const rows = messages.map(({ companyId, wamid }) => ({ company_id: companyId, wamid }))
+  return await tx<StatusRecord[]>`
     delete from waiting_statuses waiting
-    where (waiting.company_id, waiting.id) in (
-      select candidate.company_id, candidate.id
-      from waiting_statuses candidate
-      join messages message
-        on (message.company_id, message.provider_message_id) = (candidate.company_id, candidate.provider_message_id)
-        and ${isRecent()}
-      order by candidate.company_id, candidate.id
-      limit ${BATCH}
-      for update of candidate skip locked
-    )
-    returning waiting.company_id, waiting.provider_message_id, null::bigint as message_id, waiting.wamid,
-      waiting.status, waiting.error, waiting.pricing, waiting.occurred_at
+    using jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, wamid text)
+    where (waiting.company_id, waiting.wamid) = (input.company_id, input.wamid)
+    returning ${columns}, null::bigint as waiting_id
   `
 }

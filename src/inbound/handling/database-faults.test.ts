@@ -31,6 +31,7 @@ beforeAll(async () => {
     copyMedia: async () => () => {},
     publish: () => {},
     onAccountEvents: () => {},
+    giveBackPlaces: async () => {},
     recordEvents: NO_EVENTS,
     onUnhandled: () => {},
   }

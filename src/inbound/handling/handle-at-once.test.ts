@@ -35,6 +35,7 @@ beforeEach(async () => {
     copyMedia: async () => () => {},
     publish: () => {},
     onAccountEvents: () => {},
+    giveBackPlaces: async () => {},
     recordEvents: NO_EVENTS,
     onUnhandled: () => {},
   }

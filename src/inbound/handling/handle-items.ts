@@ -7,18 +7,18 @@ import {
   recordMessageChanges,
 } from '../../conversations/recording/message-change-store.ts'
 import { listCreatedContacts } from '../../conversations/recording/new-contact-store.ts'
-import { findUnknownRecipients } from '../../conversations/recording/recipient-store.ts'
-import { recordStatuses, toStatusChange } from '../../conversations/recording/status-store.ts'
+import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { LiveChange, Publish } from '../../live-change.ts'
-import type { InboundItem, StatusItem } from '../../providers/events/event-item.ts'
+import type { InboundItem } from '../../providers/events/event-item.ts'
 import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
+import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
 import { ofItem } from './item-error.ts'
-import type { InboundEntry } from './recording/decide-inbound.ts'
+import type { IdentityEvent, InboundEntry } from './recording/decide-inbound.ts'
 import { groupWritersOf } from './recording/inbound-facts.ts'
 import {
   namesCustomer,
@@ -33,12 +33,12 @@ import {
   toMedia,
   toNumberLimit,
   toPreference,
-  toRecipientReport,
   toRecord,
-  toStatusRecord,
   toTemplateEvent,
 } from './recording/item-records.ts'
+import { readRecipients } from './recording/learn-recipients.ts'
 import { recordInbound } from './recording/record-inbound.ts'
+import { toStatusRecord } from './recording/status-records.ts'
 import { type Recorded, toContactChanges } from './recording/write-inbound.ts'
 import {
   type Arrived,
@@ -81,12 +81,13 @@ export type ForwardedMessage = {
 }
 export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
-export type HandleDeps = Follow & {
-  sourceType: string
-  decrypt: (sealed: string) => string
-  /** Called after the commit with new events of accounts. Without templates and limits that were read before. */
-  onAccountEvents: (events: readonly AccountEvent[]) => void
-}
+export type HandleDeps = Follow &
+  StatusDeps & {
+    sourceType: string
+    decrypt: (sealed: string) => string
+    /** Called after the commit with new events of accounts. Without templates and limits that were read before. */
+    onAccountEvents: (events: readonly AccountEvent[]) => void
+  }
 /** With what is to be done after the commit, which grows as items are handled. */
 export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
@@ -114,8 +115,11 @@ export async function handleRouted(
   at: Date,
 ): Promise<NotHandled[]> {
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
-  await handleCustomers(deps, tx, routed, at)
-  const moved = await recordStatuses(tx, routed.filter(isStatus).map(ofItem(toStatusRecord)), at)
+  const waited = await takeWaitingStatuses(tx, routed.flatMap(toEcho))
+  const statusRecords = [...waited, ...routed.filter(isStatus).map(ofItem(toStatusRecord))]
+  const { reports, unlearnt } = await readRecipients(tx, statusRecords)
+  await handleCustomers(deps, tx, routed, reports, at)
+  const statuses = await handleStatuses(deps, tx, statusRecords, at, unlearnt)
   const controlled = await applyHandovers(tx, routed.flatMap(ofItem(toHandover)), at)
   const templateEvents = routed.flatMap(ofItem(toTemplateEvent))
   const templates = await applyTemplateEvents(tx, templateEvents)
@@ -125,13 +129,13 @@ export async function handleRouted(
   if (accountEvents.length > 0) deps.afterwards.push(() => deps.onAccountEvents(accountEvents))
   const contacts = await recordPreferences(tx, routed.flatMap(ofItem(toPreference)))
   await deps.recordEvents.publish(tx, [
-    ...moved.map(toStatusChange),
+    ...statuses.recordChanges,
     ...templates.map((template): RecordChange => ({ event: 'whatsapp.template.status', ...template })),
     ...contacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
   ])
   deps.afterwards.push(() =>
     deps.publish([
-      ...moved.map(({ companyId, id }): LiveChange => ({ topic: 'message', companyId, id })),
+      ...statuses.liveChanges,
       ...controlled.map((conversation): LiveChange => ({ topic: 'conversation', ...conversation })),
       ...templateEvents.map(toReset),
       ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
@@ -146,10 +150,20 @@ export async function handleRouted(
 }
 
 const UNVERIFIED = 'neither signature nor secret proves where it is from'
+/** An echo, whose statuses may have come before it. */
+const toEcho = ({ item, sender: { companyId } }: Routed<InboundItem>) =>
+  item.kind === 'message' && item.isEcho ? [{ companyId, wamid: item.wamid }] : []
+
 const distinctItems = (routed: readonly Routed<InboundItem>[]) => [...new Set(routed.map(({ item }) => item))]
 
 /** Messages, reactions and their changes, and what the provider reports of who customers are, in their order. */
-async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<InboundItem>[], at: Date): Promise<void> {
+async function handleCustomers(
+  deps: Handling,
+  tx: Db,
+  items: readonly Routed<InboundItem>[],
+  recipients: readonly IdentityEvent[],
+  at: Date,
+): Promise<void> {
   const routed = items.filter(isConversational)
   const entries: InboundEntry[] = []
   const written: WrittenItem[] = []
@@ -160,7 +174,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     entries.push(record)
     written.push(one)
   }
-  entries.push(...(await readRecipients(tx, items.filter(isStatus))), ...(await readIntroductions(tx, items)))
+  entries.push(...recipients, ...(await readIntroductions(tx, items)))
   const changes = routed.filter(isChange)
   const changeRecords = changes.map(ofItem(toChange))
   const writers = [...changeRecords.flatMap(changersOf), ...entries.flatMap(groupWritersOf)]
@@ -223,20 +237,6 @@ async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]):
   const introducing = items.filter((one) => toIntroduction(one).length > 0)
   const areErased = await areOfErased(tx, introducing.flatMap(ofItem(toPreference)))
   return introducing.filter((_, place) => !areErased[place]).flatMap(toIntroduction)
-}
-
-/** Statuses name the user ids of recipients: most are known. */
-async function readRecipients(tx: Db, statuses: readonly Routed<StatusItem>[]): Promise<InboundEntry[]> {
-  const named = statuses.flatMap((one) => {
-    const { wamid, recipientUserId: userId } = one.item
-    return userId === null ? [] : [{ companyId: one.sender.companyId, wamid, userId, one }]
-  })
-  if (named.length === 0) return []
-  const unknown = await findUnknownRecipients(tx, named)
-  return unknown.flatMap(({ place, requestedIdentity }) => {
-    const one = named[place]?.one
-    return one === undefined ? [] : [toRecipientReport(one, requestedIdentity)]
-  })
 }
 
 const toReactionTarget = ({ item, sender: { companyId } }: WrittenItem) =>

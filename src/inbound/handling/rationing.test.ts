@@ -40,6 +40,7 @@ beforeEach(async () => {
     },
     recordEvents: NO_EVENTS,
     onAccountEvents: () => {},
+    giveBackPlaces: async () => {},
     publish: () => {},
     onUnhandled: () => {},
   }

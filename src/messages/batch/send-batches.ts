@@ -4,11 +4,13 @@ import { type Clock, monotonicMs } from '../../clock.ts'
 import { watchStatuses } from '../../conversations/recording/status-store.ts'
 import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
+import { isOptOut } from '../../providers/refusal.ts'
 import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import type { SendDeps } from '../send.ts'
 import { type CompletedSend, completeSends, type Recipient } from './complete-store.ts'
 import type { Send } from './decide-sends.ts'
 import { type PreparedSend, prepareSends } from './prepare-sends.ts'
+import { recordOptOuts } from './refused-opt-outs.ts'
 
 const MAX_ITEMS = 200
 /** Sends that wait to be decided; more are refused at once. Ten batches at most. */
@@ -32,8 +34,10 @@ export type SendConsequences = {
   copyMedia: (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
   /** Links the identities that the provider answered, after the outcomes are written. */
   learnRecipients: (recipients: readonly Recipient[]) => Promise<void>
-  /** Events of new contacts and of statuses for receivers. */
+  /** Events of new contacts, of statuses and of consents for receivers. */
   recordEvents?: RecordEvents
+  /** Called after the commit with the contacts whose consent changed. */
+  onConsents?: (contacts: readonly { companyId: number; id: number }[]) => void
 }
 
 /**
@@ -43,13 +47,14 @@ export type SendConsequences = {
 export function createSendBatches(
   db: Pool,
   clock: Clock,
-  { copyMedia, learnRecipients, recordEvents = NO_EVENTS }: SendConsequences,
+  { copyMedia, learnRecipients, recordEvents = NO_EVENTS, onConsents = () => {} }: SendConsequences,
 ): Pick<SendDeps, 'prepareSend' | 'completeSend'> {
   const complete = async (sends: readonly CompletedSend[]): Promise<undefined[]> => {
     const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
     const companyIds = sends.map(({ companyId }) => companyId)
     const isReported = recordEvents.isSubscribed('whatsapp.message.status', companyIds)
-    const hasFollowUp = withMedia.length > 0 || isReported
+    const optOuts = sends.filter(({ error }) => isOptOut(error))
+    const hasFollowUp = withMedia.length > 0 || isReported || optOuts.length > 0
     const write = async (tx: Transaction) => {
       const [, , changesSince] = await Promise.all([
         pinPlans(tx, LOCK_TIMEOUT_MS),
@@ -59,9 +64,16 @@ export function createSendBatches(
         !hasFollowUp && tx.commit(),
       ])
       if (isReported) await recordEvents.publish(tx, await changesSince())
+      if (optOuts.length === 0) return []
+      const contacts = await recordOptOuts(tx, optOuts, clock.now())
+      await recordEvents.publish(
+        tx,
+        contacts.map((contact) => ({ event: 'contact.changed', change: 'consent', ...contact })),
+      )
+      return contacts
     }
     // In one round trip, unless something follows. If it does not begin, the statements have run without it: they may be repeated.
-    await db.begin('isolation level read committed', write, { pipelined: !hasFollowUp })
+    onConsents(await db.begin('isolation level read committed', write, { pipelined: !hasFollowUp }))
     await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))
     return sends.map(() => undefined)
   }

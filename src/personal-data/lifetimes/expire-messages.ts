@@ -12,7 +12,7 @@ import {
 } from '../../conversations/message-month-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
-import { type OutlivedPlace, namePeopleOfMessages } from '../../webhooks/deliveries/end/outlived-message-store.ts'
+import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/end/outlived-message-store.ts'
 import { forEach, inBatches } from './in-batches.ts'
 
 /** Companies, and messages of each in one statement. */

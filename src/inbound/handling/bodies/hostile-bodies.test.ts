@@ -29,6 +29,7 @@ beforeAll(async () => {
     copyMedia: async () => () => {},
     publish: () => {},
     onAccountEvents: () => {},
+    giveBackPlaces: async () => {},
     recordEvents: NO_EVENTS,
     onUnhandled: (items) => unhandled.push(items),
   }

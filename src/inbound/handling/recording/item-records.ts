@@ -1,8 +1,6 @@
 import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
 import type { Handover } from '../../../conversations/control-store.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
-import type { StatusRecord } from '../../../conversations/recording/waiting-status-store.ts'
-import { isBillable } from '../../../conversations/usage/usage.ts'
 import type {
   ChangeItem,
   EventCustomer,
@@ -11,7 +9,6 @@ import type {
   MessageItem,
   Placed,
   ReactionItem,
-  StatusItem,
   TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
@@ -107,17 +104,6 @@ export function toIdentityChange({ item, sender, receivedAt }: Renaming): Identi
   return { kind: 'user-id-change', companyId, wamid, change }
 }
 
-/** The identities of the recipient that a status names. */
-export function toRecipientReport(
-  { item, sender, receivedAt }: Routed<StatusItem>,
-  requestedIdentity: string | null,
-): IdentityEvent {
-  const { companyId, wabaAccountId: account } = sender
-  const at = timeOf({ item, receivedAt }).getTime()
-  const report = { phone: item.recipientPhone, userId: item.recipientUserId, account, at, requestedIdentity }
-  return { kind: 'recipient', companyId, wamid: null, report }
-}
-
 /** The shown name of the writer; in a group with the phone number, since the conversation does not have it. */
 function writerOf({ groupId, customer }: MessageItem | ReactionItem): string | null {
   const { profileName } = customer
@@ -177,32 +163,11 @@ function peopleOf(item: Forwardable, messageId: number | null, conversationId: n
   return writerIdentities(item.customer)
 }
 
-/**
- * The status of a message, as its store takes it. Our message id is digits; another tool's callback data may be any text.
- * `enqueued` reports only which wamid belongs to the provider's id; if both are equal, it is no wamid.
- */
-export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>): StatusRecord {
-  const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
-  return {
-    companyId: sender.companyId,
-    senderId: sender.id,
-    wamid: item.wamid === item.providerMessageId ? null : item.wamid,
-    providerMessageId: item.providerMessageId,
-    messageId,
-    status: item.status === 'enqueued' ? null : item.status,
-    occurredAt: reportedTimeOf({ item, receivedAt }),
-    pricing: item.pricing && { ...item.pricing, billable: isBillable(item.pricing) },
-    error: item.error,
-    recipients: writerIdentities({ phone: item.recipientPhone, userId: item.recipientUserId }),
-    arrivedAt: receivedAt,
-  }
-}
-
 /** The handover of a customer's conversations that an item reports, if any. */
 export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): Handover[] {
   if (item.kind !== 'handover') return []
   const { phoneNumberId, phone, userId, controlledBy } = item
-  const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
+  const identities = writerIdentities({ phone, userId })
   const occurredAt = timeOf({ item, receivedAt })
   const { companyId, wabaAccountId: account } = sender
   const named = phoneNumberId ?? (item.route.by === 'sender' ? item.route.phoneNumberId : null)
@@ -268,8 +233,7 @@ export function toMarketingTerms({ item, sender, receivedAt }: Routed<InboundIte
 /** The preference about marketing messages that an item reports, if any. */
 export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) {
   if (item.kind !== 'preference') return []
-  const { phone, userId } = item.customer
-  const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
+  const identities = writerIdentities(item.customer)
   const saidAt = timeOf({ item, receivedAt })
   // The provider gives these events no id.
   const eventId = `${item.marketing} ${(toDate(item.timestamp) ?? receivedAt).getTime()}`

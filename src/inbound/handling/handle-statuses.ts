@@ -1,0 +1,75 @@
+import { type Preference, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
+import { listRecipients } from '../../conversations/recording/recipient-store.ts'
+import {
+  type MovedMessage,
+  type RecordedStatuses,
+  recordStatuses,
+  toStatusChange,
+} from '../../conversations/recording/status-store.ts'
+import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
+import type { Db } from '../../db/connect.ts'
+import type { LiveChange } from '../../live-change.ts'
+import { isNotOnWhatsapp, isOptOut } from '../../providers/refusal.ts'
+import type { RecordChange } from '../../record-change.ts'
+import { toOptOut } from './recording/status-records.ts'
+
+export type StatusDeps = {
+  /** Gives the places of messages in daily limits back. */
+  giveBackPlaces: (tx: Db, messages: readonly { companyId: number; id: number }[]) => Promise<void>
+}
+
+/** The changes for receivers, and for the live streams once they are committed. */
+export type StatusConsequences = { recordChanges: RecordChange[]; liveChanges: LiveChange[] }
+
+/**
+ * Records statuses with their consequences: the place in the daily limit of a message whose recipient is not on WhatsApp, and
+ * the opt-out of a customer who has stopped marketing at the provider.
+ */
+export async function handleStatuses(
+  deps: StatusDeps,
+  tx: Db,
+  records: readonly StatusRecord[],
+  at: Date,
+  unlearnt: ReadonlySet<StatusRecord>,
+): Promise<StatusConsequences> {
+  const recorded = await recordStatuses(tx, records, at, unlearnt)
+  const undeliverable = recorded.failed.filter(isNotOnWhatsapp)
+  if (undeliverable.length > 0) await deps.giveBackPlaces(tx, undeliverable)
+  const contacts = await recordPreferences(tx, await readOptOuts(tx, records, recorded))
+  return {
+    recordChanges: [
+      ...recorded.moved.map(toStatusChange),
+      ...contacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
+    ],
+    liveChanges: [
+      ...recorded.moved.map(toMessageChange),
+      ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
+    ],
+  }
+}
+
+const toMessageChange = ({ companyId, id }: MovedMessage): LiveChange => ({ topic: 'message', companyId, id })
+
+/** Opt-outs among statuses, under the identities that they and their messages name. */
+async function readOptOuts(
+  tx: Db,
+  records: readonly StatusRecord[],
+  { matches }: RecordedStatuses,
+): Promise<Preference[]> {
+  const optOuts = records.flatMap((record, ord) =>
+    record.status === 'failed' && isOptOut(record.error)
+      ? [{ record, match: matches.find((one) => one.ord === ord) }]
+      : [],
+  )
+  if (optOuts.length === 0) return []
+  const recipients = await listRecipients(
+    tx,
+    optOuts.flatMap(({ match }) => match ?? []),
+  )
+  return optOuts.flatMap(({ record, match }) => {
+    const ofMessage = recipients.filter(
+      ({ companyId, messageId }) => companyId === match?.companyId && messageId === match.id,
+    )
+    return toOptOut(record, [...record.identities, ...ofMessage.map(({ identity }) => identity)])
+  })
+}
