@@ -43,7 +43,7 @@ export const CustomFieldReply = Type.Object(
 )
 
 /** The members of the record that stay as they are. */
-export const SERVICE_MEMBERS = ['id', 'key', 'type', 'source', 'metadata', 'retiredAt'] as const
+export const FIELD_SERVICE_MEMBERS = ['id', 'key', 'type', 'source', 'metadata', 'retiredAt'] as const
 
 /** The body that changes a definition; a record fits as it was read. */
 export const CustomFieldChangeShape = Type.Object(
@@ -68,7 +68,7 @@ export const CustomFieldChangeShape = Type.Object(
     retired: Type.Optional(
       Type.Boolean({ description: 'Whether the field is not offered any more; false offers it again.' }),
     ),
-    ...Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(CustomFieldReply.properties[name])])),
+    ...Object.fromEntries(FIELD_SERVICE_MEMBERS.map((name) => [name, asRead(CustomFieldReply.properties[name])])),
   },
   { title: 'CustomFieldChange', example: { displayName: 'Tier', category: 'Loyalty' } },
 )

@@ -2,7 +2,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { customFieldExists, customFieldNotFound, validationError } from '../errors.ts'
 import { changedMembers } from '../http/as-read.ts'
 import { SELECT_ONLY } from './custom-field-definition.ts'
-import { type CustomFieldRequest, SERVICE_MEMBERS, toCustomFieldReply } from './custom-field-shape.ts'
+import { type CustomFieldRequest, FIELD_SERVICE_MEMBERS, toCustomFieldReply } from './custom-field-shape.ts'
 import {
   type CustomField,
   insertCustomField,
@@ -54,7 +54,7 @@ export async function changeCustomField(
   return db.begin(async (tx) => {
     const stored = await lockCustomField(tx, companyId, id)
     if (stored === undefined) throw customFieldNotFound()
-    const { changes, faults } = changedMembers(request, toCustomFieldReply(stored), SERVICE_MEMBERS)
+    const { changes, faults } = changedMembers(request, toCustomFieldReply(stored), FIELD_SERVICE_MEMBERS)
     const { allowedValues, ...change } = changes
     if (allowedValues !== undefined && stored.type !== 'select')
       faults.push({ path: 'allowedValues', message: SELECT_ONLY })

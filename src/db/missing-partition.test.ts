@@ -45,6 +45,16 @@ const insertMessage = (own: Db, month: number) => own`
 
 beforeEach(dropPartitions)
 
+test('has_table and make_delivery_day see a table that another session created behind the lock', async () => {
+  const other = connect(url)
+  const first = await db`select has_table('deliveries_20990101') as has`
+  expect(first).toEqual([{ has: false }])
+  const [made] = await other<[{ made: number }]>`select make_delivery_day(${clock.day + 400}) as made`
+  const [again] = await db<[{ made: number }]>`select make_delivery_day(${clock.day + 400}) as made`
+  expect([made.made, again.made]).toEqual([3, 0])
+  await other.end()
+})
+
 test('every partitioned table of the schema creates its partitions on demand', async () => {
   const tables = await db<{ name: string }[]>`select relname as name from pg_class where relkind = 'p' order by relname`
   expect(tables.map(({ name }) => name)).toEqual(PARTITIONED.toSorted())

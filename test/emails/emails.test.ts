@@ -47,7 +47,7 @@ describe('a one-shot email', () => {
     ['an empty one', { ...MAIL, to: '' }, 400, { error: 'Missing recipient address' }],
     ['no subject', { ...MAIL, subject: undefined }, 400, { error: { code: 'bad_request' } }],
     ['no sender’s address', { ...MAIL, from: undefined }, 400, { error: { code: 'bad_request' } }],
-    ['an unknown member', { ...MAIL, bcc: 'x@example.com' }, 400, { error: { code: 'bad_request' } }],
+    ['an unknown member', { ...MAIL, bcc: 'x@example.com' }, 422, { error: { code: 'validation_error' } }],
     ['a list of recipients', { ...MAIL, to: ['a@example.com'] }, 422, { error: { code: 'validation_error' } }],
     ['a bad address', { ...MAIL, to: 'nobody' }, 422, { error: { code: 'validation_error' } }],
     ['a header of ours', { ...MAIL, headers: { Bcc: 'x@example.com' } }, 422, { error: { code: 'validation_error' } }],
@@ -192,7 +192,7 @@ describe('an email made from a template', () => {
         await api('POST', '/templates/email/send', {
           uid: template.id,
           recipient: 'a@example.com',
-          customFields: { a: 1 },
+          customFields: { a: { b: 1 } },
         })
       ).status,
     ).toBe(422)

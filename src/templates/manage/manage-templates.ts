@@ -26,7 +26,7 @@ import { readListTime, type TemplateRow, watchTemplates } from '../template-stor
 import { type SyncDeps, syncTemplates } from '../template-sync.ts'
 import { type OpenUpload, provideSample, withoutSamples } from './header-sample.ts'
 import { deleteVersions, findTemplate, markChanged, writeTemplate } from './manage-store.ts'
-import { SERVICE_MEMBERS } from './template-body.ts'
+import { TEMPLATE_SERVICE_MEMBERS } from './template-body.ts'
 import { templateFaults } from './template-rules.ts'
 
 type Sender = SenderAccess & { readonly provider: ProviderName }
@@ -64,7 +64,7 @@ export async function saveTemplate(
     parameterFormat: contents.parameterFormat ?? existing?.parameterFormat ?? 'POSITIONAL',
   }
   const known = existing === undefined ? contents : toTemplateRecord(existing)
-  const { faults } = changedMembers(recorded, known, SERVICE_MEMBERS)
+  const { faults } = changedMembers(recorded, known, TEMPLATE_SERVICE_MEMBERS)
   if (faults.length > 0) throw validationError(faults)
   if (existing !== undefined && isSame(existing, requested)) return { template: existing, isNew: false }
   const contentFaults = templateFaults(requested)

@@ -35,7 +35,7 @@ const ttl = (description: string) =>
   )
 
 /** The members of the record that only the service sets. */
-export const SERVICE_MEMBERS = [
+export const TEMPLATE_SERVICE_MEMBERS = [
   'id',
   'name',
   'language',
@@ -107,7 +107,7 @@ export const TemplateBody = Type.Object(
         description: 'A connected number of the business account. Without it that of the preferred number.',
       }),
     ),
-    ...Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(TemplateRecord.properties[name])])),
+    ...Object.fromEntries(TEMPLATE_SERVICE_MEMBERS.map((name) => [name, asRead(TemplateRecord.properties[name])])),
   },
   {
     title: 'TemplateContents',

@@ -104,14 +104,16 @@ export function createShape(rules: ReceiverRules) {
 }
 
 /** The members of the record that only the service sets. */
-export const SERVICE_MEMBERS = ['id', 'hasSecret', 'pausedReason', 'pausedAt', 'created'] as const
+export const REGISTRATION_SERVICE_MEMBERS = ['id', 'hasSecret', 'pausedReason', 'pausedAt', 'created'] as const
 
 /**
  * The body that changes a registration: each member is optional, and a record fits as it was read. An address that the
  * registration has already is admitted, whatever the rules are now: `registrationFaults` checks a new one.
  */
 export function updateShape() {
-  const recorded = Object.fromEntries(SERVICE_MEMBERS.map((name) => [name, asRead(RegistrationReply.properties[name])]))
+  const recorded = Object.fromEntries(
+    REGISTRATION_SERVICE_MEMBERS.map((name) => [name, asRead(RegistrationReply.properties[name])]),
+  )
   return Type.Object(
     {
       ...Type.Partial(Type.Object({ ...members(), status: Status })).properties,

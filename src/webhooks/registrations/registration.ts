@@ -3,7 +3,7 @@ import { type FieldFault, registrationNotFound, validationError } from '../../er
 import { changedMembers } from '../../http/as-read.ts'
 import { memberOf } from '../../text/own-member.ts'
 import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
-import { SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
+import { REGISTRATION_SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {
   type DeliveryMethod,
   findRegistration,
@@ -114,7 +114,7 @@ export async function updateRegistration(
     if (row === undefined) throw registrationNotFound()
     const stored = toRegistration(deps, row)
     const { health: _, ...given } = request
-    const { changes, faults } = changedMembers(given, toRegistrationReply(stored), SERVICE_MEMBERS)
+    const { changes, faults } = changedMembers(given, toRegistrationReply(stored), REGISTRATION_SERVICE_MEMBERS)
     const found = [...faults, ...registrationFaults(changes, deps.rules)]
     if (found.length > 0) throw validationError(found)
     if (Object.keys(changes).length === 0) return stored

@@ -1,7 +1,6 @@
 -- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
--- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. Part of the transaction that changes the records. An envelope
--- without receivers is not stored; one whose event and id were stored today makes no delivery. `people` are whom an erasure finds
--- the envelope by when no message or record leads to it.
+-- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. An envelope without receivers is not stored; one whose event and
+-- id were stored today makes no delivery. `people`: by whom an erasure finds an envelope that no message leads to.
 -- With `lease_ms`, the caller is a worker, and the deliveries that lease_receivers allows are leased to it at once, one claim for
 -- each registration; their first attempts start when the transaction commits. `claim_id` is null for the rest.
 create function enqueue_deliveries(
@@ -21,8 +20,7 @@ declare
 begin
   return query
   with input as materialized (select * from jsonb_to_recordset(envelopes) as input (
-    company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text,
-    people text[]
+    company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text, people text[]
   )),
   receiver as materialized (
     select *
@@ -43,7 +41,7 @@ begin
   ),
   stored as (
     insert into envelopes (company_id, day, event, event_id, message_id, body, delivery_ids)
-    select requested.company_id, today, requested.event, requested.event_id, requested.message_id, requested.body, requested.delivery_ids
+    select company_id, today, event, event_id, message_id, body, delivery_ids
     from requested
     order by requested.company_id, requested.event, requested.event_id -- one order of locks for all who write at once
     on conflict (company_id, event, event_id, day) do nothing
@@ -51,12 +49,10 @@ begin
   ),
   named as (
     insert into envelope_people (company_id, person, event, event_id, day)
-    select requested.company_id, one.person, requested.event, requested.event_id, today
+    select company_id, one.person, event, event_id, today
     from requested
-    join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
-      = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
+    join stored using (company_id, event, event_id, delivery_ids)
     cross join lateral unnest(requested.people) as one (person)
-    where requested.people is not null
     on conflict do nothing
   ),
   created as (
@@ -64,20 +60,18 @@ begin
       company_id, id, day, registration_id, event, event_id, conversation_id, claim_id, lease_until
     )
     select
-      requested.company_id, one.delivery_id, today, one.receiver_id, requested.event, requested.event_id,
+      requested.company_id, one.delivery_id, today, one.receiver_id, event, event_id,
       case when receiver.ordered then requested.conversation_id end, receiver.claim_id,
       case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
     from requested
-    join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
-      = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
+    join stored using (company_id, event, event_id, delivery_ids)
     cross join lateral unnest(requested.receivers, requested.delivery_ids) as one (receiver_id, delivery_id)
     join receiver on (receiver.company_id, receiver.id) = (requested.company_id, one.receiver_id)
     order by one.delivery_id
-    returning
-      inserted.company_id, inserted.id, inserted.registration_id, inserted.claim_id, inserted.due_at, inserted.created_at,
-      inserted.event_id
+    returning inserted.*
   )
-  select created.*, receiver.url, receiver.method, receiver.static_headers, receiver.secret
+  select created.company_id, created.id, created.registration_id, created.claim_id, created.due_at, created.created_at,
+    created.event_id, receiver.url, receiver.method, receiver.static_headers, receiver.secret
   from created
   left join receiver on (receiver.company_id, receiver.id, receiver.claim_id)
     = (created.company_id, created.registration_id, created.claim_id)
