@@ -1,7 +1,6 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime'
 import type { MailReport } from '../../mailers/mail-reports.ts'
 import { toServerMessage } from '../../mailers/server-message.ts'
-import { plainTextOf } from '../rendering/plain-text.ts'
 import { classOf, refusesAddress } from './refusal.ts'
 
 const MAX_NESTING = 8
@@ -88,15 +87,18 @@ const RETURNED_MAIL = /^[ \t-]*-{2,}.*(?:copy|original|below|returned|message fo
 const REFUSAL = /(?<![\d.])(?:5\d\d[ -]|#?5\.\d{1,3}\.\d{1,3}(?!\.?\d)).*/s
 
 /** The report of a server such as Exim, qmail or QQ, whose text is for people. */
-function readText(mail: Email): MailReport | undefined {
+async function readText(mail: Email): Promise<MailReport | undefined> {
   const names = mail.headers.some(({ key }) => key === 'x-failed-recipients')
   if (!names && !MAIL_SERVER.test(mail.from?.address ?? '')) return undefined
-  const [text = ''] = (mail.text || plainTextOf(mail.html ?? '') || '').slice(0, MAX_TEXT).split(RETURNED_MAIL)
+  const [text = ''] = (mail.text || (await textOfHtml(mail.html ?? '')) || '').slice(0, MAX_TEXT).split(RETURNED_MAIL)
   const [refusal] = REFUSAL.exec(text) ?? []
   if (refusal !== undefined) return toReport({ text: paragraphOf(text, refusal) }, refusal)
   // Warnings of a delay list no failed recipients.
   return names ? { kind: 'bounce', isPermanent: false, message: toServerMessage(text) } : undefined
 }
+
+/** Its library is loaded for the first report in HTML. */
+const textOfHtml = async (html: string) => (await import('../rendering/plain-text.ts')).plainTextOf(html)
 
 /** The paragraph around a refusal: some servers write the code after the words. */
 function paragraphOf(text: string, refusal: string): string {
