@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Pool } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded/start.ts'
 import { atFileEnd } from './file-end.ts'
 import { readyFolder } from './parley-process.ts'
+import { eventually } from './service.ts'
 
 type Line = { pid?: number; message?: string }
 
@@ -35,7 +38,14 @@ export async function startLoggedServer() {
         const [, text] = /^(?:statement|execute [^:]*): (.*)$/s.exec(message) ?? []
         return text === undefined ? [] : [{ pid, text: withoutComments(text).toLowerCase() }]
       })
-  return { url: server.url, transactions: () => transactionsOf(read()) }
+  /** The transactions so far. The server's collector writes behind them, in their order. */
+  async function transactions(db: Pool): Promise<string[][]> {
+    const mark = `select 'mark ${randomUUID()}'`
+    await db.unsafe(mark)
+    await eventually(async () => read().some(({ text }) => text === mark))
+    return transactionsOf(read())
+  }
+  return { url: server.url, transactions }
 }
 
 const withoutComments = (text: string): string => text.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim()

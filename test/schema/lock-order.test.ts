@@ -29,9 +29,9 @@ beforeAll(async () => {
 
   const from = uniquePhone()
   const record = async (name: string, work: () => Promise<unknown>) => {
-    const before = log.transactions().length
+    const before = (await log.transactions(db)).length
     await work()
-    journeys.set(name, log.transactions().slice(before))
+    journeys.set(name, (await log.transactions(db)).slice(before))
   }
   const ok = async (answer: Promise<{ status: number; text: string }>) => {
     const { status, text } = await answer
