@@ -14,6 +14,7 @@ import {
   toReason,
 } from '../graph-events/items/template-item.ts'
 import { codeAt } from '../graph-events/provider-error.ts'
+import { qualityOf } from './gupshup-quality.ts'
 
 /** Version 3 of Gupshup's events is Meta's format with members of its own: the app, its message id, and flat errors. */
 export const gupshupExtension: GraphExtension = {
@@ -88,16 +89,6 @@ function readQuality(payload: JsonObject, placed: Placed & TemplateName): Inboun
     previousScore: previous === null ? null : qualityOf(previous),
   }
 }
-
-const QUALITIES = new Map([
-  ['HIGH', 'GREEN'],
-  ['MEDIUM', 'YELLOW'],
-  ['LOW', 'RED'],
-])
-
-/** Gupshup's ratings as the contract names them; an unknown one counts as not rated. */
-const qualityOf = (rating: string): string =>
-  QUALITIES.get(rating) ?? (['GREEN', 'YELLOW', 'RED'].includes(rating) ? rating : 'UNKNOWN')
 
 const upperCaseAt = (payload: JsonObject, object: string, name: string): string | null =>
   textAt(objectAt(payload, object), name)?.toUpperCase() ?? null

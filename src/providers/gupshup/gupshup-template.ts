@@ -3,6 +3,7 @@ import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import { readJsonObject } from '../json-answer.ts'
 import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
+import { qualityOf } from './gupshup-quality.ts'
 
 /** Kinds of template whose header is a file or a place; the others have a text header or none. */
 const HEADER_FORMATS = new Set(['IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION', 'GIF'])
@@ -22,7 +23,7 @@ export function readGupshupTemplate(item: Record<string, unknown>, appId: string
     category: text(item.category)?.toUpperCase() ?? 'UTILITY',
     parameterFormat: item.parameterFormat === 'NAMED' ? 'NAMED' : 'POSITIONAL',
     components: toComponents(item),
-    qualityScore: quality === null ? null : { score: quality.toUpperCase() },
+    qualityScore: quality === null ? null : { score: qualityOf(quality) },
     rejectedReason: readReason(item),
     namespace: text(item.namespace),
     partnerId: appId,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startProvider } from '../../../test/providers/provider-stand-in.ts'
+import { eventReader } from '../../wiring/events/event-reader.ts'
 import { describeProvider } from '../provider-suite.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
 
@@ -50,6 +51,21 @@ describe('a template of Gupshup’s', () => {
       modifiedBy: null,
       ttlSeconds: null,
     })
+  })
+
+  test.each([
+    ['High', 'GREEN'],
+    ['MEDIUM', 'YELLOW'],
+    ['low', 'RED'],
+    ['green', 'GREEN'],
+    ['UNKNOWN', 'UNKNOWN'],
+    ['PENDING', 'UNKNOWN'],
+  ])('of quality %s has the score %s, as in an event', (quality, score) => {
+    expect(readGupshupTemplate({ ...item, quality }, 'app-1')?.qualityScore).toEqual({ score })
+    const payload = { id: '1', elementName: 'ticket', type: 'quality-update', quality }
+    const body = JSON.stringify({ type: 'template-event', gs_app_id: 'app-1', payload })
+    const parsed = eventReader.parse(body)
+    expect(parsed.kind === 'items' && parsed.items).toMatchObject([{ kind: 'template-quality', score }])
   })
 
   test('whose parts cannot be read keeps its whole text as body', () => {
