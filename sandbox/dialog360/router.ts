@@ -143,6 +143,9 @@ const healthOf = (number: PhoneNumber) => ({
   is_on_biz_app: number.isOnBizApp ?? false,
   health_status: {
     can_send_message: 'AVAILABLE',
-    entities: [{ entity_type: 'PHONE_NUMBER', id: number.id, can_send_message: 'AVAILABLE' }],
+    entities: [
+      { entity_type: 'PHONE_NUMBER', id: number.id, can_send_message: 'AVAILABLE' },
+      { entity_type: 'WABA', id: number.wabaAccountId, can_send_message: 'AVAILABLE' },
+    ],
   },
 })

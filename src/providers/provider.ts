@@ -19,6 +19,9 @@ export type SenderAccess = {
 /** A number as its provider lists it; members that it does not return are null. */
 export type ProviderNumber = {
   phoneNumberId: string | null
+  wabaAccountId: string | null
+  /** Of the app that answered. */
+  appId: string | null
   /** As displayed. */
   phoneNumber: string | null
   phoneName: string | null

@@ -2,6 +2,7 @@ import { providerThrottled, serviceUnavailable, validationError } from '../error
 import { providerMessage } from '../providers/graph-error.ts'
 import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
+import { parseSenderPhone } from './sender.ts'
 
 export type ConnectionDeps = {
   providers: Providers
@@ -18,15 +19,21 @@ export type Checked = { number: ProviderNumber | undefined; unreachable: string 
  * Asks the provider with the credential of the request. A provider that cannot be reached must not stop a number from
  * being connected; one that refuses does.
  * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does
- * not list; 429 when the provider asks to wait
+ * not list, or values other than those that it answers; 429 when the provider asks to wait
  */
-export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
+export async function checkConnection(
+  deps: ConnectionDeps,
+  connection: Connection,
+  typedPhone?: string,
+): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)
   if (listed === undefined) return unchecked(deps, 'there is no adapter for it')
   if (listed.kind === 'fetched') {
     const number = listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
     // A provider that lists a number without its id neither confirms nor denies.
     if (number === undefined && listed.value.every(({ phoneNumberId }) => phoneNumberId !== null)) throw notListed()
+    const faults = number === undefined ? [] : compare(number, connection, typedPhone)
+    if (faults.length > 0) throw validationError(faults)
     return { number, unreachable: null }
   }
   if (listed.retryAfterSeconds !== null) throw providerThrottled(listed.retryAfterSeconds)
@@ -42,6 +49,24 @@ function unchecked(deps: ConnectionDeps, reason: string): Checked {
   deps.onUnchecked(reason)
   return { number: undefined, unreachable: reason }
 }
+
+/** Values that differ from what the provider answers, as far as it does. */
+function compare(number: ProviderNumber, connection: Connection, typedPhone: string | undefined) {
+  const pairs = [
+    { path: 'wabaAccountId', typed: connection.wabaAccountId, answered: number.wabaAccountId, read: asTyped },
+    { path: 'appId', typed: connection.appId, answered: number.appId, read: asTyped },
+    // What is no telephone number is refused elsewhere.
+    { path: 'phoneNumber', typed: typedPhone, answered: number.phoneNumber, read: parseSenderPhone },
+  ]
+  return pairs.flatMap(({ path, typed, answered, read }) => {
+    const [one, other] = [read(typed ?? ''), read(answered ?? '')]
+    return !one || !other || one === other
+      ? []
+      : [{ path, message: `is ${answered} at the provider: correct it, or the other ids` }]
+  })
+}
+
+const asTyped = (text: string): string => text
 
 const notListed = () =>
   validationError([{ path: 'phoneNumberId', message: 'is not among the numbers that the provider lists: correct it' }])

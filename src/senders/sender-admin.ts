@@ -177,7 +177,7 @@ async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<Sender
   const phoneNumberId = input.phoneNumberId.trim()
   const wabaAccountId = input.wabaAccountId.trim()
   const connection = { ...input, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
-  const checked = await checkConnection(deps, connection)
+  const checked = await checkConnection(deps, connection, input.phoneNumber)
   const { phone = '', ...named } = parseInput(completeFrom(checked, input), deps.cipher)
   return {
     ...parsed,
@@ -198,7 +198,7 @@ async function checkCredential(deps: SenderAdminDeps, companyId: number, senderI
   const before = await findSender(deps.db, companyId, senderId)
   if (before === undefined) throw senderRecordNotFound()
   const accessToken = input.accessToken ?? ''
-  await checkConnection(deps, { ...before, ...parseInput(input, deps.cipher), accessToken })
+  await checkConnection(deps, { ...before, ...parseInput(input, deps.cipher), accessToken }, input.phoneNumber)
 }
 
 function parseChange(before: SenderRow, input: SenderChange, cipher: SenderCipher): SenderValues {

@@ -87,9 +87,38 @@ describe('connecting', () => {
     expect([answer.status, answer.body.error.details?.fields[0].path]).toEqual([422, 'phoneNumberId'])
   })
 
-  test("given values take precedence over the provider's", async () => {
-    const { sender } = await connected('dialog360', { phoneName: 'My name', phoneNumber: '+1 555 0100001' })
-    expect(sender).toMatchObject({ phoneName: 'My name', phoneNumber: '+1 555 0100001' })
+  test("a given name and the form of a number take precedence over the provider's", async () => {
+    const { body, displayPhoneNumber } = await numberAt('dialog360')
+    const phoneNumber = `00${displayPhoneNumber.replaceAll(/[^0-9]/g, '')}`
+    const { companyId } = await service.createCompany({ isConnected: false })
+    const given = { phoneName: 'My name', phoneNumber }
+    const answer = await service.operator('POST', `/companies/${companyId}/senders`, { ...body, ...given })
+    expect(answer.body).toMatchObject(given)
+  })
+
+  test.each([
+    ['gupshup', 'wabaAccountId', { wabaAccountId: '1' }],
+    ['gupshup', 'appId', { appId: 'another' }],
+    ['gupshup', 'phoneNumber', { phoneNumber: '+1 555 0100001' }],
+    ['dialog360', 'wabaAccountId', { wabaAccountId: '1' }],
+    ['dialog360', 'phoneNumber', { phoneNumber: '+1 555 0100001' }],
+    ['meta', 'phoneNumber', { phoneNumber: '+1 555 0100001' }],
+  ] as const)('through %s with another %s than the provider answers: 422 naming it', async (provider, path, typed) => {
+    const { body, wabaAccountId, displayPhoneNumber, app } = await numberAt(provider)
+    const { companyId } = await service.createCompany({ isConnected: false })
+    const senders = `/companies/${companyId}/senders`
+    const answer = await service.operator('POST', senders, { ...body, ...typed })
+    expect([answer.status, answer.body.error?.details.fields]).toMatchObject([422, [{ path }]])
+    const [{ message }] = answer.body.error.details.fields
+    const answered = { wabaAccountId, appId: app.id, phoneNumber: displayPhoneNumber }[path]
+    expect(message.replaceAll(/[+ ]/g, '')).toContain(answered.replaceAll(/[+ ]/g, ''))
+    expect((await service.operator('GET', senders)).body).toEqual([])
+    // A new credential is compared in the same way.
+    const right = await service.operator('POST', senders, body)
+    expect(right.status).toBe(201)
+    const change = { ...typed, accessToken: body.accessToken }
+    const changed = await service.operator('PATCH', `${senders}/${right.body.channelId}`, change)
+    expect([changed.status, changed.body.error?.details.fields[0].path]).toEqual([422, path])
   })
 
   test('a number that the phone app uses too is known as such', async () => {

@@ -18,12 +18,15 @@ export function readTemplateRecord(item: Record<string, unknown>): ProviderTempl
   )
 }
 
-/** The number behind a key. Its id is beside its health, or among the entities of it. */
+/** The number behind a key. Its id is beside its health, or like that of its account among the entities of it. */
 export function readNumber(body: Record<string, unknown>): ProviderNumber {
   const health = isObject(body.health_status) ? body.health_status : {}
-  const entity = objectsIn(health.entities).find((one) => one.entity_type === 'PHONE_NUMBER')
+  const entities = objectsIn(health.entities)
+  const idOfEntity = (type: string) => idOf(entities.find((one) => one.entity_type === type)?.id)
   return {
-    phoneNumberId: idOf(body.id) ?? idOf(entity?.id),
+    phoneNumberId: idOf(body.id) ?? idOfEntity('PHONE_NUMBER'),
+    wabaAccountId: idOfEntity('WABA'),
+    appId: null,
     phoneNumber: text(body.display_phone_number),
     phoneName: text(body.verified_name),
     isSharedWithApp: body.is_on_biz_app === true,

@@ -73,6 +73,8 @@ describe('differences of 360dialog', () => {
     ]
     expect(readNumber({ health_status: { entities } })).toEqual({
       phoneNumberId: '42',
+      wabaAccountId: '1',
+      appId: null,
       phoneNumber: null,
       phoneName: null,
       isSharedWithApp: false,

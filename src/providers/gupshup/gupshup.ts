@@ -95,8 +95,11 @@ function unsupportedIn({ category, ttlSeconds }: NewTemplate): Unsupported | und
 }
 
 /** The app as the operator named it, or as the address names it; else the account's id stands for it. */
-const appIdOf = (access: SenderAccess): string =>
-  access.appId ?? /\/app\/([^/?#]+)$/.exec(access.apiBaseUrl ?? '')?.[1] ?? access.wabaAccountId
+const appIdOf = (access: SenderAccess): string => access.appId ?? appInAddress(access) ?? access.wabaAccountId
+
+/** The app that an address of its own leads to. */
+const appInAddress = ({ apiBaseUrl }: SenderAccess): string | null =>
+  /\/app\/([^/?#]+)$/.exec(apiBaseUrl ?? '')?.[1] ?? null
 
 const addressOf = (access: SenderAccess, path: string): string =>
   `${access.apiBaseUrl ?? `${PUBLIC_ADDRESS}/${encodeURIComponent(appIdOf(access))}`}/${path}`
@@ -125,6 +128,8 @@ const readMessageId = (id: string) =>
 /** The answer names the app's only number, but seldom Meta's id of it. */
 const readNumber = (info: Record<string, unknown>, access: SenderAccess): ProviderNumber => ({
   phoneNumberId: idOf(info.phoneNumberId) ?? access.phoneNumberId,
+  wabaAccountId: idOf(info.wabaId),
+  appId: idOf(info.appId) ?? appInAddress(access),
   phoneNumber: idOf(info.phone),
   phoneName: text(info.verifiedName),
   isSharedWithApp: info.isOnBizApp === true,

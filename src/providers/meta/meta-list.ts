@@ -35,6 +35,9 @@ export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetc
 /** Reads a number as Meta writes it; a member that is absent is empty. */
 export const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
   phoneNumberId: idOf(item.id),
+  // The account was named in the question.
+  wabaAccountId: null,
+  appId: null,
   phoneNumber: text(item.display_phone_number),
   phoneName: text(item.verified_name),
   isSharedWithApp: item.is_on_biz_app === true,
