@@ -151,8 +151,10 @@ describe('an edit or revoke before its message', () => {
     const wamid = newWamid()
     const message = { ...messageFrom(companyId, senderId, from), wamid }
     const commit = await holdUncommitted((tx) => record(tx, [message], new Date()))
-    await provider.messages(phoneNumberId, editOf(from, wamid, 'Corrected'))
+    const edited = provider.messages(phoneNumberId, editOf(from, wamid, 'Corrected'))
+    await untilBlocked(db)
     await commit()
+    await edited
     await eventually(async () => {
       const [shown] = await inbox.messages((await inbox.find(from)).chatId)
       return shown.text === 'Corrected'
