@@ -7,8 +7,7 @@ import type { Database } from './database/database.ts'
 import { type Company, createCompany } from './load/company.ts'
 import { type Receivers, startReceivers } from './load/receivers.ts'
 import { type Processes, startProcesses } from './processes.ts'
-import { type ProviderGate, startProviderGate } from './provider/gate.ts'
-import { PROVIDER_TIMEOUT_MS } from './provider/provider-faults.ts'
+import { PROVIDER_TIMEOUT_MS, type ProviderGate, startProviderGate } from './provider/gate.ts'
 import type { Random } from './random.ts'
 
 const ADMIN_TOKEN = randomBytes(24).toString('hex')

@@ -6,6 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer as createTlsServer } from 'node:tls'
 import { createCertificate } from '../../deploy/certificate.ts'
 
+/** `PROVIDER_TIMEOUT_MS` of the service in a run. */
+export const PROVIDER_TIMEOUT_MS = 3_000
+
 /** TLS in front of the provider, whose handshakes can be slow. */
 export type ProviderGate = {
   url: string

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import type { Site } from '../fault.ts'
+import { PROVIDER_TIMEOUT_MS } from './gate.ts'
 
-/** `PROVIDER_TIMEOUT_MS` of the service in a run. */
-export const PROVIDER_TIMEOUT_MS = 3_000
 /** Longer than the timeout, and shorter than a connection may take. */
 const SLOW_HANDSHAKE_MS = 3_600
 const HANDSHAKE_MS = 800
