@@ -1035,6 +1035,7 @@ create table templates (
   quality_at timestamp with time zone,
   components_at timestamp with time zone,
   ttl_seconds integer,
+  passed_on jsonb,
   constraint templates_pkey PRIMARY KEY (company_id, family_id, language),
   constraint templates_company_id_family_id_fkey FOREIGN KEY (company_id, family_id) REFERENCES template_families(company_id, id),
   constraint templates_parameter_format_check CHECK ((parameter_format = ANY (ARRAY['POSITIONAL'::text, 'NAMED'::text]))),

@@ -102,6 +102,15 @@ export type ProviderTemplate = {
   modifiedBy: Record<string, unknown> | null
   /** For how many seconds the provider tries to deliver a message of it; null: as long as it does by itself. */
   ttlSeconds: number | null
+  /** Members of the record that the provider writes as our API does, passed on as given; null: it writes another record. */
+  passedOn: PassedOn | null
+}
+
+export type PassedOn = {
+  waba_account_id?: string
+  created_at?: string
+  modified_at?: string
+  updated_external?: boolean
 }
 
 /** A template as a company wants it, in the form of Meta. */

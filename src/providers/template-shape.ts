@@ -25,6 +25,7 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
     createdBy: null,
     modifiedBy: null,
     ttlSeconds: typeof item.message_send_ttl_seconds === 'number' ? item.message_send_ttl_seconds : null,
+    passedOn: null,
   }
 }
 

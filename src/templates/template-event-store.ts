@@ -71,6 +71,8 @@ function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { 
       ${changesOf(tx, event)},
       updated_external = true,
       modified_at = now(),
+      -- The provider's record is older than the event; the next list brings the new one.
+      passed_on = template.passed_on - '{modified_at,updated_external}'::text[],
       event_at = now()
     from found
     where (template.company_id, template.family_id, template.language)

@@ -84,4 +84,5 @@ export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
   quality_score: row.qualityScore && { reasons: [], ...row.qualityScore },
   ...(row.ttlSeconds !== null && { message_send_ttl_seconds: row.ttlSeconds }),
   components: [...row.components],
+  ...row.passedOn,
 })

@@ -35,6 +35,7 @@ const template = (name: string, language: string, changes: Partial<SyncedTemplat
   createdBy: null,
   modifiedBy: null,
   ttlSeconds: null,
+  passedOn: null,
   ...changes,
 })
 

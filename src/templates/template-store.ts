@@ -1,5 +1,5 @@
 import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
-import type { ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
+import type { PassedOn, ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
 import type { RecordChange } from '../record-change.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
@@ -15,6 +15,7 @@ export type TemplateRow = Template & {
   createdBy: Record<string, unknown> | null
   modifiedBy: Record<string, unknown> | null
   ttlSeconds: number | null
+  passedOn: PassedOn | null
   createdAt: Date
   modifiedAt: Date
 }
@@ -25,7 +26,7 @@ export const rowColumns = sql`
   template.parameter_format, template.components, template.external_id, family.waba_account_id,
   template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
   template.updated_external, template.created_by, template.modified_by, template.created_at, template.modified_at,
-  template.ttl_seconds
+  template.ttl_seconds, template.passed_on
 `
 
 export type TemplateKey = { familyId: string; language: string }
@@ -228,17 +229,18 @@ export async function upsertVersions(
   await db`
     insert into templates as existing (
       company_id, family_id, language, external_id, status, provider_status, category, parameter_format,
-      components, quality_score, rejected_reason, namespace, partner_id, created_by, modified_by, ttl_seconds
+      components, quality_score, rejected_reason, namespace, partner_id, created_by, modified_by, ttl_seconds,
+      passed_on
     )
     select distinct on (family.id, item.language)
       family.company_id, family.id, item.language, item."externalId", item."ownStatus", item.status, item.category,
       item."parameterFormat", item.components, nullif(item."qualityScore", 'null'), item."rejectedReason",
       item.namespace, item."partnerId", nullif(item."createdBy", 'null'), nullif(item."modifiedBy", 'null'),
-      item."ttlSeconds"
+      item."ttlSeconds", nullif(item."passedOn", 'null')
     from jsonb_to_recordset(${list}) as item (
       name text, language text, "externalId" text, "ownStatus" text, status text, category text,
       "parameterFormat" text, components jsonb, "qualityScore" jsonb, "rejectedReason" text, namespace text,
-      "partnerId" text, "createdBy" jsonb, "modifiedBy" jsonb, "ttlSeconds" integer
+      "partnerId" text, "createdBy" jsonb, "modifiedBy" jsonb, "ttlSeconds" integer, "passedOn" jsonb
     )
     join template_families family
       on (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, item.name)
@@ -256,16 +258,17 @@ export async function upsertVersions(
       created_by = excluded.created_by,
       modified_by = excluded.modified_by,
       ttl_seconds = excluded.ttl_seconds,
+      passed_on = excluded.passed_on,
       updated_external = true,
       modified_at = now()
     where (existing.event_at is null or existing.event_at < ${listedAt}::text::timestamptz) and (
       existing.external_id, existing.status, existing.provider_status, existing.category, existing.parameter_format,
       existing.components, existing.quality_score, existing.rejected_reason, existing.namespace, existing.partner_id,
-      existing.ttl_seconds
+      existing.ttl_seconds, existing.passed_on
     ) is distinct from (
       excluded.external_id, excluded.status, excluded.provider_status, excluded.category, excluded.parameter_format,
       excluded.components, excluded.quality_score, excluded.rejected_reason, excluded.namespace, excluded.partner_id,
-      excluded.ttl_seconds
+      excluded.ttl_seconds, excluded.passed_on
     )
   `
 }

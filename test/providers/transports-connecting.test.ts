@@ -121,6 +121,23 @@ describe('connecting', () => {
     expect([changed.status, changed.body.error?.details.fields[0].path]).toEqual([422, path])
   })
 
+  test('templates of 360dialog keep the members of its records', async () => {
+    const { api, wabaAccountId } = await connected('dialog360')
+    const { body } = await api('GET', '/templates/whatsapp')
+    expect(body.data).toHaveLength(3)
+    const at = '2026-01-01T09:00:00Z'
+    for (const record of body.data) {
+      expect(record).toMatchObject({
+        created_at: at,
+        modified_at: at,
+        updated_external: false,
+        partner_id: 'sandboxPA',
+      })
+      expect(record.waba_account_id).toMatch(/WA$/)
+      expect(record.waba_account_id).not.toBe(wabaAccountId)
+    }
+  })
+
   test('a number that the phone app uses too is known as such', async () => {
     const { body } = await numberAt('meta', { isOnBizApp: true })
     const { companyId } = await service.createCompany({ isConnected: false })

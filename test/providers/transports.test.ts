@@ -197,7 +197,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
       const template = await statusOf()
       return template.status === 'REJECTED' && template
     })
-    expect(rejected).toMatchObject({ rejected_reason: 'SCAM', external_id: id })
+    expect(rejected).toMatchObject({ rejected_reason: 'SCAM', external_id: id, updated_external: true })
     await service.control('POST', `/templates/${id}/status`, { status: 'APPROVED' })
     await eventually(async () => (await statusOf()).status === 'APPROVED')
   })

@@ -1,7 +1,7 @@
 import { isObject } from '../events/json-member.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
-import type { ProviderNumber, ProviderTemplate } from '../provider.ts'
+import type { PassedOn, ProviderNumber, ProviderTemplate } from '../provider.ts'
 import { readTemplate } from '../template-shape.ts'
 
 /** One of `waba_templates[]`: Meta's id, by which events name the template, is the external one. */
@@ -14,9 +14,23 @@ export function readTemplateRecord(item: Record<string, unknown>): ProviderTempl
       partnerId: text(item.partner_id),
       createdBy: isObject(item.created_by) ? item.created_by : null,
       modifiedBy: isObject(item.modified_by) ? item.modified_by : null,
+      passedOn: readPassedOn(item),
     }
   )
 }
+
+/** The members that are ours by name and kind; the others are read into the template. */
+function readPassedOn(item: Record<string, unknown>): PassedOn {
+  const { waba_account_id: account, created_at: created, modified_at: modified, updated_external: isExternal } = item
+  return {
+    ...(typeof account === 'string' && account !== '' && { waba_account_id: account }),
+    ...(isDate(created) && { created_at: created }),
+    ...(isDate(modified) && { modified_at: modified }),
+    ...(typeof isExternal === 'boolean' && { updated_external: isExternal }),
+  }
+}
+
+const isDate = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value))
 
 /** The number behind a key. Its id is beside its health, or like that of its account among the entities of it. */
 export function readNumber(body: Record<string, unknown>): ProviderNumber {

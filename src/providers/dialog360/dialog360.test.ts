@@ -31,6 +31,12 @@ describe('differences of 360dialog', () => {
   })
 
   test('a record keeps Meta’s id, its author, and its state in capitals', () => {
+    const passedOn = {
+      waba_account_id: 'Cyih7GWA',
+      created_at: '2023-03-02T13:39:27Z',
+      modified_at: '2023-03-04T13:39:27Z',
+      updated_external: false,
+    }
     const record = {
       id: 'GVsEkeI2PIiARwVXQEDVWT',
       name: 'news',
@@ -41,6 +47,7 @@ describe('differences of 360dialog', () => {
       partner_id: '9Mg0AiPA',
       namespace: '092819ec',
       rejected_reason: '',
+      ...passedOn,
       quality_score: { score: 'UNKNOWN', reasons: null },
       created_by: { user_id: 'u1', user_name: 'Ada' },
       modified_by: { user_id: 'system', user_name: 'system' },
@@ -61,7 +68,10 @@ describe('differences of 360dialog', () => {
       partnerId: '9Mg0AiPA',
       createdBy: record.created_by,
       modifiedBy: record.modified_by,
+      passedOn,
     })
+    const wrong = { ...record, waba_account_id: 7, created_at: 'soon', modified_at: null, updated_external: 'no' }
+    expect(readTemplateRecord(wrong)?.passedOn).toEqual({})
     expect(readTemplateRecord({ ...record, external_id: null })?.externalId).toBe(record.id)
     expect(readTemplateRecord({ ...record, name: undefined })).toBeUndefined()
   })

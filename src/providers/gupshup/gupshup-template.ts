@@ -30,6 +30,7 @@ export function readGupshupTemplate(item: Record<string, unknown>, appId: string
     createdBy: null,
     modifiedBy: null,
     ttlSeconds: null,
+    passedOn: null,
   }
 }
 

@@ -50,6 +50,7 @@ describe('a template of Gupshup’s', () => {
       createdBy: null,
       modifiedBy: null,
       ttlSeconds: null,
+      passedOn: null,
     })
   })
 

@@ -171,6 +171,7 @@ async function record(
     createdBy: existing?.createdBy ?? null,
     modifiedBy: existing?.modifiedBy ?? null,
     ttlSeconds: requested.ttlSeconds ?? existing?.ttlSeconds ?? null,
+    passedOn: existing?.passedOn ?? null,
   }
   const isOutdated = await withTimeout(
     deps.db.begin(async (tx) => {
