@@ -212,7 +212,7 @@ describe('GET /public/v1/whatsapp/conversations/{chatId}/messages/{id}', () => {
     })
     const sent = await call('POST', '/messages', { type: 'text', text: 'Yes' })
     const { messageId, wamid } = sent.body.data
-    const [at, error] = [secondsNow(), { code: 131_047, title: 'Re-engagement', message: 'Re-engagement' }]
+    const [at, error] = [secondsNow() - 5, { code: 131_047, title: 'Re-engagement', message: 'Re-engagement' }]
     await provider.statuses(
       company.phoneNumberId,
       { id: wamid, status: 'sent', timestamp: String(at) },

@@ -4,7 +4,7 @@ import { newPerson, startPeople } from './people-world.ts'
 
 const HOUR_MS = 3600 * 1000
 const clock = fixedClock(new Date())
-const { service, createShop } = await startPeople({ clock, config: { providerTimeoutMs: 500 } })
+const { service, createShop } = await startPeople({ clock, config: { providerTimeoutMs: 3_000 } })
 
 const refused = (place: number) => `39${place}00131026`
 const unanswered = () => `39${Math.floor(Math.random() * 1e3)}00000000`

@@ -20,7 +20,7 @@ const digits = (count: number): string => String(randomInt(10 ** (count - 1), 10
 
 /** The service with its sandbox, and numbers at each provider. Call it at the top of a file. */
 export async function startTransports(config: Partial<Config> = {}) {
-  const own = { providerTimeoutMs: 2_000, baseUrl: 'https://api.example.com' }
+  const own = { providerTimeoutMs: 6_000, baseUrl: 'https://api.example.com' }
   const service = await startTestService({ config: { ...own, ...config } })
 
   /** A number of its own at the provider, with an account and templates of its own. */

@@ -4,7 +4,7 @@ import { startKilledSender } from './killed-sender.ts'
 
 test('a process that is killed while the provider is asked: the message stays, becomes unknown, and is never sent again', async () => {
   const { db, first, start, received, ...sender } = await startKilledSender()
-  const request = { recipient: '391111100000000', type: 'template', template: { name: 'shipping_notice' } }
+  const request = { recipient: '393300000000', type: 'template', template: { name: 'shipping_notice' } }
   const send = (address: string) => sender.send(address, request, { 'idempotency-key': 'order-1' })
 
   const lost = send(first.address).catch(() => 'no answer')

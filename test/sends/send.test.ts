@@ -11,7 +11,7 @@ const SEND = '/templates/whatsapp/send'
 let service: TestService
 let company: Awaited<ReturnType<TestService['createCompany']>>
 beforeAll(async () => {
-  service = await startTestService({ mirrors: true, config: { providerTimeoutMs: 1_000 } })
+  service = await startTestService({ mirrors: true, config: { providerTimeoutMs: 5_000 } })
   company = await service.createCompany()
 })
 beforeEach(() =>
@@ -199,8 +199,8 @@ describe('refusals', () => {
     ['recipient absent', { type: 'text', text: 'Hi' }, 400, { error: 'Missing recipient phone number' }],
     ['recipient empty', { recipient: '', type: 'text', text: 'Hi' }, 400, { error: 'Missing recipient phone number' }],
     [
-      'recipient with spaces',
-      { recipient: '39 333 1234567', type: 'text', text: 'Hi' },
+      'recipient with an impossible length',
+      { recipient: '39 333 123456789012', type: 'text', text: 'Hi' },
       422,
       { error: { code: 'invalid_phone_number', details: { fields: [{ path: 'recipient' }] } } },
     ],
@@ -487,7 +487,7 @@ describe('Idempotency-Key', () => {
   })
 
   test('an unknown outcome is kept and never sent again', async () => {
-    const body = { recipient: `391111100000000`, type: 'template', template }
+    const body = { recipient: '393300000000', type: 'template', template }
     const first = await send(body, { 'idempotency-key': 'unknown-1' })
     const second = await send(body, { 'idempotency-key': 'unknown-1' })
     expect([first.status, second.status, second.text]).toEqual([503, 503, first.text])
