@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 
 /** Mails whose recipient is beyond ASCII, among the next ones after an id, and the last of these; null: there are none. */
-export async function readRecipients(
+export async function readEmailRecipients(
   db: Db,
   companyId: number,
   after: number,

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import { emailKey, wireAddress } from '../text/email-address.ts'
-import { listWrittenSuppressions, moveSuppression, readRecipients, writeRecipients } from './email-key-store.ts'
+import { listWrittenSuppressions, moveSuppression, readEmailRecipients, writeRecipients } from './email-key-store.ts'
 
 /** Mails that one statement looks at. */
 const WINDOW = 20_000
@@ -8,7 +8,7 @@ const WINDOW = 20_000
 /** Gives mails and suppressions of a company the ASCII form of their domains. */
 export async function rekeyEmails(db: Db, companyId: number, pause: () => Promise<void>): Promise<void> {
   for (let after = 0; ; ) {
-    const { last, rows } = await readRecipients(db, companyId, after, WINDOW)
+    const { last, rows } = await readEmailRecipients(db, companyId, after, WINDOW)
     const changed = rows
       .map(({ id, recipient }) => ({ id, before: recipient, recipient: wireAddress(recipient) }))
       .filter(({ before, recipient }) => before !== recipient)

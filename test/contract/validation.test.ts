@@ -113,7 +113,7 @@ const cases: Case[] = [
   ['POST /public/v1/emails', { to: 'no', subject: 'a', replyTo: 'no' }, 400, 'bad_request', ['html', 'replyTo', 'to']],
   [
     'POST /public/v1/templates/email/send',
-    { uid: '', recipient: 'no', customFields: { a: 7 } },
+    { uid: '', recipient: 'no', customFields: { a: { b: {} } } },
     422,
     'validation_error',
     ['customFields.a', 'recipient', 'uid'],

@@ -6,6 +6,7 @@ const ADMIN = ['admin']
 /** The roles that may call each route through the console. The test of the roles requires that the table is complete. */
 export const ALLOWED: Record<string, readonly string[]> = {
   'GET /public/v1/me': EVERYONE,
+  'PATCH /public/v1/me': ADMIN,
   'GET /public/v1/events': EVERYONE,
   'GET /public/v1/templates/whatsapp': EVERYONE,
   'GET /public/v1/templates/whatsapp/senders': EVERYONE,
