@@ -104,6 +104,7 @@ export async function openShop(stage: Stage, senders: object[]) {
   async function importList(rows: string[]): Promise<void> {
     const headers = { authorization: `Bearer ${key.token}`, 'content-type': 'text/csv' }
     const taken = await service.call(service.url, 'POST', '/public/v1/contacts/import', `${rows.join('\n')}\n`, headers)
+    if (isBusy(taken)) return importList(rows)
     if (taken.status !== 202) throw new Error(`The import was answered ${taken.status}: ${taken.text}`)
     for (;;) {
       const { status } = (await api<{ status: string }>('GET', `/contacts/imports/${taken.body.data.id}`)).body.data
