@@ -22,7 +22,7 @@ export type MailboxSweepDeps = {
 }
 
 /**
- * Moves the rows of versions that took each spelling of a domain for an address of its own to the keys of their mailboxes.
+ * Moves rows stored under other spellings of a domain by earlier versions to their mailbox keys.
  * Runs beside these versions: a second pass a day later finds what they wrote meanwhile.
  */
 export async function sweepMailboxes(deps: MailboxSweepDeps, signal: AbortSignal): Promise<void> {
