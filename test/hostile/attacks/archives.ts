@@ -110,7 +110,8 @@ async function stateOf({ stage, own, foreign }: World): Promise<{ rows: string; 
         where company_id in (${own.id}, ${foreign.id})
       ) as templates
   `
-  const files = (await readdir(stage.folder, { recursive: true })).filter((path) => /\/media\/|planted/.test(path))
+  const paths = await readdir(stage.folder, { recursive: true })
+  const files = paths.filter((path) => /\/media\/(?!unfinished)|planted/.test(path))
   return { rows: JSON.stringify(rows), files: files.toSorted().join(' ') }
 }
 

@@ -78,6 +78,7 @@ const IN_REQUESTS: {
   {
     name: 'cursor of messages',
     thing: 'message',
+    missingAt: (id) => String(Number(id) + 1),
     build: (id, { things }) =>
       get(`/public/v1/whatsapp/conversations/${things.conversation.living}/messages?before=${id}`),
   },
