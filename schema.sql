@@ -62,9 +62,11 @@ create table companies (
   media_secret text,
   read_receipts boolean not null default true,
   default_country text,
+  registration_limit integer not null default 50,
   constraint companies_pkey PRIMARY KEY (id),
   constraint companies_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
-  constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0))
+  constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0)),
+  constraint companies_registration_limit_check CHECK ((registration_limit > 0))
 );
 CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
 

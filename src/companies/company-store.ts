@@ -11,19 +11,26 @@ export type Company = {
   readonly readReceipts: boolean
   /** Country whose national phone numbers its contacts are written with; null: all have their country code. */
   readonly defaultCountry: PhoneCountry | null
+  /** Webhook registrations that it may have. */
+  readonly registrationLimit: number
   readonly createdAt: Date
 }
 
-type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean }
+type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean; registrationLimit: number }
 type NullableValues = { defaultCountry: PhoneCountry | null }
 
-const columns = sql`id, name, rate_limit_per_minute, read_receipts, default_country, created_at`
+const columns = sql`
+  id, name, rate_limit_per_minute, read_receipts, default_country, registration_limit, created_at
+`
 
 /** Inserts a company in the range of ids of this installation (CELL) and returns it. */
 export async function insertCompany(db: Db, values: CompanyValues & NullableValues): Promise<Company> {
   const [company] = await db<[Company]>`
-    insert into companies (name, rate_limit_per_minute, read_receipts, default_country)
-    values (${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts}, ${values.defaultCountry})
+    insert into companies (name, rate_limit_per_minute, read_receipts, default_country, registration_limit)
+    values (
+      ${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts}, ${values.defaultCountry},
+      ${values.registrationLimit}
+    )
     returning ${columns}`
   return company
 }
@@ -55,7 +62,8 @@ export async function updateCompanyRow(
     update companies
     set name = coalesce(${change.name}, name),
         rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute),
-        read_receipts = coalesce(${change.readReceipts}, read_receipts)
+        read_receipts = coalesce(${change.readReceipts}, read_receipts),
+        registration_limit = coalesce(${change.registrationLimit}, registration_limit)
         ${change.defaultCountry === undefined ? sql`` : sql`, default_country = ${change.defaultCountry}`}
     where id = ${companyId}
       and deleted_at is null

@@ -16,11 +16,13 @@ export type NewCompany = {
   readReceipts?: boolean
   /** ISO code of two letters. */
   defaultCountry?: string | null
+  registrationLimit?: number
 }
 export type CompanyChange = Partial<NewCompany>
 
 /** The standard plan (decisions: Rate limit). */
 const STANDARD_RATE_LIMIT_PER_MINUTE = 100
+export const STANDARD_REGISTRATION_LIMIT = 50
 
 /** Creates a company; it has no keys and no senders yet. A name of blanks only: 422. */
 export async function createCompany(db: Db, input: NewCompany): Promise<Company> {
@@ -29,6 +31,7 @@ export async function createCompany(db: Db, input: NewCompany): Promise<Company>
     rateLimitPerMinute: input.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
     readReceipts: input.readReceipts ?? true,
     defaultCountry: checkCountry(input.defaultCountry ?? null),
+    registrationLimit: input.registrationLimit ?? STANDARD_REGISTRATION_LIMIT,
   })
 }
 
@@ -48,6 +51,7 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
     name: change.name === undefined ? null : checkName(change.name),
     rateLimitPerMinute: change.rateLimitPerMinute ?? null,
     readReceipts: change.readReceipts ?? null,
+    registrationLimit: change.registrationLimit ?? null,
     ...(change.defaultCountry !== undefined && { defaultCountry: checkCountry(change.defaultCountry) }),
   })
   if (company === undefined) throw companyNotFound()

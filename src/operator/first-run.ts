@@ -102,7 +102,7 @@ async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandb
   const receiver = demoReceiver(sandboxUrl)
   const existing = await listCompanyRegistrations(deps, companyId)
   const stale = existing.find(({ name, url }) => name === receiver.name && url !== receiver.url)
-  if (existing.length === 0) await createRegistration(deps, companyId, receiver)
+  if (existing.length === 0) await deps.db.begin((tx) => createRegistration({ ...deps, db: tx }, companyId, receiver))
   else if (stale) await updateRegistration({ ...deps, rules: DEMO_RULES }, companyId, stale.id, { url: receiver.url })
 }
 

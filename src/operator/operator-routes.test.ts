@@ -35,7 +35,7 @@ describe('companies', () => {
   it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {
     const { status, body } = await call('POST', '/companies', { name: '  Acme  ' })
     expect(status).toBe(201)
-    const standard = { rateLimitPerMinute: 100, readReceipts: true, defaultCountry: null }
+    const standard = { rateLimitPerMinute: 100, readReceipts: true, defaultCountry: null, registrationLimit: 50 }
     expect(body).toEqual({ id: body.id, name: 'Acme', ...standard, createdAt: expect.any(String) })
     expect(new Date(body.createdAt).toISOString()).toBe(body.createdAt)
     const other = await call('POST', '/companies', { name: 'Busy', rateLimitPerMinute: 5000 })
@@ -49,6 +49,9 @@ describe('companies', () => {
     const changed = await call('PATCH', `/companies/${id}`, { rateLimitPerMinute: 7 })
     expect(changed).toMatchObject({ status: 200, body: { ...body, rateLimitPerMinute: 7 } })
     expect((await call('PATCH', `/companies/${id}`, { name: 'New' })).body).toEqual({ ...changed.body, name: 'New' })
+    const wide = await call('PATCH', `/companies/${id}`, { registrationLimit: 80 })
+    expect(wide.body.registrationLimit).toBe(80)
+    expect((await call('PATCH', `/companies/${id}`, { registrationLimit: 50 })).status).toBe(200)
     const quiet = await call('PATCH', `/companies/${id}`, { readReceipts: false })
     expect(quiet.body).toEqual({ ...changed.body, name: 'New', readReceipts: false })
     const italian = await call('PATCH', `/companies/${id}`, { defaultCountry: 'IT' })
@@ -75,6 +78,8 @@ describe('companies', () => {
     [{ name: 'Acme', defaultCountry: 'it' }, 422],
     [{ name: 'Acme', defaultCountry: 39 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 0 }, 422],
+    [{ name: 'Acme', registrationLimit: 0 }, 422],
+    [{ name: 'Acme', registrationLimit: 10_001 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 1_000_001 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: '100' }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 1.5 }, 422],

@@ -362,7 +362,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/usage', params }, options)
   }
 
-  /** Register a receiver. The registration is active at once. Its secret is never returned. */
+  /** Register a receiver. The registration is active at once. Its secret is never returned. A company has at most 50 registrations, unless the operator sets another number. */
   createRegistration(body: NewRegistration, options?: RequestOptions): Promise<Registration> {
     return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations', json: body }, options)
   }

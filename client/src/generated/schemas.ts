@@ -1660,7 +1660,7 @@ export type Reaction = {
   emoji: string | null
 }
 
-/** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
+/** The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
 export type ReceiverUrl = string
 
 export type Redelivery = {
@@ -1703,7 +1703,7 @@ export type Registration = {
 export type RegistrationChange = {
   /** The name. */
   name?: string
-  /** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
+  /** The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
   url?: string
   /** The events to deliver; an event named twice counts once. */
   events?: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">

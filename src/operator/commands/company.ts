@@ -20,6 +20,8 @@ const RATE_LIMIT_MEANS = 'requests per minute that all its keys may make togethe
 const READ_RECEIPTS = '--read-receipts <on|off>'
 const DEFAULT_COUNTRY = '--default-country <code>'
 const DEFAULT_COUNTRY_MEANS = 'country of phone numbers without + or 00, such as IT; none: they have their country code'
+const REGISTRATION_LIMIT = '--registration-limit <number>'
+const REGISTRATION_LIMIT_MEANS = 'webhook registrations that it may have'
 const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent reads and writes'
 
 /** `parley company …` */
@@ -31,6 +33,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
+    .option(REGISTRATION_LIMIT, REGISTRATION_LIMIT_MEANS, toNumber)
     .action((name: string, options: object, command: Command) =>
       run(command, async ({ db }) =>
         toCompanyReply(
@@ -52,6 +55,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
+    .option(REGISTRATION_LIMIT, REGISTRATION_LIMIT_MEANS, toNumber)
     .action((company: string, options: object, command: Command) =>
       runFor(command, company, async (deps, id) =>
         toCompanyReply(

@@ -21,12 +21,20 @@ const DefaultCountry = Type.Unsafe<string | null>({
     'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null, the default: every phone has its country code.',
 })
 
+const RegistrationLimit = Type.Integer({
+  minimum: 1,
+  maximum: 10_000,
+  description:
+    'The number of webhook registrations that the company may have, by default 50. A company that has more keeps them.',
+})
+
 export const NewCompanyBody = Type.Object(
   {
     name: Name,
     rateLimitPerMinute: Type.Optional(RateLimit),
     readReceipts: Type.Optional(ReadReceipts),
     defaultCountry: Type.Optional(DefaultCountry),
+    registrationLimit: Type.Optional(RegistrationLimit),
   },
   { title: 'CompanyRequest', example: { name: 'Rossi Shoes' } },
 )
@@ -42,6 +50,7 @@ export const CompanyReply = Type.Object(
     rateLimitPerMinute: RateLimit,
     readReceipts: ReadReceipts,
     defaultCountry: DefaultCountry,
+    registrationLimit: RegistrationLimit,
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
@@ -53,6 +62,7 @@ export const CompanyReply = Type.Object(
       rateLimitPerMinute: 100,
       readReceipts: true,
       defaultCountry: 'IT',
+      registrationLimit: 50,
       createdAt: '2026-02-20T10:15:00.000Z',
     },
   },
@@ -65,5 +75,6 @@ export const toCompanyReply = (company: Company) => ({
   rateLimitPerMinute: company.rateLimitPerMinute,
   readReceipts: company.readReceipts,
   defaultCountry: company.defaultCountry,
+  registrationLimit: company.registrationLimit,
   createdAt: company.createdAt.toISOString(),
 })

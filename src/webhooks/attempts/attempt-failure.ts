@@ -5,6 +5,13 @@ import { AddressNotPublic } from './address/address-guard.ts'
 /** Why an attempt ended without a whole answer, as a message that the owner of the receiver can act upon. */
 export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
+/** The refusal of a port that receivers must not listen on. */
+export class PortNotAllowed extends Error {
+  constructor() {
+    super("the receiver's port is not 80, 443 or one of 1024 to 65535")
+    this.name = 'PortNotAllowed'
+  }
+}
 export class TooManyInterimAnswers extends Error {}
 /** Ends the connection of an answer that was long enough: no failure. */
 export class AnswerCut extends Error {}
@@ -18,7 +25,8 @@ const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_
  * internal network to the caller. `statusCode` is that of an answer that had started.
  */
 export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
-  if (error instanceof AddressNotPublic) return { kind: 'blocked', errorMessage: error.message }
+  if (error instanceof AddressNotPublic || error instanceof PortNotAllowed)
+    return { kind: 'blocked', errorMessage: error.message }
   return { kind: 'unreachable', errorMessage: describe(error, statusCode, `${timeoutMs / 1000} s`) }
 }
 

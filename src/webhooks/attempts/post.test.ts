@@ -56,6 +56,14 @@ describe('an attempt', () => {
     expect(receiver.opened()).toBeGreaterThanOrEqual(8)
   })
 
+  it.each([1, 22, 25, 1023])('opens no socket to port %i', async (port) => {
+    expect(await post({ url: `http://127.0.0.1:${port}/` })).toMatchObject({
+      kind: 'blocked',
+      statusCode: null,
+      errorMessage: "the receiver's port is not 80, 443 or one of 1024 to 65535",
+    })
+  })
+
   it.each(['POST', 'GET'] as const)('keeps the connection for the next %s', async (method) => {
     const receiver = await startReceiver()
     for (let count = 0; count < 10; count += 1) expect((await post(receiver, { method })).kind).toBe('delivered')

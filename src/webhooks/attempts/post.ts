@@ -2,10 +2,10 @@ import { Agent } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
 import { parseRetryAfter } from '../../outgoing/retry-after.ts'
 import { startRequest } from '../../outgoing/start-request.ts'
-import { isPublicHost } from '../registrations/receiver-url.ts'
+import { isPublicHost, isReceiverPort } from '../registrations/receiver-url.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address/address-guard.ts'
 import { answerText, appendChunk, describeRefusal, emptyAnswer, type ReceiverAnswer } from './answer.ts'
-import { AnswerCut, attemptFailure, TooManyInterimAnswers } from './attempt-failure.ts'
+import { AnswerCut, attemptFailure, PortNotAllowed, TooManyInterimAnswers } from './attempt-failure.ts'
 
 /** One total deadline per attempt: name, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 10_000
@@ -33,7 +33,7 @@ export type ReceiverTarget = {
 
 /**
  * The outcome of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
- * answer; `blocked`: not tried, because the address is not public. `response` is the body as text, null without answer.
+ * answer; `blocked`: not tried, because the address is not public or its port not allowed. `response` is the body as text, null without answer.
  */
 export type AttemptOutcome = {
   kind: 'delivered' | 'refused' | 'unreachable' | 'blocked'
@@ -111,9 +111,10 @@ async function post(
   }
 }
 
-/** A registration may be older than the rule: plain http and private literals are refused here again. */
+/** A registration may be older than a rule: ports, plain http and private literals are refused here again. */
 function checkedUrl(text: string, allowPrivate: boolean): URL {
   const url = new URL(text)
+  if (!isReceiverPort(url.port)) throw new PortNotAllowed()
   if (!allowPrivate && (url.protocol !== 'https:' || !isPublicHost(url.hostname))) throw new AddressNotPublic()
   return url
 }

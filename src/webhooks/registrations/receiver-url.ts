@@ -19,9 +19,17 @@ export function receiverUrlFault(text: string, rules: ReceiverRules): string | u
   if (url.protocol !== 'https:' && !(rules.allowPrivate && url.protocol === 'http:')) return 'must begin with https://'
   if (url.username !== '' || url.password !== '') return 'must not contain a user name or password: use headers'
   if (url.hash !== '' || text.includes('#')) return 'must not contain a fragment (#)'
+  if (!isReceiverPort(url.port)) return 'must have port 80, 443 or one of 1024 to 65535'
   if (!rules.allowPrivate && !isPublicHost(url.hostname)) return 'must have a public host name or address'
   return undefined
 }
+
+/**
+ * Whether receivers may listen on the port of a parsed URL, which is empty for that of its scheme. The others below 1024 belong to
+ * services such as mail and SSH: a registration must not probe or reach them.
+ */
+export const isReceiverPort = (port: string): boolean =>
+  port === '' || port === '80' || port === '443' || Number(port) >= 1024
 
 /** Whether the host of a parsed URL is public as far as it shows: a literal address fully, a name by its labels. */
 export function isPublicHost(hostname: string): boolean {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCaller, createCompany, testCipher } from '../../../test/webhook-fixture.ts'
+import { updateCompany } from '../../companies/company.ts'
 import { registrationRoutes } from './registration-routes.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -25,6 +26,7 @@ beforeAll(async () => {
   app = await start(false)
   local = await start(true)
   companyId = await createCompany(db)
+  await updateCompany(db, companyId, { registrationLimit: 10_000 })
   other = await createCompany(db, 'Other')
 })
 afterAll(async () => {
@@ -93,6 +95,22 @@ describe('creating a registration', () => {
     expect((await create({ method: 'GET' })).body.method).toBe('GET')
   })
 
+  it.each([80, 443, 1024, 8443, 65_535])('accepts a URL with port %i', async (port) => {
+    expect((await create({ url: `https://hooks.example.com:${port}/` })).status).toBe(201)
+  })
+
+  it('keeps an earlier URL with another port through other changes, and refuses it as a new value', async () => {
+    const { body } = await create()
+    const url = 'https://hooks.example.com:25/'
+    await db`update registrations set url = ${url} where company_id = ${companyId} and id = ${body.id}`
+    expect(await call('PUT', `${PATH}/${body.id}`, { name: 'Renamed', url })).toMatchObject({
+      status: 200,
+      body: { url },
+    })
+    const refused = await call('PUT', `${PATH}/${body.id}`, { url: 'https://hooks.example.com:26/' })
+    expect([refused.status, faultsOf(refused)]).toEqual([422, ['url']])
+  })
+
   it.each([['name'], ['url'], ['events']])('answers 400 without %s', async (field) => {
     const { status, body } = await create({ [field]: undefined })
     expect([status, body.error.code]).toEqual([400, 'bad_request'])
@@ -109,6 +127,9 @@ describe('creating a registration', () => {
     ['an address in disguise', { url: 'https://2130706433/' }, 'url'],
     ['localhost', { url: 'https://localhost:3000/' }, 'url'],
     ['the metadata service', { url: 'https://169.254.169.254/latest/' }, 'url'],
+    ['the port of SMTP', { url: 'https://hooks.example.com:25/' }, 'url'],
+    ['the highest reserved port', { url: 'https://hooks.example.com:1023/' }, 'url'],
+    ['port 0', { url: 'https://hooks.example.com:0/' }, 'url'],
     ['credentials in the URL', { url: 'https://me:pw@hooks.example.com/' }, 'url'],
     ['a fragment', { url: 'https://hooks.example.com/#x' }, 'url'],
     ['a URL that is too long', { url: `https://hooks.example.com/${'x'.repeat(2048)}` }, 'url'],

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../../db/connect.ts'
 import { validationError } from '../../errors.ts'
-import { answerOnce } from '../../http/idempotency/idempotency.ts'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
 import {
@@ -46,7 +46,8 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'createRegistration',
           summary: 'Register a receiver',
-          description: 'The registration is active at once. Its secret is never returned.',
+          description:
+            'The registration is active at once. Its secret is never returned. A company has at most 50 registrations, unless the operator sets another number.',
           body: Create,
           response: { 201: RegistrationReply },
         },
@@ -54,9 +55,12 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       async (request, reply) => {
         checkRules(request.body, deps.rules)
         const { companyId } = request.caller
-        const created = await answerOnce(deps.db, request, reply, 201, async (tx) =>
-          toRegistrationReply(await createRegistration({ ...deps, db: tx }, companyId, request.body)),
-        )
+        reply.code(201)
+        const created = await deps.db.begin(async (tx) => {
+          const body = toRegistrationReply(await createRegistration({ ...deps, db: tx }, companyId, request.body))
+          await completeKey(tx, request, reply, 201, body)
+          return body
+        })
         await deps.onChanged(companyId)
         return created
       },

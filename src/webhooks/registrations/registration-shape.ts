@@ -18,7 +18,8 @@ import {
 const MAX_NAME_LENGTH = 200
 const MIN_SECRET_LENGTH = 16
 const MAX_SECRET_LENGTH = 256
-const URL_DESCRIPTION = 'The HTTPS address of the receiver: a public host, without user name, password or fragment.'
+const URL_DESCRIPTION =
+  'The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment.'
 /** Bounds the list; a company with more numbers leaves it out. */
 const MAX_CHANNELS = 1_000
 

@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../db/connect.ts'
+import { type Db, sql, type Transaction } from '../../db/connect.ts'
 import type { StaticHeader } from './static-header.ts'
 
 export type RegistrationStatus = 'active' | 'inactive'
@@ -63,6 +63,26 @@ export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; event
       and registration.events <> '{whatsapp.message.received}'
     group by registration.company_id
   `
+
+/** Makes other transactions that add registrations of the company wait until this one ends. */
+export async function lockRegistrations(tx: Transaction, companyId: number): Promise<void> {
+  await tx`select pg_advisory_xact_lock(advisory_key('registrations', ${String(companyId)}))`
+}
+
+/** The number of the company's registrations that are not deleted, and how many it may have. */
+export async function countRegistrations(db: Db, companyId: number): Promise<{ count: number; limit: number }> {
+  const [row] = await db<[{ count: number; limit: number }]>`
+    select
+      company.registration_limit as limit,
+      (
+        select count(*) from registrations registration
+        where registration.company_id = ${companyId} and registration.deleted_at is null
+      ) as count
+    from companies company
+    where company.id = ${companyId}
+  `
+  return row
+}
 
 /** Adds an active registration. Secret and credentials are encrypted before they come here. */
 export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<RegistrationRow> {

@@ -1,15 +1,17 @@
-import type { Db, Pool } from '../../db/connect.ts'
+import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { type FieldFault, registrationNotFound, validationError } from '../../errors.ts'
 import { changedMembers } from '../../http/as-read.ts'
 import { memberOf } from '../../text/own-member.ts'
 import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
 import { REGISTRATION_SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {
+  countRegistrations,
   type DeliveryMethod,
   findRegistration,
   findUnknownChannels,
   insertRegistration,
   listRegistrations,
+  lockRegistrations,
   markRegistrationDeleted,
   type Registration,
   type RegistrationRow,
@@ -54,12 +56,16 @@ export function registrationFaults(body: unknown, rules: RegistrationRules): Fie
   ]
 }
 
-/** Registers a receiver, active at once (spec: Webhook registrations). The request has been checked. */
+/**
+ * Registers a receiver, active at once (spec: Webhook registrations). The request has been checked.
+ * @throws {AppError} 422 when the company has as many registrations as the operator allows
+ */
 export async function createRegistration(
-  deps: RegistrationDeps,
+  deps: Omit<RegistrationDeps, 'db'> & { db: Transaction },
   companyId: number,
   request: RegistrationRequest,
 ): Promise<Registration> {
+  await requireRoom(deps.db, companyId)
   const { name, url, secret = null } = request
   const channelIds = await checkChannels(deps.db, companyId, request.channelIds ?? null)
   const row = await insertRegistration(deps.db, companyId, {
@@ -73,6 +79,15 @@ export async function createRegistration(
     secret: secret === null ? null : deps.cipher.encrypt(secret),
   })
   return toRegistration(deps, row)
+}
+
+/** Locks the number of registrations until the transaction ends, before it is read. */
+async function requireRoom(tx: Transaction, companyId: number): Promise<void> {
+  await lockRegistrations(tx, companyId)
+  const { count, limit } = await countRegistrations(tx, companyId)
+  if (count < limit) return
+  const message = `cannot be kept: the company has at most ${limit} registrations`
+  throw validationError([{ path: 'body', message }])
 }
 
 /** The company's registrations, oldest first, with the values of their headers decrypted. */
