@@ -912,6 +912,13 @@ CREATE INDEX scheduled_messages_by_end ON public.scheduled_messages USING btree 
 CREATE INDEX scheduled_messages_by_identity ON public.scheduled_messages USING btree (company_id, identity);
 CREATE INDEX scheduled_messages_by_status ON public.scheduled_messages USING btree (company_id, status, id);
 
+create table search_passes (
+  number integer not null,
+  started_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint search_passes_pkey PRIMARY KEY (number)
+);
+
 create table sender_limits (
   company_id bigint not null,
   sender_id bigint not null,

@@ -1,11 +1,12 @@
 import { Popover as Base } from '@base-ui/react/popover'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type RefObject, useRef, useState } from 'react'
+import { fold } from '../../src/text/search-text.ts'
 import { api } from '../client.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { folded, showMarked, useListbox } from '../parts/lists/listbox.ts'
+import { showMarked, useListbox } from '../parts/lists/listbox.ts'
 import { Skeleton } from '../parts/lists/skeleton.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { teamText } from '../texts/team.ts'
@@ -68,9 +69,9 @@ function Choices({ field, assignee, onChoose }: ChoicesProps) {
   const { name: me } = useSession()
   const { data, error, refetch } = useQuery(assigneesQuery)
   const [search, setSearch] = useState('')
-  const searched = folded(search.trim())
+  const searched = fold(search)
   const people = [...new Set([me, ...(data ?? [])])]
-  const found = people.filter((name) => folded(name).includes(searched))
+  const found = people.filter((name) => fold(name).includes(searched))
   const shown: (string | null)[] = found.slice(0, MAX_SHOWN)
   const options = assignee !== null && searched === '' ? [null, ...shown] : shown
   const listbox = useListbox(options, search, onChoose)

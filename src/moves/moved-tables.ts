@@ -73,6 +73,7 @@ export const UNMOVED_TABLES = {
   migrations: 'of the installation',
   moving_files: 'of an import that runs',
   rate_limits: 'of a minute',
+  search_passes: 'of the installation',
   service_secrets: 'of the installation',
   sign_in_links: 'the staff sign in again',
   sql_objects: 'of the installation',

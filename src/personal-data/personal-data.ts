@@ -71,6 +71,7 @@ export const PERSONAL_DATA = {
   registrations: 'none',
   daily_limit_entries: 'erased',
   scheduled_messages: 'erased',
+  search_passes: 'none',
   sender_limits: 'none',
   sender_routes: 'none',
   senders: 'none',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { folded } from '../text/search-text.ts'
+import { fold } from '../text/search-text.ts'
 import type { TemplateRow } from './template-store.ts'
 
 /** The filters of the template list; all that are given hold. */
@@ -35,7 +35,7 @@ export function passesFilter(
   if (category !== undefined && template.category !== category) return false
   if (language !== undefined && languageKey(template.language) !== languageKey(language)) return false
   const texts = [template.name, ...template.components.map(({ text = '' }) => text)]
-  return texts.some((text) => folded(text).includes(folded(search)))
+  return texts.some((text) => fold(text).includes(fold(search)))
 }
 
 const languageKey = (language: string): string => language.toLowerCase().replaceAll('-', '_')

@@ -2,6 +2,8 @@ import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { importKind } from '../contacts/import/contact-import-job.ts'
 import { sweepMailboxes } from '../contacts/matching/mailbox-sweep.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
+import { sweepSearchTexts } from '../contacts/search/search-sweep.ts'
+import { refoldProfiles } from '../conversations/list/profile-sweep.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'
 import { isContention, isLockTimeout, sqlState } from '../db/pool/failure.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
@@ -52,8 +54,8 @@ const DELIVERY_DAYS_MS = 60_000
 const MESSAGE_MONTHS_MS = 3_600_000
 /** How long after its deadline a delivery may stay open. */
 const DELIVERY_ENDS_MS = 30_000
-/** Looks whether a pass over addresses is due. */
-const MAILBOXES_MS = 600_000
+/** Looks whether a pass over all rows is due. */
+const PASSES_MS = 600_000
 const COUNT_MS = 1_000
 /** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
 const STATISTICS_MS = 1_000
@@ -166,7 +168,8 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
         expire(stopping),
       ),
     ),
-    every(MAILBOXES_MS, 'mailboxes', () => sweepMailboxes({ db, rekeyEmails }, stopping)),
+    every(PASSES_MS, 'mailboxes', () => sweepMailboxes({ db, rekeyEmails }, stopping)),
+    every(PASSES_MS, 'search_texts', () => sweepSearchTexts({ db, refoldProfiles }, stopping)),
     every(STUCK_CHECK_MS, 'stuck_sessions', () => endStuckSessions(db, STUCK_AFTER_SECONDS)),
     every(APPLY_WAITING_MS, 'waiting_statuses', () =>
       applyWaiting({ ...deps, giveBackPlaces, sourceType: sourceTypeOf(deps) }, stopping),

@@ -83,10 +83,10 @@ describe('a filtered list', () => {
       lastName: 'Lövelace',
       email: 'ada@example.com',
     })
-    for (const search of ['lövelace', 'ADA L', 'ada@example', ada.slice(2, 9), 'a@', 'é']) {
+    for (const search of ['lövelace', 'ADA L', 'ada@example', ada.slice(2, 9), 'a@', 'ü']) {
       expect([search, await phonesOf(company, `search=${encodeURIComponent(search)}`)]).toEqual([
         search,
-        search === 'é' ? [] : [ada],
+        search === 'ü' ? [] : [ada],
       ])
     }
     expect(await phonesOf(company, 'search=lace&status=closed')).toEqual([])

@@ -20,6 +20,7 @@ const GLOBAL: Record<string, string> = {
   rate_limits: 'counts by company or by address',
   unhandled_counts: 'counts by address',
   mailbox_passes: 'passes of a sweep over all companies',
+  search_passes: 'passes of a sweep over all companies',
 }
 
 /** Unique keys of company tables that are global on purpose. */

@@ -183,7 +183,7 @@ export abstract class Operations {
     channelId?: number
     /** The name of the person who answers. */
     assignee?: string
-    /** A part of the name, email or phone of the contact, or of the WhatsApp profile name, with or without accents. */
+    /** A part of the name, email or phone of the contact, or of the WhatsApp profile name, compared without case, accents and width. */
     search?: string
   }, options?: RequestOptions): Promise<{
     data: Array<Conversation>
@@ -498,7 +498,7 @@ export abstract class Operations {
     page?: number
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
     limit?: number
-    /** A part of the email, phone or name, in any letter case. */
+    /** A part of the email, phone or name, compared without case, accents and width. */
     search?: string
     /** Only contacts with this status. */
     status?: string

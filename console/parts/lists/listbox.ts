@@ -49,6 +49,3 @@ export function useListbox<Option>(options: readonly Option[], filter: string, o
 export const showMarked = (option: HTMLElement | null): void => {
   if (option?.getAttribute('aria-selected') === 'true') option.scrollIntoView({ block: 'nearest' })
 }
-
-/** A text for comparing: without accents and letter case. */
-export const folded = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()

@@ -15,7 +15,7 @@ const LIMITS = { defaultSize: 25, maxSize: 100 }
 /** The query of the list of contacts. */
 export const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
-  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, in any letter case.' })),
+  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, compared without case, accents and width.' })),
   ...FILTER_QUERY,
   sort: Type.Optional(
     // Checked by the handler, which names all faults of a query at once.

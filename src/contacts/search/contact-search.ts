@@ -1,4 +1,5 @@
-import { oneBlank, plain, trigramsOf } from '../../text/search-text.ts'
+import { emailKey, storedKeys } from '../../text/email-address.ts'
+import { indexedText, trigramsOf } from '../../text/search-text.ts'
 import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../members/text-members.ts'
 
 /** Longest term that is searched for, in characters. */
@@ -7,13 +8,14 @@ export const SEARCH_MAX_LENGTH = 200
 const NAMES = TEXT_NAMES.filter((name) => TEXT_MEMBERS[name].isName)
 
 /**
- * The searchable text of a contact: name, email and phone, one per line, in lower case. Every writer uses this
- * function.
+ * Returns the searchable text of a contact: name, email and phone, one per line, folded. A domain in another script has a line
+ * for each spelling. Every writer uses this function.
  */
 export function searchText(contact: Partial<Texts> & { email: string | null; phone: string | null }): string {
   const name = NAMES.flatMap((part) => contact[part] ?? []).join(' ')
-  return [name, contact.email ?? '', contact.phone ?? '']
-    .map((line) => plain(oneBlank(line)))
+  const emails = contact.email === null ? [] : storedKeys(emailKey(contact.email))
+  return [name, ...emails, contact.phone ?? '']
+    .map(indexedText)
     .filter((line) => line !== '')
     .join('\n')
 }
@@ -30,7 +32,7 @@ const PHONE_MIN_DIGITS = 7
  * there is nothing to search for.
  */
 export function searchTerms(search: string): SearchTerm[] {
-  const text = plain(oneBlank(search))
+  const text = indexedText(search)
   if (text === '') return []
   const whole = toTerm(text)
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''

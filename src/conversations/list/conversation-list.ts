@@ -41,7 +41,7 @@ export const ConversationQuery = Type.Object({
     Type.String({
       maxLength: MAX_SEARCH,
       description:
-        'A part of the name, email or phone of the contact, or of the WhatsApp profile name, with or without accents.',
+        'A part of the name, email or phone of the contact, or of the WhatsApp profile name, compared without case, accents and width.',
     }),
   ),
 })

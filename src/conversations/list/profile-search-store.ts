@@ -1,4 +1,4 @@
-import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
 
 /** How many of the newest conversations show whether many match. */
 const SAMPLE = 500
@@ -50,3 +50,52 @@ const holding = (trigrams: readonly string[]): Fragment =>
   trigrams
     .map((trigram) => sql`conversation.profile_search like ${`%${trigram}%`}`)
     .reduce((before, next) => sql`${before} and ${next}`)
+
+/** Conversations whose profile name has letters beyond ASCII, among the next `limit` after an id; `last`: null at the end. */
+export async function readProfileRows(
+  db: Db,
+  companyId: number,
+  after: number,
+  limit: number,
+): Promise<{ last: number | null; rows: { id: number; profileName: string; profileSearch: string | null }[] }> {
+  const [end] = await db<{ last: number | null }[]>`
+    select max(id) as last
+    from (
+      select id from conversations where company_id = ${companyId} and id > ${after} order by id limit ${limit}
+    ) as part
+  `
+  const last = end?.last ?? null
+  if (last === null) return { last, rows: [] }
+  const rows = await db<{ id: number; profileName: string; profileSearch: string | null }[]>`
+    select id, profile_name, profile_search
+    from conversations
+    where company_id = ${companyId} and id > ${after} and id <= ${last} and profile_name ~ '[^\\x01-\\x7f]'
+    order by id
+  `
+  return { last, rows }
+}
+
+/** Replaces the search texts of conversations that still have these names; passes over those that are being written. */
+export async function writeProfileTexts(
+  db: Db,
+  companyId: number,
+  texts: readonly { id: number; name: string; text: string }[],
+): Promise<void> {
+  await db`
+    with input as materialized (
+      select * from jsonb_to_recordset(${jsonRows(db, texts)}) as input (id bigint, name text, text text)
+    ),
+    free as (
+      select conversation.id, input.text
+      from conversations conversation
+      join input on input.id = conversation.id
+      where conversation.company_id = ${companyId} and conversation.profile_name = input.name
+      order by conversation.id
+      for no key update of conversation skip locked
+    )
+    update conversations
+    set profile_search = free.text
+    from free
+    where (conversations.company_id, conversations.id) = (${companyId}, free.id)
+  `
+}

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { folded, trigramsOf } from '../../text/search-text.ts'
+import { indexedText, trigramsOf } from '../../text/search-text.ts'
 import { MAX_EXAMINED, type SearchMatches } from './conversation-filter.ts'
 import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
 
@@ -19,7 +19,7 @@ export async function findMatches(
   search: string,
   matchContacts: MatchContacts,
 ): Promise<SearchMatches | undefined> {
-  const profileText = folded(search)
+  const profileText = indexedText(search)
   const [contacts, conversationIds] = await Promise.all([
     matchContacts(db, companyId, search),
     findByProfile(db, companyId, profileText),

@@ -1,5 +1,5 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { folded } from '../../text/search-text.ts'
+import { indexedText } from '../../text/search-text.ts'
 import { isRecent } from '../message-month.ts'
 
 /** A conversation that a batch creates or changes. */
@@ -42,7 +42,7 @@ const toRow = (conversation: ConversationWrite) => ({
   customer_id: conversation.customerId,
   user_id: conversation.userId ?? undefined,
   profile_name: conversation.profileName ?? undefined,
-  profile_search: conversation.profileName === null ? undefined : folded(conversation.profileName),
+  profile_search: conversation.profileName === null ? undefined : indexedText(conversation.profileName),
   messages: conversation.messages,
   unread: conversation.unread,
   is_answered: conversation.isAnswered || undefined,

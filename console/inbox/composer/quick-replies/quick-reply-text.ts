@@ -1,14 +1,14 @@
 import type { QuickReply } from '../../../../client/src/generated/schemas.ts'
-import { folded } from '../../../parts/lists/listbox.ts'
+import { fold } from '../../../../src/text/search-text.ts'
 
 const NAME = /\{\{\s*name\s*\}\}/g
 
 /** Those whose title begins with the text come before those that contain it. */
 export function matching(replies: readonly QuickReply[], asked: string): QuickReply[] {
-  const part = folded(asked.trim())
+  const part = fold(asked)
   const rank = ({ title, text }: QuickReply): number => {
-    if (folded(title).startsWith(part)) return 0
-    return folded(title).includes(part) ? 1 : folded(text).includes(part) ? 2 : 3
+    if (fold(title).startsWith(part)) return 0
+    return fold(title).includes(part) ? 1 : fold(text).includes(part) ? 2 : 3
   }
   return replies.filter((one) => rank(one) < 3).sort((one, other) => rank(one) - rank(other))
 }

@@ -1,6 +1,7 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import type { Conversation, Template } from '../../../../client/src/generated/schemas.ts'
+import { fold } from '../../../../src/text/search-text.ts'
 import { api } from '../../../client.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Badge } from '../../../parts/feedback/badge.tsx'
@@ -59,9 +60,9 @@ function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (tem
   const [search, setSearch] = useState('')
   if (templates.length === 0)
     return <Empty icon="template" title={text.templates.none} text={text.templates.noneText} />
-  const searched = search.trim().toLowerCase()
+  const searched = fold(search)
   const found = templates.filter(
-    (one) => one.name.toLowerCase().includes(searched) || previewOf(one, [], {}).body.toLowerCase().includes(searched),
+    (one) => fold(one.name).includes(searched) || fold(previewOf(one, [], {}).body).includes(searched),
   )
   return (
     <>

@@ -1,0 +1,46 @@
+import type { Db } from '../../db/connect.ts'
+import { type Pause, passOverCompanies } from '../../jobs/passes/company-pass.ts'
+import { searchText } from './contact-search.ts'
+import { readSearchRows, writeSearchTexts } from './search-sweep-store.ts'
+
+/** Contacts that one statement looks at, and that one writes. */
+const WINDOW = 5_000
+const WRITTEN_AT_ONCE = 500
+/** Contacts that others write at the moment are looked at so often. */
+const ATTEMPTS = 3
+
+export type SearchSweepDeps = {
+  db: Db
+  /** Folds the profile names of conversations again, in steps between which `pause` is awaited. */
+  refoldProfiles(db: Db, companyId: number, pause: Pause): Promise<void>
+}
+
+/** Folds search texts again that earlier versions folded in another way. */
+export const sweepSearchTexts = ({ db, refoldProfiles }: SearchSweepDeps, signal: AbortSignal): Promise<void> =>
+  passOverCompanies(db, 'search_passes', signal, async (companyId, pause) => {
+    await refoldContacts(db, companyId, pause)
+    await refoldProfiles(db, companyId, pause)
+  })
+
+async function refoldContacts(db: Db, companyId: number, pause: Pause): Promise<void> {
+  for (let [after, attempt] = [0, 1]; ; ) {
+    const { last, rows } = await readSearchRows(db, companyId, after, WINDOW)
+    if (last === null) return
+    const changed = rows
+      .map((row) => ({ id: row.id, former: row.searchText, text: searchText(row) }))
+      .filter(({ former, text }) => !haveSameLines(former, text))
+    let written = 0
+    for (let at = 0; at < changed.length; at += WRITTEN_AT_ONCE) {
+      written += await writeSearchTexts(db, companyId, changed.slice(at, at + WRITTEN_AT_ONCE))
+      await pause()
+    }
+    const isDone = written === changed.length || attempt === ATTEMPTS
+    after = isDone ? last : after
+    attempt = isDone ? 1 : attempt + 1
+    await pause()
+  }
+}
+
+/** A phone number that came later is the last line. */
+const haveSameLines = (one: string, other: string): boolean =>
+  one === other || one.split('\n').toSorted().join('\n') === other.split('\n').toSorted().join('\n')
