@@ -36,7 +36,7 @@ beforeAll(async () => {
       clock: systemClock,
       cipher: createCipher([key]),
       providers: {},
-      mailer: createMailer(),
+      mailer: createMailer(config),
       blobStore,
     }),
   )

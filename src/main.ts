@@ -81,7 +81,7 @@ function createBuild(config: Config): { build: Build; openOwnOperator: OpenOpera
       ...dependencies,
       ...(config.otlpEndpoint !== undefined && { tracing: await startTracing() }),
       providers: createProviders(config),
-      mailer: createMailer(),
+      mailer: createMailer(config),
     })
     built.resolve(deps)
     const app = config.role === 'worker' ? await buildHealthApp(deps) : await buildApp(deps)

@@ -23,9 +23,12 @@ export function startReceiver(answer: RequestListener = (_, response) => respons
   return listen(createServer(keeping(received, answer)), 'http', received)
 }
 
-/** The same over TLS, with a certificate for `localhost` that only its own `cert` vouches for. */
-export async function startTlsReceiver(answer: RequestListener): Promise<Receiver & { cert: string }> {
-  const { key, cert } = selfSigned()
+/** The same over TLS, with a certificate for `name` that only its own `cert` vouches for. */
+export async function startTlsReceiver(
+  answer: RequestListener,
+  name = 'localhost',
+): Promise<Receiver & { cert: string }> {
+  const { key, cert } = selfSigned(name)
   const received: Received[] = []
   const receiver = await listen(createTlsServer({ key, cert }, keeping(received, answer)), 'https', received)
   return { ...receiver, cert }
@@ -73,14 +76,14 @@ async function listen(server: Server, scheme: string, received: Received[]): Pro
   return { url: `${scheme}://localhost:${port}/`, received, open, opened: () => opened, close }
 }
 
-function selfSigned(): { key: string; cert: string } {
+function selfSigned(name: string): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'receiver-'))
   try {
     const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost`
+    const options = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=${name}`
     execFileSync(
       'openssl',
-      [...options.split(' '), '-addext', 'subjectAltName=DNS:localhost', '-keyout', key, '-out', cert],
+      [...options.split(' '), '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', cert],
       { stdio: 'ignore' },
     )
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') }

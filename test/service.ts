@@ -60,7 +60,7 @@ export async function startTestService({
     clock,
     cipher: createCipher([key]),
     providers: createProviders(settings),
-    mailer: createMailer(),
+    mailer: createMailer(settings),
     blobStore: blobStore ?? (await openFolderBlobStore(join(folder, 'media'))),
   })
   const app = await buildApp(deps)

@@ -10,6 +10,7 @@ import { startEmbedded } from '../../src/db/embedded/start.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { describeSchema } from '../../src/db/migration/schema-store.ts'
 import { openFolderBlobStore } from '../../src/media/blobs/folder-blob-store.ts'
+import { NO_PROXIES } from '../../src/outgoing/proxies.ts'
 import { createCipher } from '../../src/secrets/secrets.ts'
 import { readConfig } from '../../src/settings/config.ts'
 import { createMailer } from '../../src/wiring/adapters.ts'
@@ -34,7 +35,7 @@ export async function contractFiles(): Promise<Record<string, string>> {
         clock: systemClock,
         cipher: createCipher([key]),
         providers: {},
-        mailer: createMailer(),
+        mailer: createMailer({ proxies: NO_PROXIES }),
         blobStore: await openFolderBlobStore(join(folder, 'media')),
       }),
     )

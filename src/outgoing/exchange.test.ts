@@ -125,7 +125,7 @@ test.each([
   expect(await exchange(createAgent(), call)).toMatchObject({ kind: 'not-sent' })
 })
 
-function createAgent(): Agent {
+function createAgent(): Dispatcher {
   const agent = createProviderAgent()
   atFileEnd(() => agent.destroy())
   return agent

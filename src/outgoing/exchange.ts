@@ -1,11 +1,13 @@
 import type { Readable } from 'node:stream'
-import { Agent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import { systemClock } from '../clock.ts'
+import { createProxiedAgent, NO_PROXIES, type Proxies } from './proxies.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { startRequest } from './start-request.ts'
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 const LONGEST_WAIT_SECONDS = 999_999
+const CONNECT_TIMEOUT_MS = 5_000
 /** Some hosts refuse clients without a name. */
 export const USER_AGENT = 'parley'
 
@@ -25,12 +27,13 @@ export type Call = {
 }
 
 /** Connections to providers: kept open, many per host, since a send waits for its answer. */
-export const createProviderAgent = (): Agent =>
-  new Agent({
+export const createProviderAgent = (proxies: Proxies = NO_PROXIES): Dispatcher =>
+  createProxiedAgent(proxies, {
     connections: 512,
     pipelining: 1,
     allowH2: false,
-    connect: { timeout: 5_000 },
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
     keepAliveTimeout: 30_000,
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -196,3 +196,14 @@ test('receivers may be private only while the sandbox is on, unless said otherwi
   expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
   expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
 })
+
+test('reads the usual proxy variables, in lower case first', () => {
+  expect(readConfig({})).toMatchObject({ proxies: { http: undefined, https: undefined }, webhookProxy: undefined })
+  const env = { HTTPS_PROXY: 'http://a:3128', https_proxy: 'http://b:3128', HTTP_PROXY: 'https://c', no_proxy: '.d' }
+  expect(readConfig({ ...env, WEBHOOK_PROXY: 'http://e:1' })).toMatchObject({
+    proxies: { http: 'https://c', https: 'http://b:3128', except: '.d' },
+    webhookProxy: 'http://e:1',
+  })
+  for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'WEBHOOK_PROXY'])
+    expect(() => readConfig({ [name]: 'ada:secret@proxy:3128' })).toThrow(`${name} must be an address`)
+})

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import type { Proxies } from '../outgoing/proxies.ts'
 import { createSettingReader, type SettingReader } from './setting-reader.ts'
 
 /** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
@@ -76,6 +77,10 @@ export type Config = {
   readonly emailDays: number | undefined
   /** Deliveries may go to private addresses and over plain http: for local work. */
   readonly webhookAllowPrivate: boolean
+  /** For calls to providers, Postmark and buckets. */
+  readonly proxies: Proxies
+  /** For deliveries to receivers; may hold a password. */
+  readonly webhookProxy: string | undefined
 }
 
 /** All faults of the environment at once: one message names every setting that has to change. */
@@ -89,6 +94,7 @@ export class ConfigError extends Error {
 }
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
+const PROXY_SCHEMES = ['http:', 'https:']
 const MAX_PROCESSES = 64
 const KEY_PREFIX = /^[A-Za-z0-9]{1,32}$/
 
@@ -151,6 +157,8 @@ export function readConfig(
     messageDays: read.optionalInteger('MESSAGE_DAYS', 8, 36_500),
     emailDays: read.optionalInteger('EMAIL_DAYS', 30, 36_500),
     webhookAllowPrivate: read.oneOf('WEBHOOK_ALLOW_PRIVATE', ['true', 'false'], sandbox ? 'true' : 'false') === 'true',
+    proxies: readProxies(read),
+    webhookProxy: read.url('WEBHOOK_PROXY', PROXY_SCHEMES),
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
@@ -187,6 +195,13 @@ function readMail(
     mailReportsSecret: read.secret('MAIL_REPORTS_SECRET', 16),
   }
 }
+
+/** The usual variables, in lower case first, as curl reads them. */
+const readProxies = (read: SettingReader): Proxies => ({
+  http: read.url('http_proxy', PROXY_SCHEMES) ?? read.url('HTTP_PROXY', PROXY_SCHEMES),
+  https: read.url('https_proxy', PROXY_SCHEMES) ?? read.url('HTTPS_PROXY', PROXY_SCHEMES),
+  except: read.optional('no_proxy') ?? read.text('NO_PROXY', ''),
+})
 
 /** With DATABASE_URL both secrets must be set; only the embedded default creates them. */
 function checkSecretsAreSet(read: SettingReader, databaseUrl: string | undefined, faults: string[]): void {

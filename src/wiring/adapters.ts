@@ -12,8 +12,10 @@ import type { Providers } from '../providers/provider.ts'
 import type { Config } from '../settings/config.ts'
 
 /** Every adapter to the outside, one line each; only the start of the service imports them. */
-export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Required<Providers> {
-  const dispatcher = createProviderAgent()
+export function createProviders(
+  config: Pick<Config, 'graphVersion' | 'providerTimeoutMs' | 'proxies'>,
+): Required<Providers> {
+  const dispatcher = createProviderAgent(config.proxies)
   const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }
   return {
     meta: createMetaProvider(options),
@@ -26,9 +28,9 @@ export function createProviders(config: Pick<Config, 'graphVersion' | 'providerT
 export const mailReportReaders: ReadonlyMap<string, ReadMailReport> = new Map([['postmark', readPostmarkReport]])
 
 /** Sends each mail by the adapter that the scheme of its server's address names. */
-export function createMailer(): Mailer {
+export function createMailer({ proxies }: Pick<Config, 'proxies'>): Mailer {
   const smtp = createSmtpMailer()
-  const postmark = createPostmarkMailer()
+  const postmark = createPostmarkMailer({ proxies })
   return {
     send: (serverUrl, mail, confirmSubmission) =>
       (serverUrl.startsWith('postmark') ? postmark : smtp).send(serverUrl, mail, confirmSubmission),

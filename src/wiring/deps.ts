@@ -134,6 +134,7 @@ export function createDeps(dependencies: Dependencies): Deps {
     receiver: createReceiverClient({
       allowPrivate: dependencies.config.webhookAllowPrivate,
       clock: dependencies.clock,
+      proxy: dependencies.config.webhookProxy,
     }),
     publish: createPublish(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
     inbound: {},

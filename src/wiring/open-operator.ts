@@ -39,7 +39,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
     clock: systemClock,
     cipher,
     providers: createProviders(config),
-    mailer: createMailer(),
+    mailer: createMailer(config),
     blobStore,
   })
   await deps.subscribedEvents.refresh()

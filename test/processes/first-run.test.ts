@@ -163,6 +163,17 @@ test.skipIf(!hasCurl)(
   600_000,
 )
 
+test.skipIf(!hasCurl)(
+  'the first send works behind an outgoing proxy that is down',
+  async () => {
+    const down = 'http://127.0.0.1:9'
+    const parley = await startWithDemo(await readyFolder(), { HTTPS_PROXY: down, HTTP_PROXY: down })
+    expect(paste(linesOf(parley)[0]!)).toMatchObject({ success: true })
+    expect(await parley.signal('SIGTERM')).toBe(0)
+  },
+  600_000,
+)
+
 test('the events of the sandbox arrive although the service refuses plain HTTP', async () => {
   const folder = await readyFolder()
   const parley = await startWithDemo(folder, { BASE_URL: 'https://parley.example', TRUST_PROXY: '127.0.0.1' })

@@ -1,4 +1,5 @@
 import { startSandbox } from '../../sandbox/sandbox.ts'
+import { NO_PROXIES } from '../../src/outgoing/proxies.ts'
 import type { SenderAccess } from '../../src/providers/provider.ts'
 import type { ProviderName } from '../../src/providers/provider-name.ts'
 import type { ProviderUnderTest } from '../../src/providers/provider-suite.ts'
@@ -39,7 +40,7 @@ export async function startProvider(
     apiBaseUrl: `${sandbox.url}${base.replace('{appId}', APP_ID)}`,
     appId: null,
   }
-  const provider = createProviders({ graphVersion: 'v25.0', providerTimeoutMs: 1_000 })[name]
+  const provider = createProviders({ graphVersion: 'v25.0', providerTimeoutMs: 1_000, proxies: NO_PROXIES })[name]
   if (provider === undefined) throw new Error(`There is no adapter ${name}`)
   return { provider, access, control, ids, stop: sandbox.stop }
 }

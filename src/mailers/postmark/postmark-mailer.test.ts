@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
+import { startForwardProxy } from '../../../test/forward-proxy.ts'
 import { stopProcess } from '../../../test/held-handshakes.ts'
 import {
   anyMessage,
@@ -121,4 +122,16 @@ test('an address beyond ASCII before the @ is refused with the reason', async ()
   const outcome = await mailer.send('postmark+http://token@127.0.0.1:1', mail({ to: 'ünal@example.com' }), yes)
   expect(outcome).toEqual({ kind: 'refused', isTemporary: false, message: expect.stringContaining('SMTPUTF8') })
   mailer.close()
+})
+
+test('mails go through the proxy', async () => {
+  const [proxy, { url, mails, stop }] = await Promise.all([startForwardProxy(), startServer('taken')])
+  const proxied = createPostmarkMailer({ proxies: { http: proxy.url, https: undefined, except: '' } })
+  const named = url.replace('127.0.0.1', 'postmark.test')
+  expect(await proxied.send(named, mail(), yes)).toMatchObject({ kind: 'accepted' })
+  expect(proxy.passed).toEqual([`POST http://${new URL(named).host}/email`])
+  expect(mails).toHaveLength(1)
+  proxied.close()
+  proxied.close()
+  await stop()
 })

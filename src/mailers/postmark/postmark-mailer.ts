@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { bulkhead } from 'cockatiel'
-import { Agent } from 'undici'
 import { type Exchange, exchange } from '../../outgoing/exchange.ts'
+import { createProxiedAgent, NO_PROXIES, type Proxies } from '../../outgoing/proxies.ts'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
 import { toServerMessage } from '../server-message.ts'
 import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
@@ -20,14 +20,19 @@ type Answer = { ErrorCode?: number; Message?: string; MessageID?: string }
  * Mail by the HTTP API of Postmark, or of a server that speaks it: `postmark://SERVER_TOKEN@api.postmarkapp.com`, and
  * `postmark+http://` without TLS. The whole mail is one request, so `confirmSubmission` is asked right before it.
  */
-export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DEADLINES): Mailer {
+export function createPostmarkMailer({
+  beforeEndMs = DEADLINES.beforeEndMs,
+  afterEndMs = DEADLINES.afterEndMs,
+  proxies = NO_PROXIES,
+}: Partial<Deadlines & { proxies: Proxies }> = {}): Mailer {
   // A connection for each mail: one that is kept open may end while a mail is submitted, and leave its outcome unknown.
-  const agent = new Agent({
+  const agent = createProxiedAgent(proxies, {
     connections: MAX_CONNECTIONS,
     pipelining: 0,
     allowH2: false,
     maxResponseSize: MAX_ANSWER_BYTES,
     connect: { timeout: CONNECT_TIMEOUT_MS },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
   })
   const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
 
@@ -69,9 +74,8 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
   return {
     send: (serverUrl, mail, confirmSubmission) =>
       slots.execute(() => send(new URL(serverUrl), mail, confirmSubmission)),
-    close: () => {
-      if (!agent.closed) void agent.close()
-    },
+    // A second call rejects.
+    close: () => void agent.close().catch(() => undefined),
   }
 }
 

@@ -1,7 +1,9 @@
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startForwardProxy } from '../../../test/forward-proxy.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { newStorageKey } from './blob-store.ts'
 import { blobStoreSuite } from './blob-store-suite.ts'
@@ -32,6 +34,17 @@ afterAll(async () => {
 })
 
 blobStoreSuite('a bucket', () => blobStore)
+
+test('a bucket is reached through the proxy', async () => {
+  const proxy = await startForwardProxy()
+  const url = `http://S3RVER:S3RVER@${place.replace('127.0.0.1', '127.0.0.2')}/our-media`
+  const proxied = await openBucketBlobStore(url, temporary, { http: proxy.url, https: undefined, except: '' })
+  const key = newStorageKey(1)
+  await proxied.put(key, Readable.from([Buffer.from('picture')]), { mimeType: 'image/png', maxBytes: 1000 })
+  expect(proxy.passed.filter((line) => line.endsWith(`/our-media/${key}?x-id=PutObject`))).toHaveLength(1)
+  expect(await blobStore.open(key)).toBeDefined()
+  proxied.close()
+})
 
 describe('a bucket that cannot be used is reported at the start, without the secret', () => {
   const refusal = async (url: string): Promise<string> => {

@@ -1,4 +1,6 @@
 import { createReadStream } from 'node:fs'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
 import { Readable } from 'node:stream'
 import {
   DeleteObjectCommand,
@@ -11,6 +13,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { storageCall, storageStream } from '../../files/storage-failure.ts'
 import { openTemporaryFiles } from '../../files/temporary-files.ts'
+import { NO_PROXIES, type Proxies, toProxyEnv } from '../../outgoing/proxies.ts'
 import { StartError } from '../../start-error.ts'
 import { keepMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
@@ -18,6 +21,7 @@ import { type BucketPlace, parseBucketUrl } from './bucket-url.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const SILENCE_TIMEOUT_MS = 30_000
+const MAX_CONNECTIONS = 50
 
 /**
  * Keeps media in a bucket of an S3-compatible store (the address: see `parseBucketUrl`). The bucket has to exist. A file waits in
@@ -28,10 +32,11 @@ const SILENCE_TIMEOUT_MS = 30_000
 export async function openBucketBlobStore(
   bucketUrl: string,
   temporaryFolder: string,
+  proxies: Proxies = NO_PROXIES,
 ): Promise<BlobStore & { close(): void }> {
   const place = parseBucketUrl(bucketUrl)
   if (place === undefined) throw new StartError('MEDIA_BUCKET_URL is not https://KEY:SECRET@HOST/BUCKET?region=REGION')
-  const client = createClient(place)
+  const client = createClient(place, proxies)
   const { bucket: Bucket } = place
   await checkBucket(client, place)
   const temporary = await openTemporaryFiles(temporaryFolder)
@@ -60,8 +65,9 @@ const ignore = () => undefined
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
 /** Bucket names stand in the path, since most stores other than Amazon's have no name per bucket. */
-const createClient = ({ endpoint, region, credentials }: BucketPlace): S3Client =>
-  new S3Client({
+function createClient({ endpoint, region, credentials }: BucketPlace, proxies: Proxies): S3Client {
+  const connections = { keepAlive: true, maxSockets: MAX_CONNECTIONS, proxyEnv: toProxyEnv(proxies) }
+  return new S3Client({
     endpoint,
     region,
     forcePathStyle: true,
@@ -70,8 +76,14 @@ const createClient = ({ endpoint, region, credentials }: BucketPlace): S3Client 
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     logger: SILENT,
-    requestHandler: { connectionTimeout: CONNECT_TIMEOUT_MS, socketTimeout: SILENCE_TIMEOUT_MS },
+    requestHandler: {
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: SILENCE_TIMEOUT_MS,
+      httpAgent: new HttpAgent(connections),
+      httpsAgent: new HttpsAgent(connections),
+    },
   })
+}
 
 async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace): Promise<void> {
   try {

@@ -41,6 +41,7 @@ function describe(error: unknown, statusCode: number | null, limit: string): str
   if (/^(?:query|getaddrinfo)/.test(syscall)) return `the receiver's name could not be resolved (${code})`
   if (code === 'ENOTFOUND') return "the receiver's name could not be resolved (ENOTFOUND)"
   if (code === 'ECONNREFUSED') return 'the receiver refused the connection (ECONNREFUSED)'
+  if (code === 'UND_ERR_ABORTED') return 'the proxy refused the connection to the receiver'
   if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
     return `no connection to the receiver within ${limit} (${code})`
   if (TLS_CODE.test(code)) return `the TLS connection to the receiver failed (${code})`

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { startForwardProxy } from '../../../test/forward-proxy.ts'
 import { startHeldServer, stopProcess } from '../../../test/held-handshakes.ts'
 import { type Receiver, startPeer, startReceiver, startTlsReceiver } from '../../../test/receiver.ts'
 import { fixedClock } from '../../clock.ts'
@@ -154,6 +155,35 @@ describe('TLS', () => {
     const outcome = await post({ url: receiver.url.replace('http:', 'https:') })
     expect(outcome).toMatchObject({ kind: 'unreachable', statusCode: null })
     expect(outcome.errorMessage).toMatch(/^the TLS connection to the receiver failed \(/)
+  })
+})
+
+describe('a proxy', () => {
+  const NAME = 'receiver.example.com'
+
+  it('opens the connections of all deliveries', async () => {
+    const [proxy, receiver] = await Promise.all([
+      startForwardProxy(),
+      startTlsReceiver((_, response) => response.end('safe'), NAME),
+    ])
+    const proxied = createReceiverClient({ allowPrivate: false, ca: receiver.cert, proxy: proxy.url })
+    const url = receiver.url.replace('localhost', NAME)
+    expect(await proxied.post({ url, ...EMPTY_POST, timeoutMs: 60_000 })).toMatchObject({ kind: 'delivered' })
+    expect(proxy.passed).toEqual([`CONNECT ${new URL(url).host}`])
+    await proxied.close()
+  })
+
+  it('is not asked for private addresses, and its refusal is told from the receiver’s', async () => {
+    const proxy = await startForwardProxy({ refuses: true })
+    const proxied = createReceiverClient({ allowPrivate: false, proxy: proxy.url })
+    const target = { ...EMPTY_POST, timeoutMs: 60_000 } as const
+    expect(await proxied.post({ url: 'https://10.0.0.1/', ...target })).toMatchObject({ kind: 'blocked' })
+    expect(proxy.passed).toEqual([])
+    expect(await proxied.post({ url: `https://${NAME}/`, ...target })).toMatchObject({
+      kind: 'unreachable',
+      errorMessage: 'the proxy refused the connection to the receiver',
+    })
+    await proxied.close()
   })
 })
 

@@ -1,5 +1,6 @@
-import { Agent } from 'undici'
+import type { Dispatcher } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
+import { createProxiedAgent, NO_PROXIES } from '../../outgoing/proxies.ts'
 import { parseRetryAfter } from '../../outgoing/retry-after.ts'
 import { startRequest } from '../../outgoing/start-request.ts'
 import { isPublicHost, isReceiverPort } from '../registrations/receiver-url.ts'
@@ -52,6 +53,8 @@ export type ReceiverClientOptions = {
   connectTimeoutMs?: number
   resolve?: Resolve
   ca?: string
+  /** Must guard addresses itself: names are resolved there. */
+  proxy?: string | undefined
 }
 
 export type ReceiverClient = {
@@ -66,8 +69,8 @@ export type ReceiverClient = {
  * The number in flight is not bounded here, or one receiver's slow paths would hold up its neighbours: lanes do that.
  */
 export function createReceiverClient(options: ReceiverClientOptions): ReceiverClient {
-  const agents = new Map<number, Agent>()
-  const agentOf = (place: number): Agent => {
+  const agents = new Map<number, Dispatcher>()
+  const agentOf = (place: number): Dispatcher => {
     const agent = agents.get(place) ?? createAgent(options)
     agents.set(place, agent)
     return agent
@@ -79,9 +82,12 @@ export function createReceiverClient(options: ReceiverClientOptions): ReceiverCl
   }
 }
 
-const createAgent = (options: ReceiverClientOptions): Agent =>
-  new Agent({
-    connect: guardedConnector({ connectTimeoutMs: ATTEMPT_TIMEOUT_MS, ...options }),
+function createAgent({ proxy, ...options }: ReceiverClientOptions): Dispatcher {
+  const guard = { connectTimeoutMs: ATTEMPT_TIMEOUT_MS, ...options }
+  return createProxiedAgent(proxy === undefined ? NO_PROXIES : { http: proxy, https: proxy, except: '' }, {
+    connect: guardedConnector(guard),
+    connectTimeoutMs: guard.connectTimeoutMs,
+    ...(options.ca !== undefined && { ca: options.ca }),
     allowH2: false,
     pipelining: 1,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -91,9 +97,10 @@ const createAgent = (options: ReceiverClientOptions): Agent =>
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
 
 async function post(
-  agent: Agent,
+  agent: Dispatcher,
   clock: Clock,
   allowPrivate: boolean,
   target: ReceiverTarget,
@@ -124,7 +131,7 @@ function checkedUrl(text: string, allowPrivate: boolean): URL {
  * deadline, at too many interim answers, and, as a success, where the answer is as long as it may get. Breaking off
  * ends the connection: an endless answer costs 64 KiB.
  */
-function sendRequest(agent: Agent, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
+function sendRequest(agent: Dispatcher, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
   const { method, headers, body } = target
   const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false }
   return new Promise((resolve, reject) => {
