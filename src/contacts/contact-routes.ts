@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { mapInStretches } from '../batching/stretches.ts'
 import type { Pool } from '../db/connect.ts'
 import { contactNotFound } from '../errors.ts'
 import type { Caller } from '../http/admission/caller.ts'
@@ -114,17 +115,18 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const { caller } = request
         const isOwnOnly = caller.browser !== undefined
         const { writes, browser } = await readUpserts(deps, caller, request.body)
-        const toAnswer = (contacts: readonly Contact[]) =>
+        const toAnswer = async (contacts: readonly Contact[]) =>
           isOwnOnly
             ? { data: writes.map(toOwnFields) }
-            : { data: contacts.map((contact) => toContactReply(caller.companyId, contact)) }
+            : { data: await mapInStretches(contacts, (contact) => toContactReply(caller.companyId, contact)) }
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
           isArray: Array.isArray(request.body),
           events: deps.recordEvents,
           browser,
           alsoCommit:
-            request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
+            request.idempotency &&
+            (async (tx, upserted) => completeKey(tx, request, reply, 200, await toAnswer(upserted))),
         })
         deps.publish(contacts.map(({ id }) => ({ topic: 'contact', companyId: caller.companyId, id })))
         return toAnswer(contacts)

@@ -1,5 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import {
+  GIVE_UP_AFTER_MS,
+  MOST_WAITING,
+  ROWS_AT_ONCE,
+  ROWS_PER_SECOND,
+} from '../../src/contacts/matching/bulk-pace.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -7,6 +13,8 @@ const openapi = JSON.parse(read('openapi.json'))
 const rows = read('docs/limits.md')
   .split('\n')
   .filter((line) => line.startsWith('|'))
+
+const shown = (bound: number): string => bound.toLocaleString('en-US')
 
 type Bound = { name: string; bound: number }
 const KEYWORDS = ['maxLength', 'maxItems', 'maxProperties']
@@ -45,6 +53,12 @@ test('docs/limits.md has every bound of the bodies that callers with a key send'
       return isOfField && row.includes(bound.toLocaleString('en-US'))
     })
   expect(bounds.filter((one) => !isListed(one))).toEqual([])
+})
+
+test('the page of limits states the pace of large work', () => {
+  const row = rows.find((line) => line.includes('rows of imports in a second'))
+  expect(row).toContain(`| ${shown(ROWS_PER_SECOND)}, in turns of ${ROWS_AT_ONCE} |`)
+  expect(row).toContain(`longer than ${GIVE_UP_AFTER_MS / 1_000} s, or behind ${MOST_WAITING} others`)
 })
 
 test('the page of limits states the burst to one customer', () => {

@@ -5,6 +5,7 @@ import type { StageOptions } from '../../bench/stage.ts'
 import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
 import { attackArchives } from './attacks/archives.ts'
 import { attackBrowserKeys } from './attacks/browser-keys.ts'
+import { createBulkWork } from './attacks/bulk-work.ts'
 import { type Attack, createCostAttacks } from './attacks/cost.ts'
 import { askForForeign } from './attacks/foreign-ids.ts'
 import { fuzz } from './attacks/fuzz.ts'
@@ -71,6 +72,11 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const { client, ...some } = createAttacks(world, tally, options)
   const isBrief = calls === undefined
   const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })
+  const bulk = await createBulkWork(world, tally, isBrief)
+  const large: Attack[] = [
+    { name: 'arrays of contacts', run: bulk.sendArrays, isRepeatable: true },
+    { name: 'eight imports', run: bulk.importLists, isRepeatable: true },
+  ]
   const measureQuiet = (quiet: number) => measure(tally, () => healthy.measureQuiet(quiet))
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
@@ -99,7 +105,7 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       setIdle(process.pid, true)
       setIdle(world.stage.sandboxPid, true)
     }
-    for (const one of [...some.attacks, ...cost.attacks].filter(isChosen)) {
+    for (const one of [...some.attacks, ...cost.attacks, ...large].filter(isChosen)) {
       await under(one)
       await one.end?.()
       const measured = latenciesOf(tally).find(({ name }) => name === one.name)
@@ -116,7 +122,7 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     countMemory(world, tally, before)
     return tally
   } finally {
-    await Promise.all([healthy.stop(), cost.close(), client.close()])
+    await Promise.all([healthy.stop(), cost.close(), bulk.close(), client.close()])
   }
 }
 

@@ -18,6 +18,7 @@ export const COUNTERS = [
   'rights beyond a browser key',
   'limits spent by a browser key',
   'archives that reach other companies',
+  'large work beyond its pace',
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 

@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
+import { mapInStretches } from '../../batching/stretches.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { JobError } from '../../jobs/job.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { memberOf } from '../../text/own-member.ts'
+import { ROWS_AT_ONCE, waitForRows } from '../matching/bulk-pace.ts'
 import { rekeyMailboxes } from '../matching/mailbox.ts'
 import type { Twins } from '../matching/mailbox-store.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
@@ -26,11 +27,6 @@ import {
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
 import { decodeRecord, withoutBlank } from './upload-reader.ts'
-
-/** Rows of one transaction: more would hold up other requests for longer. */
-const ROWS_AT_ONCE = 300
-/** Read and checked before anything else may happen: a millisecond. */
-const ROWS_AT_A_STRETCH = 25
 
 export type ImportRunDeps = {
   db: Pool
@@ -61,6 +57,7 @@ export async function runImport(
   const read = createRecordParser(started)
   // The next rows are read and checked while these are being written.
   for await (const records of readBatches(deps, started)) {
+    await waitForRows(deps.db, companyId, records.length, { signal })
     const batch = await checkBatch(deps, companyId, started, read, records, place)
     await writing
     signal.throwIfAborted()
@@ -118,22 +115,17 @@ async function checkBatch(
   records: readonly ListRecord[],
   from: Place,
 ): Promise<Batch> {
-  const parsed = []
-  for (const [place, record] of records.entries()) {
-    if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
-    parsed.push({ line: record.line, ...read(record) })
-  }
+  const parsed = await mapInStretches(records, (record) => ({ line: record.line, ...read(record) }))
   const bodies = parsed.map((row) => ('body' in row ? row.body : undefined))
   const phones = await readPhoneRules(deps.db, { companyId, defaultCountry }, bodies)
   const rows: Row[] = []
   const refusals: Refusal[] = []
-  for (const [place, { line, fields, ...row }] of parsed.entries()) {
-    if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
+  await mapInStretches(parsed, ({ line, fields, ...row }) => {
     const id = 'id' in row ? row.id : undefined
     const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body), phones, id)
     if ('write' in checked) rows.push({ line, fields, write: checked.write, id })
     else refusals.push({ line, reason: checked.reason, fields })
-  }
+  })
   const twins = await rekeyMailboxes(
     deps.db,
     companyId,

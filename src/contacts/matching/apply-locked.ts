@@ -12,9 +12,9 @@ export async function applyLocked(
   companyId: number,
   items: readonly Pick<Item, 'write' | 'emailKey' | 'browser'>[],
   { matches, areKnown }: Locked,
-  apply: (facts: ConsentFacts | undefined) => Batch,
+  apply: (facts: ConsentFacts | undefined) => Batch | Promise<Batch>,
 ): Promise<Batch> {
-  const batch = apply(undefined)
+  const batch = await apply(undefined)
   const heldPhones = new Set(matches.map((match) => match.phoneIdentity))
   if (!needsFacts(batch, areKnown, heldPhones) && !items.some(mayEndOptOut)) return batch
   const phones = items.flatMap(({ write }) => (write.phone ? [phoneIdentity(write.phone)] : []))

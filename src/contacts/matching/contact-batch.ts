@@ -1,3 +1,4 @@
+import { mapInStretches } from '../../batching/stretches.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { latestConsent } from '../consent/consent.ts'
 import {
@@ -88,17 +89,30 @@ export type ApplyOptions = {
  * known contacts stays as it is: `needsFacts` says whether the result is right.
  */
 export function applyItems(items: readonly Item[], matches: readonly Match[], options: ApplyOptions): Batch {
+  const { batch, apply } = startBatch(matches, options)
+  return { ...batch, results: items.map(apply) }
+}
+
+/** The same for many items, beside other work. */
+export async function applyInStretches(
+  items: readonly Item[],
+  matches: readonly Match[],
+  options: ApplyOptions,
+): Promise<Batch> {
+  const { batch, apply } = startBatch(matches, options)
+  return { ...batch, results: await mapInStretches(items, apply) }
+}
+
+function startBatch(matches: readonly Match[], options: ApplyOptions) {
   const index = createIndex(matches)
   const batch = newBatch(options)
-  return {
-    ...batch,
-    results: items.map((item, place) => {
-      const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
-      const result = applyItem(batch, target, permittedWrite(batch.ledger, target.state, item), options)
-      if (result.kind !== 'refused') index.move(target, result.state)
-      return result
-    }),
+  const apply = (item: Item, place: number): ItemResult => {
+    const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
+    const result = applyItem(batch, target, permittedWrite(batch.ledger, target.state, item), options)
+    if (result.kind !== 'refused') index.move(target, result.state)
+    return result
   }
+  return { batch, apply }
 }
 
 /** Applies a write to the contact that it names by id. */

@@ -14,6 +14,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
+import { ROWS_AT_ONCE } from '../matching/bulk-pace.ts'
 import { STATE_MEMBERS } from '../members/contact-members.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
 import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'
@@ -120,15 +121,15 @@ export async function writeChanges(
   { addedRows, commit, events = NO_EVENTS }: WriteOptions = {},
 ): Promise<Contact[]> {
   const [added, updated] = [contacts.filter(({ existing }) => !existing), contacts.filter(({ existing }) => existing)]
-  const changed = changedEmails(updated)
   // Events are read from what was written, and belong to the same transaction.
   const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
+  const { writes, writtenAt } = writesOf(tx, companyId, updated, added, addedRows)
+  const isLarge = contacts.length > ROWS_AT_ONCE
+  for (const write of isLarge ? writes : []) await write()
   // All statements are sent at once; the server runs them in this order.
-  const [, updatedAt, addedAt] = await Promise.all([
-    changed.length > 0 && releaseEmails(tx, companyId, changed),
-    updated.length > 0 ? updateContacts(tx, companyId, rowsOf(updated)) : undefined,
-    added.length > 0 ? insertContacts(tx, companyId, addedRows ?? rowsOf(added)) : undefined,
+  await Promise.all([
+    ...(isLarge ? [] : writes.map((write) => write())),
     consentStatements.length > 0 &&
       appendConsents(
         tx,
@@ -157,12 +158,40 @@ export async function writeChanges(
     await commit?.()
   }
   return contacts.flatMap(({ existing, state }) => {
-    const at = existing ? updatedAt : addedAt
+    const at = writtenAt.get(state.id)
     if (at === undefined) return []
     const { externalConnectionId, createdAt = at } = existing ?? NEW_CONTACT
     return [{ ...state, externalConnectionId, createdAt, updatedAt: at }]
   })
 }
+
+/** The statements that write the rows, each of at most `ROWS_AT_ONCE`, and when each row was written. */
+function writesOf(
+  tx: Db,
+  companyId: number,
+  updated: readonly Change[],
+  added: readonly Change[],
+  addedRows: readonly ContactRow[] | undefined,
+) {
+  const writtenAt = new Map<number, Date | undefined>()
+  const changed = changedEmails(updated)
+  const toWrites = (changes: readonly Change[], write: typeof insertContacts, rows?: readonly ContactRow[]) =>
+    partsOf(changes).map((part) => async () => {
+      const at = await write(tx, companyId, rows ?? rowsOf(part))
+      for (const { state } of part) writtenAt.set(state.id, at)
+    })
+  const writes = [
+    ...(changed.length > 0 ? [() => releaseEmails(tx, companyId, changed)] : []),
+    ...toWrites(updated, updateContacts),
+    ...toWrites(added, insertContacts, added.length <= ROWS_AT_ONCE ? addedRows : undefined),
+  ]
+  return { writes, writtenAt }
+}
+
+const partsOf = (changes: readonly Change[]): Change[][] =>
+  Array.from({ length: Math.ceil(changes.length / ROWS_AT_ONCE) }, (_, part) =>
+    changes.slice(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE),
+  )
 
 const toEntry = (
   companyId: number,

@@ -6,6 +6,7 @@ import { phoneIdentity } from '../../text/phone.ts'
 import { type ContactRow, takeContactIds } from '../contact-store.ts'
 import { applyLocked } from '../matching/apply-locked.ts'
 import {
+  applyInStretches,
   applyItems,
   type Batch,
   changesOf,
@@ -103,7 +104,7 @@ async function upsertAlone(
 ): Promise<Contact[]> {
   const write: LockedWork<Contact[]> = async (tx, locked, commit) => {
     const batch = await applyLocked(tx, companyId, items, locked, (facts) =>
-      applyItems(items, locked.matches, { whenFull, source: by.source, facts }),
+      applyInStretches(items, locked.matches, { whenFull, source: by.source, facts }),
     )
     for (const [index, { fault }] of batch.results.entries()) {
       if (fault !== undefined) throw faultOf(fault, isArray ? `${index}` : '')
@@ -180,7 +181,7 @@ export async function prepareRows(
   rows: readonly { write: ContactWrite; id?: number | undefined }[],
 ): Promise<PreparedRows> {
   const items = rows.map(({ write, id }) => toItem(write, id))
-  const ifNew = applyItems(items, [], IMPORTED)
+  const ifNew = await applyInStretches(items, [], IMPORTED)
   await giveIds(db, ifNew.results)
   return { items, ifNew, newRows: rowsOf(changesOf(ifNew).contacts) }
 }
@@ -202,7 +203,7 @@ export async function upsertRows(
     const batch = areNew
       ? ifNew
       : await applyLocked(tx, companyId, items, locked, (facts) =>
-          applyItems(items, locked.matches, { ...IMPORTED, facts }),
+          applyInStretches(items, locked.matches, { ...IMPORTED, facts }),
         )
     if (!areNew) await giveIds(tx, batch.results)
     const by = { clientId, source: IMPORTED.source }

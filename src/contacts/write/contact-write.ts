@@ -1,4 +1,5 @@
 import { Compile } from 'typebox/compile'
+import { mapInStretches } from '../../batching/stretches.ts'
 import { badRequest, type FieldFault, validationError } from '../../errors.ts'
 import { unknownName } from '../../text/closest-name.ts'
 import { isEmail } from '../../text/email-address.ts'
@@ -31,14 +32,18 @@ export type WriteKind = 'upsert' | 'row' | 'update'
  * by its index. 400 when the body is no object or has neither email nor phone, 422 `validation_error` or
  * `invalid_phone_number` when a value is not allowed.
  */
-export function parseContactUpserts(body: unknown, phones: PhoneRules, most = UPSERT_MAX_CONTACTS): ContactWrite[] {
+export async function parseContactUpserts(
+  body: unknown,
+  phones: PhoneRules,
+  most = UPSERT_MAX_CONTACTS,
+): Promise<ContactWrite[]> {
   if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert', phones)]
   if (body.length < 1 || body.length > most) {
     const message = `must hold 1 to ${most} contacts`
     throw validationError([{ path: '', message }], `The array ${message}`)
   }
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
-  const writes = body.map((item, index) => parseItem(item, 'upsert', phones, `${index}`, faults))
+  const writes = await mapInStretches(body, (item, index) => parseItem(item, 'upsert', phones, `${index}`, faults))
   throwFaults(faults)
   return writes.filter((write) => write !== undefined)
 }

@@ -1,7 +1,9 @@
-import type { Db } from '../../db/connect.ts'
+import type { Pool } from '../../db/connect.ts'
 import type { Caller } from '../../http/admission/caller.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { readProofs } from '../identity-proof.ts'
+import { waitForRows } from '../matching/bulk-pace.ts'
+import { SMALL_BATCH } from '../matching/identity-lock.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { refuseClaims } from './contact-faults.ts'
@@ -13,18 +15,20 @@ import { readPhoneRules } from './phone-rules.ts'
 export const BROWSER_MAX_CONTACTS = 10
 
 /**
- * The contacts that a body writes, and for a key for browsers what it may write of each.
- * @throws {AppError} as `parseContactUpserts` and `readProofs`
+ * Reads the contacts that a body writes, and for a key for browsers what it may write of each. A long array waits for its turn.
+ * @throws {AppError} as `parseContactUpserts`, `readProofs` and `waitForRows`
  */
 export async function readUpserts(
-  { db, cipher }: { db: Db; cipher: Pick<Cipher, 'decrypt'> },
+  { db, cipher }: { db: Pool; cipher: Pick<Cipher, 'decrypt'> },
   caller: Caller,
   body: unknown,
 ): Promise<{ writes: ContactWrite[]; browser: BrowserRights[] | undefined }> {
   const { browser } = caller
   const most = browser === undefined ? UPSERT_MAX_CONTACTS : BROWSER_MAX_CONTACTS
   const bodies = Array.isArray(body) ? body.slice(0, most) : [body]
-  const writes = parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
+  // One that is refused for its length waits for nothing.
+  if (bodies.length > SMALL_BATCH && Object(body).length <= most) await waitForRows(db, caller.companyId, bodies.length)
+  const writes = await parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
   if (browser === undefined) return { writes, browser: undefined }
   // Whether a claim is right would tell a visitor what is stored.
   refuseClaims(writes.flatMap(({ claims = [] }) => claims))

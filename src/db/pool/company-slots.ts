@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../clock.ts'
+import { createActivity } from './company-activity.ts'
 import { createSlotQueue, noSlot, type SlotQueueLimits, type SlotRequest } from './slot-queue.ts'
 
 export type SlotLimits = SlotQueueLimits & {
@@ -18,9 +18,6 @@ export type CompanySlots = {
 
 /** The part of all slots, and of all places to wait, that one company has at most. */
 const COMPANY_SHARE = 1 / 3
-
-/** A company is alone when no other company has asked for a slot for this long. */
-const ALONE_AFTER_MS = 5_000
 
 /**
  * Shares slots among companies. A company has at most a third of the slots; while it is alone it may have more, as long
@@ -78,22 +75,6 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
       return new Promise<T>((resolve, reject) => {
         queue.add(request, () => void execute(companyId, work).then(resolve, reject), reject)
       })
-    },
-  }
-}
-
-/** Remembers the last two companies that asked for a slot, and when: enough to know whether one is alone. */
-function createActivity() {
-  let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
-  let earlier = latest
-  return {
-    note: (companyId: number): void => {
-      if (latest.companyId !== companyId) earlier = latest
-      latest = { companyId, atMs: monotonicMs() }
-    },
-    isAlone: (companyId: number): boolean => {
-      const other = latest.companyId === companyId ? earlier : latest
-      return monotonicMs() - other.atMs > ALONE_AFTER_MS
     },
   }
 }

@@ -1,12 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from '../connect.ts'
+import { createActivity } from './company-activity.ts'
 import type { CompanySlots } from './company-slots.ts'
 import type { SlotRequest } from './slot-queue.ts'
 
 const callers = new AsyncLocalStorage<SlotRequest>()
+const activity = createActivity()
 
 /** Runs work of a company: its statements and transactions on a fair pool wait for a slot of the company. */
-export const onBehalfOf = <T>(request: SlotRequest, work: () => T): T => callers.run(request, work)
+export const onBehalfOf = <T>(request: SlotRequest, work: () => T): T => {
+  activity.note(request.companyId)
+  return callers.run(request, work)
+}
+
+/** Whether this process has done no work for another company within the last five seconds. */
+export const isAlone = (companyId: number): boolean => activity.isAlone(companyId)
 
 /** Runs work that outlives the request that starts it, on behalf of no request. */
 export const withoutRequest = <T>(work: () => T): T => callers.exit(work)

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { monotonicMs } from '../../clock.ts'
-import { createFairQueue } from '../../fair-queue.ts'
+import { createFairPace, type Turn } from '../../fair-pace.ts'
 
 /** Bytes of a body that are read at once, and at each of its turns. */
 export const TURN_BYTES = 64 * 1024
-const LONGEST_WAIT_MS = 1_000
 const MIB = 1024 * 1024
 
 /** Of all clients together whose bodies nothing proves, and of each address that has proven a body within the hour. */
@@ -60,43 +59,17 @@ export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY
  * bodies in rotation. A body between its turns is not read: its client waits, and it costs nothing.
  */
 export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
-  const waiting = createFairQueue<string, BodyInTurn>()
-  let room = burstBytes
-  let filledAtMs = nowMs()
-  let timer: NodeJS.Timeout | undefined
-
-  const takeRoom = (): boolean => {
-    const now = nowMs()
-    room = Math.min(burstBytes, room + ((now - filledAtMs) / 1_000) * bytesPerSecond)
-    filledAtMs = now
-    if (room < TURN_BYTES) return false
-    room -= TURN_BYTES
-    return true
-  }
-  const giveTurns = (): void => {
-    timer = undefined
-    while (waiting.size > 0 && takeRoom()) {
-      const [client = ''] = waiting.companies()
-      const body = waiting.shift(client)
-      waiting.moveBehind(client)
-      body?.onTurn()
-    }
-    schedule()
-  }
-  const schedule = (): void => {
-    if (timer !== undefined || waiting.size === 0) return
-    const waitMs = ((TURN_BYTES - room) / bytesPerSecond) * 1_000
-    timer = setTimeout(giveTurns, Math.min(waitMs, LONGEST_WAIT_MS)).unref()
-  }
+  const pace = createFairPace<string>({ perSecond: bytesPerSecond, burst: burstBytes }, nowMs)
+  const turns = new WeakMap<BodyInTurn, Turn<string>>()
   return {
     take: (body) => {
-      if (waiting.size === 0 && takeRoom()) return true
-      waiting.add(body.client, body)
-      schedule()
-      return false
+      const turn = { owner: body.client, cost: TURN_BYTES, onTurn: body.onTurn }
+      turns.set(body, turn)
+      return pace.take(turn)
     },
     leave: (body) => {
-      waiting.remove((one) => one === body)
+      const turn = turns.get(body)
+      if (turn !== undefined) pace.leave(turn)
     },
   }
 }

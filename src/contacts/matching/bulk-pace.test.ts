@@ -1,0 +1,60 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
+import { createFairPace } from '../../fair-pace.ts'
+import { MOST_WAITING, ROWS_AT_ONCE, ROWS_PER_SECOND, waitForRows } from './bulk-pace.ts'
+
+const { db } = await createTestDatabase()
+const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
+
+test('companies with large work take turns of equal size', () => {
+  let now = 0
+  const pace = createFairPace<string>({ perSecond: 1_000, burst: 250 }, () => now)
+  const order: string[] = []
+  const ask = (owner: string) => {
+    const turn = { owner, cost: 250, onTurn: () => order.push(owner) }
+    if (pace.take(turn)) order.push(owner)
+    return turn
+  }
+  const turns = ['a', 'a', 'a', 'a', 'b', 'b'].map(ask)
+  expect([order, pace.waitingOf('a'), pace.waitingOf('b')]).toEqual([['a'], 3, 2])
+  pace.leave(turns[5] ?? expect.fail('no turn'))
+  expect(pace.waitingOf('b')).toBe(1)
+  // Nothing that arrives later overtakes.
+  now += 1_000
+  ask('c')
+  expect(order).toEqual(['a'])
+})
+
+test('a company that works alone waits for nothing; beside others arrays and rows of an import share one pace', async () => {
+  call(101)
+  await expect.poll(() => isAlone(101)).toBe(true)
+  // A wait would end with the reason of the signal.
+  await waitForRows(db, 101, 10 * ROWS_PER_SECOND, { signal: AbortSignal.abort(new Error('waited')) })
+  call(102)
+  await expect(waitForRows(db, 101, 1, { signal: AbortSignal.abort(new Error('waited')) })).rejects.toThrow('waited')
+  const order: string[] = []
+  const rows = async (name: string, companyId: number, count: number, signal?: AbortSignal) => {
+    await waitForRows(db, companyId, count, signal && { signal })
+    order.push(name)
+  }
+  await Promise.all([
+    rows('array', 101, 4 * ROWS_AT_ONCE),
+    rows('import', 102, 4 * ROWS_AT_ONCE, new AbortController().signal),
+    rows('short', 103, 1),
+  ])
+  expect(order[0]).toBe('short')
+})
+
+test('too many waiting arrays of a company are 503 with Retry-After; an import that ends waits no longer', async () => {
+  call(201)
+  call(202)
+  const ended = new AbortController()
+  const busy = Array.from({ length: MOST_WAITING + 2 }, () => waitForRows(db, 201, ROWS_AT_ONCE, ended))
+  await expect(waitForRows(db, 201, 26)).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
+  const other = waitForRows(db, 202, 26)
+  ended.abort(new Error('ended'))
+  const outcomes = await Promise.allSettled(busy)
+  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(MOST_WAITING - 2)
+  await other
+})

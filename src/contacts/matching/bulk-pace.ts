@@ -1,0 +1,61 @@
+import type { Pool } from '../../db/connect.ts'
+import { isAlone } from '../../db/pool/fair-pool.ts'
+import { overloaded } from '../../errors.ts'
+import { createFairPace, type FairPace, type Turn } from '../../fair-pace.ts'
+
+/** Rows of one turn and of one transaction of an import: more would hold up other requests for longer. */
+export const ROWS_AT_ONCE = 250
+/** Rows of all companies in a second and process, while more than one company works: a third of what one core writes. */
+export const ROWS_PER_SECOND = 4_000
+/** Arrays that wait: a company has at most so many, each so long. */
+export const MOST_WAITING = 100
+export const GIVE_UP_AFTER_MS = 20_000
+const RETRY_AFTER_SECONDS = 5
+
+const paces = new WeakMap<Pool, FairPace<number>>()
+
+type Wait = {
+  /** Ends the wait with its reason. Absent: the wait ends after 20 s with 503. */
+  signal?: AbortSignal
+}
+
+/**
+ * Waits until rows of contacts of a company may be read and written, at the pace that arrays and imports of all companies share:
+ * an array of 1,000 contacts waits as long as 1,000 rows of an import. A company that works alone never waits.
+ * @throws {AppError} 503 with `Retry-After` when the wait takes too long, or too many arrays of the company wait
+ */
+export async function waitForRows(pool: Pool, companyId: number, rows: number, { signal }: Wait = {}): Promise<void> {
+  const until = signal ?? AbortSignal.timeout(GIVE_UP_AFTER_MS)
+  const pace = paceOf(pool)
+  if (signal === undefined && pace.waitingOf(companyId) >= MOST_WAITING) throw overloaded(RETRY_AFTER_SECONDS)
+  for (let left = rows; left > 0; left -= ROWS_AT_ONCE) {
+    if (isAlone(companyId)) return
+    const isInTime = await takeTurn(pace, companyId, Math.min(left, ROWS_AT_ONCE), until)
+    signal?.throwIfAborted()
+    if (!isInTime) throw overloaded(RETRY_AFTER_SECONDS)
+  }
+}
+
+/** Returns whether the turn came before the signal. */
+function takeTurn(pace: FairPace<number>, owner: number, cost: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (isTurn: boolean) => {
+      signal.removeEventListener('abort', giveUp)
+      resolve(isTurn)
+    }
+    const turn: Turn<number> = { owner, cost, onTurn: () => end(true) }
+    const giveUp = () => {
+      pace.leave(turn)
+      end(false)
+    }
+    if (signal.aborted) resolve(false)
+    else if (pace.take(turn)) resolve(true)
+    else signal.addEventListener('abort', giveUp)
+  })
+}
+
+function paceOf(pool: Pool): FairPace<number> {
+  const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_AT_ONCE })
+  paces.set(pool, pace)
+  return pace
+}
