@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../db/connect.ts'
 import type { IdentityKey } from './customer-lock-store.ts'
 import { type Customer, createPeople, type IdentityState, type People } from './people.ts'
 
@@ -14,12 +14,12 @@ export type PersonRow = {
   contactPhone: string | null
   contactPhoneIdentity: string | null
   isLiving: boolean
-  /** Of a deleted contact: the oldest living one with the customer's number. */
-  successor: { identity: string; id: number; phone: string } | null
+  /** Of a customer whose contact is deleted: the oldest free contact with each current number. */
+  holders: { identity: string; id: number; phone: string }[]
   /** Identity, account, and in milliseconds since 1970 when it was reported and retired. */
   identities: [string, string | null, number, number | null, number | null][]
-  /** Id, sender, account of the sender, user id, the messages until now. */
-  conversations: [number, number, string, string | null, number][]
+  /** Id, sender, account of the sender, user id, the messages until now, in milliseconds since 1970 the last inbound one. */
+  conversations: [number, number, string, string | null, number, number | null][]
 }
 
 /** The customers that identities lead to, and the contacts with those phone numbers that lead to none. */
@@ -48,19 +48,7 @@ const selectHolders = (tx: Db, keys: readonly KeyRow[]) =>
   tx<Holder[]>`
     select input.company_id, input.identity, holder.id, holder.phone
     from jsonb_to_recordset(${jsonRows(tx, keys)}) as input (company_id bigint, identity text)
-    cross join lateral (
-      select contacts.id, contacts.phone
-      from contacts
-      where contacts.company_id = input.company_id
-        and contacts.phone_identity = input.identity
-        and contacts.deleted_at is null
-        and not exists (
-          select from customers attached
-          where (attached.company_id, attached.contact_id) = (contacts.company_id, contacts.id)
-        )
-      order by contacts.id
-      limit 1
-    ) as holder
+    cross join lateral (${freeHolder(sql`input.company_id`, sql`input.identity`)}) as holder
   `
 
 const selectPersons = (tx: Db, companies: readonly { company_id: number; identities: readonly string[] }[]) =>
@@ -69,25 +57,10 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
       customer.company_id, customer.id, customer.contact_id, customer.phone,
       contact.phone as contact_phone, contact.phone_identity as contact_phone_identity,
       contact.deleted_at is null as is_living,
-      case when contact.deleted_at is not null then (
-        select json_build_object('identity', holder.phone_identity, 'id', holder.id, 'phone', holder.phone)
-        from contacts holder
-        where holder.company_id = customer.company_id
-          and holder.phone_identity in (
-            select identity.identity
-            from customer_identities identity
-            where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
-              and identity.identity ~ '^[0-9]'
-              and identity.retired_at is null
-          )
-          and holder.deleted_at is null
-          and not exists (
-            select from customers attached
-            where (attached.company_id, attached.contact_id) = (holder.company_id, holder.id)
-          )
-        order by holder.id
-        limit 1
-      ) end as successor,
+      case when contact.deleted_at is null then '[]' else (
+        select coalesce(json_agg(json_build_object('identity', held.identity, 'id', held.id, 'phone', held.phone)), '[]')
+        from (${freeHolders(sql`customer.company_id`, sql`customer.id`)}) as held
+      ) end as holders,
       (
         select coalesce(json_agg(json_build_array(
           identity.identity, identity.account, (date_part('epoch', identity.reported_at) * 1000)::bigint,
@@ -98,7 +71,8 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
       ) as identities,
       (
         select coalesce(json_agg(json_build_array(
-          conversation.id, conversation.sender_id, sender.waba_account_id, conversation.user_id, conversation.message_count
+          conversation.id, conversation.sender_id, sender.waba_account_id, conversation.user_id, conversation.message_count,
+          (date_part('epoch', conversation.last_inbound_at) * 1000)::bigint
         )), '[]')
         from conversations conversation
         join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
@@ -123,6 +97,31 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
       limit 1
     ) as contact
   `
+
+/** Of each current number of a customer, the oldest living contact that has it and is attached to no customer. */
+export const freeHolders = (companyId: Fragment, customerId: Fragment): Fragment => sql`
+  select identity.identity, holder.id, holder.phone
+  from customer_identities identity
+  cross join lateral (${freeHolder(sql`identity.company_id`, sql`identity.identity`)}) as holder
+  where (identity.company_id, identity.customer_id) = (${companyId}, ${customerId})
+    and identity.identity ~ '^[0-9]'
+    and identity.retired_at is null
+`
+
+/** The oldest living contact with a phone identity that is attached to no customer. */
+export const freeHolder = (companyId: Fragment, identity: Fragment): Fragment => sql`
+  select contacts.id, contacts.phone
+  from contacts
+  where contacts.company_id = ${companyId}
+    and contacts.phone_identity = ${identity}
+    and contacts.deleted_at is null
+    and not exists (
+      select from customers attached
+      where (attached.company_id, attached.contact_id) = (contacts.company_id, contacts.id)
+    )
+  order by contacts.id
+  limit 1
+`
 
 /** The people of each company of locked identities. */
 export function toPeople(locked: readonly IdentityKey[], { holders, persons }: PeopleRows): Map<number, People> {
@@ -154,8 +153,11 @@ function addPerson(people: People, row: Omit<PersonRow, 'companyId'>): void {
     identities.set(identity, { account, reportedAt, retiredAt, leftAt })
     if (retiredAt === null || !/^[0-9]/.test(identity)) people.leads.set(identity, row.id)
   }
-  const customer: Customer = { id: row.id, contactId: row.contactId, phone: row.phone, identities, conversations: [] }
-  for (const [id, senderId, account, userId, messageCount] of row.conversations) {
+  const customer: Customer = {
+    ...{ id: row.id, contactId: row.contactId, phone: row.phone, wroteAt: null, identities, conversations: [] },
+  }
+  for (const [id, senderId, account, userId, messageCount, inboundAt] of row.conversations) {
+    if (inboundAt !== null) customer.wroteAt = Math.max(customer.wroteAt ?? inboundAt, inboundAt)
     customer.conversations.push({ id, senderId, account, customerId: row.id, userId, messageCount, isClosed: false })
   }
   people.customers.set(row.id, customer)
@@ -163,8 +165,7 @@ function addPerson(people: People, row: Omit<PersonRow, 'companyId'>): void {
     ...{ id: row.contactId, phone: row.contactPhone, phoneIdentity: row.contactPhoneIdentity },
     ...{ isLiving: row.isLiving, firstName: null },
   })
-  const { successor } = row
-  if (successor !== null) addHolder(people, successor.identity, successor)
+  for (const { identity, ...holder } of row.holders) addHolder(people, identity, holder)
 }
 
 function addHolder(people: People, identity: string, { id, phone }: { id: number; phone: string | null }): void {

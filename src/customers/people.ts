@@ -1,4 +1,5 @@
 import { phoneIdentity } from '../text/phone.ts'
+import { contactOf } from './person-contact.ts'
 
 /** An identity of a customer. Times are in milliseconds since 1970. */
 export type IdentityState = {
@@ -16,8 +17,10 @@ export type Customer = {
   /** Negative: to be created. */
   readonly id: number
   contactId: number
-  /** Digits as written; null: hidden, or another person's by now. */
+  /** Digits as written, at which answers reach the customer; null: hidden, or another person's by now. */
   phone: string | null
+  /** When the customer last wrote; null: never. */
+  wroteAt: number | null
   readonly identities: Map<string, IdentityState>
   /** At most one for each sender. */
   conversations: PersonConversation[]
@@ -114,23 +117,37 @@ export function livingContact(people: People, { contactId }: Customer): PersonCo
   return contact?.isLiving ? contact : undefined
 }
 
-/** Adds a customer with nothing but a contact: the oldest living one with the phone number, else a new one. */
+/** Adds a customer with nothing but a contact: that of the person, else a new one. */
 export function addCustomer(people: People, phone: string | null, groupId: string | null = null): Customer {
   const id = nextId(people)
-  const contactId = holderOf(people, phone) ?? addContact(people, phone, groupId)
-  const customer: Customer = { id, contactId, phone, identities: new Map(), conversations: [] }
+  const contactId = freeContact(people, phone, phone === null ? [] : [phoneIdentity(phone)])?.id
+  const customer: Customer = {
+    ...{ id, contactId: contactId ?? addContact(people, phone, groupId), phone, wroteAt: null },
+    ...{ identities: new Map(), conversations: [] },
+  }
   people.customers.set(id, customer)
   return customer
 }
 
-/** Attaches a customer whose contact was deleted to the oldest living contact with its number, else to a new one. */
+/** Attaches a customer whose contact was deleted to the contact of the person, else to a new one. */
 export function attachContact(people: People, customer: Customer): void {
   if (livingContact(people, customer) !== undefined) return
-  customer.contactId = holderOf(people, customer.phone) ?? addContact(people, customer.phone, groupOf(customer))
+  const contact = freeContact(people, customer.phone, currentPhones(customer))
+  customer.contactId = contact?.id ?? addContact(people, customer.phone, groupOf(customer))
 }
 
-const holderOf = (people: People, phone: string | null): number | undefined =>
-  phone === null ? undefined : people.holders.get(phoneIdentity(phone))
+/** The contact of a person who is attached to none. */
+function freeContact(people: People, phone: string | null, phones: readonly string[]): PersonContact | undefined {
+  const holders = new Map<string, PersonContact>()
+  for (const identity of phones) {
+    const holder = people.contacts.get(people.holders.get(identity) ?? 0)
+    if (holder !== undefined) holders.set(identity, holder)
+  }
+  return contactOf({ attached: undefined, phone, holders })
+}
+
+const currentPhones = ({ identities }: Customer): string[] =>
+  [...identities].flatMap(([identity, { retiredAt }]) => (retiredAt === null && isPhone(identity) ? [identity] : []))
 
 function groupOf({ identities }: Customer): string | null {
   for (const identity of identities.keys()) if (identity.startsWith('#')) return identity.slice(1)
@@ -249,6 +266,7 @@ export function joinCustomers(people: People, from: Customer, target: Customer):
     target.contactId = left.id
     if (target.phone !== null) givePhone(people, target, target.phone)
   }
+  if (from.wroteAt !== null) target.wroteAt = Math.max(from.wroteAt, target.wroteAt ?? from.wroteAt)
   from.identities.clear()
   from.phone = null
   people.hasMoved = true

@@ -1,3 +1,5 @@
+import { contactOf } from '../../customers/person-contact.ts'
+import { phoneIdentity } from '../../text/phone.ts'
 import type { DailyLimitPlace } from './daily-limit-store.ts'
 import type { Send, SendDecision } from './decide-sends.ts'
 import type { SendRow } from './send-fact-store.ts'
@@ -18,7 +20,7 @@ export type SendPlan = {
   customers: { companyId: number; id: number; contactId: number; phone: string | null }[]
   identities: { companyId: number; customerId: number; identity: string; account: string | null }[]
   /** Customers whose contact was deleted, and the contact that they have from now on. */
-  attached: { companyId: number; customerId: number; contactId: number }[]
+  attached: { companyId: number; customerId: number; contactId: number; isInLedger: boolean }[]
   conversations: {
     companyId: number
     id: number
@@ -72,16 +74,16 @@ export function planSends(accepted: readonly AcceptedSend[]): SendPlan {
   return plan
 }
 
-/**
- * The customer of a send. A new one has the oldest living contact with its phone, else a new contact; so has a known one
- * whose contact was deleted.
- */
+/** The customer of a send, with the contact of the person: a new one, or a known one whose contact was deleted, may get it now. */
 function planCustomer(plan: SendPlan, send: Send, row: SendRow): number {
   const { companyId, identity, phone, account } = send
   if (row.customerId !== null && row.contactId !== null) return row.customerId
-  const contactId = row.phoneContactId ?? planContact(plan, send, row)
+  const address = row.customerId === null ? phone : row.customerPhone
+  const holders = new Map(row.holders.map((holder) => [holder.identity, holder]))
+  const contactId =
+    contactOf({ attached: undefined, phone: address, holders })?.id ?? planContact(plan, send, row, address)
   if (row.customerId !== null) {
-    plan.attached.push({ companyId, customerId: row.customerId, contactId })
+    plan.attached.push({ companyId, customerId: row.customerId, contactId, isInLedger: row.isInLedger })
     return row.customerId
   }
   const customerId = idOf(row.newCustomerId)
@@ -90,9 +92,10 @@ function planCustomer(plan: SendPlan, send: Send, row: SendRow): number {
   return customerId
 }
 
-function planContact(plan: SendPlan, send: Send, row: SendRow): number {
+function planContact(plan: SendPlan, send: Send, row: SendRow, phone: string | null): number {
   const id = idOf(row.newContactId)
-  const { companyId, identity, phone, contactSource, sourceType } = send
+  const { companyId, contactSource, sourceType } = send
+  const identity = phone === null ? send.identity : phoneIdentity(phone)
   plan.contacts.push({ companyId, id, identity, phone, source: contactSource, sourceType, isInLedger: row.isInLedger })
   return id
 }

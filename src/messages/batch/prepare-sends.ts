@@ -1,4 +1,4 @@
-import { latestConsents, showCurrent } from '../../contacts/consent/shown-consent.ts'
+import { latestConsents, refreshContacts } from '../../contacts/consent/shown-consent.ts'
 import { insertCustomerContacts } from '../../contacts/customer-contact-store.ts'
 import { type LockedIdentity, tryLockCustomers } from '../../customers/customer-lock-store.ts'
 import { insertCustomers, insertIdentities } from '../../customers/customer-store.ts'
@@ -129,15 +129,18 @@ async function writePlan(
   commit: () => Promise<unknown>,
 ): Promise<Map<number, number>> {
   const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
-  const inLedger = plan.contacts
-    .filter(({ isInLedger }) => isInLedger)
-    .map(({ companyId, id }) => ({ companyId, contactId: id }))
+  const created = plan.contacts.map(({ id, ...contact }) => ({ ...contact, contactId: id }))
+  const inLedger = new Map(
+    [...created, ...plan.attached]
+      .filter(({ isInLedger }) => isInLedger)
+      .map(({ companyId, contactId }) => [contactId, { companyId, contactId }]),
+  )
   const isReported = events.isSubscribed(
     'contact.changed',
     plan.contacts.map(({ companyId }) => companyId),
   )
   const carried = plan.messages.flatMap(({ send, id }) => uploadOf(send, id) ?? [])
-  const hasFollowUp = inLedger.length > 0 || isReported
+  const hasFollowUp = inLedger.size > 0 || isReported
   const [, , , , , reservations] = await Promise.all([
     plan.contacts.length > 0 && insertCustomerContacts(tx, plan.contacts),
     plan.customers.length > 0 && insertCustomers(tx, plan.customers),
@@ -152,7 +155,7 @@ async function writePlan(
     !hasFollowUp && commit(),
   ])
   if (!hasFollowUp) return reservations
-  if (inLedger.length > 0) await showCurrent(tx, inLedger)
+  if (inLedger.size > 0) await refreshContacts(tx, [...inLedger.values()])
   await events.publish(
     tx,
     plan.contacts.map(({ companyId, id }) => ({ event: 'contact.changed', companyId, id, change: 'created' })),

@@ -1,5 +1,6 @@
 import { isInLedger } from '../../contacts/consent/consent-fact-store.ts'
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
+import { freeHolder, freeHolders } from '../../customers/people-store.ts'
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
@@ -8,10 +9,12 @@ import type { Send } from './decide-sends.ts'
 /** A send's customer, conversation, slots and places, as the database knows them. */
 export type SendRow = {
   customerId: number | null
+  /** The number at which answers reach the customer. */
+  customerPhone: string | null
   /** Of the customer; null: there is no customer, or its contact was deleted. */
   contactId: number | null
-  /** The oldest living contact with the recipient's phone that is attached to no customer. */
-  phoneContactId: number | null
+  /** Without a contact: the oldest free one with each current number of the customer, or with the recipient's. */
+  holders: { identity: string; id: number }[]
   conversationId: number | null
   /** The customer's current user id in the account of the sender, for a conversation that is to be created. */
   userId: string | null
@@ -32,7 +35,7 @@ export type SendRow = {
   newCustomerId: number | null
   newContactId: number | null
   newConversationId: number | null
-  /** Whether the customer of a contact that is to be created has said something about consent. */
+  /** Whether the customer of a contact that is to be created or attached has said something about consent. */
   isInLedger: boolean
 }
 
@@ -63,8 +66,19 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
   return await tx<SendRow[]>`
     select
       customer.id as customer_id,
+      customer.phone as customer_phone,
       case when contact.deleted_at is null then contact.id end as contact_id,
-      holder.id as phone_contact_id,
+      case
+        when not needed.is_contact then '[]'
+        when customer.id is null then (
+          select coalesce(json_agg(json_build_object('identity', input.identity, 'id', holder.id)), '[]')
+          from (${freeHolder(sql`input.company_id`, sql`input.identity`)}) as holder
+        )
+        else (
+          select coalesce(json_agg(json_build_object('identity', holder.identity, 'id', holder.id)), '[]')
+          from (${freeHolders(sql`input.company_id`, sql`customer.id`)}) as holder
+        )
+      end as holders,
       conversation.id as conversation_id,
       case when conversation.id is null then (
         select identity.identity
@@ -104,7 +118,7 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
 const personOfSend = sql`
   left join lateral find_customer(input.company_id, input.identity) as named on true
   left join lateral (
-    select existing.id, existing.contact_id
+    select existing.id, existing.contact_id, existing.phone
     from customers existing
     where (existing.company_id, existing.id) = (input.company_id, named.customer_id)
     limit 1
@@ -116,24 +130,13 @@ const personOfSend = sql`
     limit 1
   ) as contact on true
   left join lateral (
-    select existing.id
-    from contacts existing
-    where (existing.company_id, existing.phone_identity) = (input.company_id, input.identity)
-      and existing.deleted_at is null
-      and not exists (
-        select from customers attached where (attached.company_id, attached.contact_id) = (existing.company_id, existing.id)
-      )
-    order by existing.id
-    limit 1
-  ) as holder on true
-  left join lateral (
     select existing.id, existing.message_count, existing.last_inbound_at, existing.next_message_at
     from conversations existing
     where (existing.company_id, existing.sender_id, existing.customer_id) = (input.company_id, input.sender_id, customer.id)
     limit 1
   ) as conversation on true
   cross join lateral (
-    select (contact.id is null or contact.deleted_at is not null) and holder.id is null as is_contact
+    select contact.id is null or contact.deleted_at is not null as is_contact
   ) as needed
 `
 
