@@ -29,6 +29,24 @@ export function identify(people: People, named: NamedCustomer): Customer | undef
   return userId === null ? undefined : (customerOf(people, userId) ?? newCustomer(people, named))
 }
 
+/**
+ * Lets answers go to the identity under which a customer writes. Until the first message it is the number that was dialled or
+ * reported; who first writes by user id alone is answered by it. A late message changes nothing.
+ */
+export function writeUnder(
+  people: People,
+  customer: Customer,
+  { phone, at }: Pick<NamedCustomer, 'phone' | 'at'>,
+): void {
+  if (isBefore(at, customer.wroteAt)) return
+  const isFirst = customer.wroteAt === null
+  customer.wroteAt = Math.max(at, customer.wroteAt ?? at)
+  const isOwn = phone === null ? isFirst : customerOf(people, phoneIdentity(phone)) === customer
+  if (!isOwn || customer.phone === phone) return
+  customer.phone = phone
+  people.hasMoved = true
+}
+
 /** A WhatsApp group is a customer whose only identity is its id. */
 export function identifyGroup(people: People, groupId: string, at: number): Customer {
   const identity = `#${groupId}`

@@ -50,7 +50,13 @@ export async function meet(
 /** Every customer who writes or is written to has a contact. */
 export function expectContact(people: People, customer: Customer, seen: Seen | undefined): void {
   if (people.contactFor(customer) !== 'new' || seen === undefined) return
-  people.contacts.push({ id: seen.contact.id, phone: customer.phone, email: null, customer, isDeleted: false })
+  people.contacts.push({
+    id: seen.contact.id,
+    phone: sameNumber(customer.address),
+    email: null,
+    customer,
+    isDeleted: false,
+  })
 }
 
 /** After each command: the same conversations, contacts and counts, and each conversation leads to its writer. */
@@ -60,11 +66,11 @@ export async function compare({ people }: State, shop: Shop): Promise<void> {
   for (const { chatId, customer, unread, isReplaced } of people.conversations) {
     const seen = list.find((one) => one.chatId === chatId)
     if (seen === undefined) throw new Wrong(`Conversation ${chatId} is missing`)
-    const address = [sameNumber(seen.contact.phone), seen.contact.userId]
-    if (isReplaced && address[0] === null) address[0] = customer?.phone ?? null
+    const address = [seen.contact.phone, seen.contact.userId]
+    if (isReplaced && address[0] === null) address[0] = customer?.address ?? null
     if (isReplaced && address[1] === null) address[1] = customer?.userId ?? null
     const expected =
-      customer === null ? [null, null] : [customer.phone, customer.awaitsUserId ? address[1] : customer.userId]
+      customer === null ? [null, null] : [customer.address, customer.awaitsUserId ? address[1] : customer.userId]
     same(
       `The phone number and user id of conversation ${chatId}${customer === null ? '' : ` with ${customer.person}`}`,
       address,

@@ -16,6 +16,26 @@ export function writes(who: number, at: number, how: 'both' | 'phone' | 'user id
       `${writer.name} writes to ${nameOf(at)}, ${shown(named)}`,
     )
     const customer = state.people.identify(named, writer.name, seconds)
+    state.people.writesUnder(customer, named.phone)
+    const conversation = await meet(state, shop, customer, at, { text })
+    conversation.texts.push(text)
+    conversation.unread += 1
+    return true
+  }
+}
+
+/** Some providers report the number that was dialled. */
+export function writesFromDialled(who: number, at: number): Run {
+  return async (state, shop) => {
+    const writer = state.persons[who]!
+    const customer = state.people.byPhone(writer.dialled)
+    if (customer === undefined) return false
+    const text = `text ${shop.story.length}`
+    await shop.report(
+      shop.numbers[at]!.events.message({ phone: writer.dialled }, text),
+      `${writer.name} writes to ${nameOf(at)}, shown as the dialled number ${writer.dialled}`,
+    )
+    state.people.writesUnder(customer, writer.dialled)
     const conversation = await meet(state, shop, customer, at, { text })
     conversation.texts.push(text)
     conversation.unread += 1

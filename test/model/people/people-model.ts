@@ -1,3 +1,5 @@
+import { sameNumber } from './truth.ts'
+
 /**
  * The contract about customers as a model: persons as the provider knows them, and what the provider has reported to a company.
  * It knows nothing of tables. `person` is the true writer; the service has only the identities.
@@ -5,6 +7,11 @@
 export type Named = { phone: string | null; userId: string | null }
 export type Customer = Named & {
   person: string
+  /** Another number that was dialled, and is the customer's by the answer of the provider. */
+  dialled: string | null
+  /** The number, in digits as written, at which answers reach the customer. */
+  address: string | null
+  hasWritten: boolean
   /** Since a report of another number that named no ids: the next user id is the customer's. */
   awaitsUserId: boolean
   /** The moment of the report that gave the customer the number. */
@@ -34,7 +41,8 @@ export class People {
   contacts: Contact[] = []
 
   byPhone(phone: string | null): Customer | undefined {
-    return phone === null ? undefined : this.customers.find((one) => one.phone === phone)
+    if (phone === null) return undefined
+    return this.customers.find((one) => one.dialled === phone || one.phone === sameNumber(phone))
   }
 
   byUserId(userId: string | null): Customer | undefined {
@@ -59,8 +67,23 @@ export class People {
     return customer
   }
 
+  /** Answers go to the identity under which the customer wrote last. */
+  writesUnder(customer: Customer, phone: string | null): void {
+    if (phone !== null && this.byPhone(phone) === customer) customer.address = phone
+    if (phone === null && !customer.hasWritten) customer.address = null
+    customer.hasWritten = true
+  }
+
+  /** A new customer, of whom nothing is known but the dialled number. */
+  dial(person: string, dialled: string): Customer {
+    return Object.assign(this.add(person), { dialled, address: dialled })
+  }
+
   private add(person: string): Customer {
-    const customer = { person, phone: null, userId: null, awaitsUserId: false, phoneSince: 0, formerUserIds: [] }
+    const customer = {
+      ...{ person, phone: null, dialled: null, address: null, hasWritten: false, userId: null },
+      ...{ awaitsUserId: false, phoneSince: 0, formerUserIds: [] },
+    }
     this.customers.push(customer)
     return customer
   }
@@ -73,14 +96,16 @@ export class People {
     else if (holder !== undefined) this.leaveNumber(holder)
     if (customer.phone !== phone) this.leaveNumber(customer)
     customer.phone = phone
+    customer.address ??= phone
     customer.phoneSince = at
     if (!isOnePerson) this.moveContact(customer, phone)
   }
 
   /** No contact keeps a number that its customer has left. */
   private leaveNumber(customer: Customer): void {
-    for (const one of this.contacts) if (one.phone !== null && one.phone === customer.phone) one.phone = null
-    customer.phone = null
+    const own = [customer.phone, customer.dialled]
+    for (const one of this.contacts) if (one.phone !== null && own.includes(one.phone)) one.phone = null
+    Object.assign(customer, { phone: null, dialled: null, address: null })
   }
 
   /** The contact gets the number, too, or gives way to the contact that has it, unless it has been given another one. */
@@ -105,8 +130,9 @@ export class People {
     for (const one of this.conversations) {
       if (one.customer === customer) one.isReplaced = this.conversationsOf(customer, one.sender).length > 1
     }
+    customer.hasWritten ||= former.hasWritten
     this.forget(former)
-    if (!hadContact && customer.phone !== null) this.moveContact(customer, customer.phone)
+    if (!hadContact && customer.address !== null) this.moveContact(customer, sameNumber(customer.address))
   }
 
   forget(customer: Customer): void {
@@ -133,12 +159,16 @@ export class People {
     return this.conversations.filter((one) => one.customer === customer && one.sender === sender)
   }
 
-  /** The customer has a contact: the one attached, else the oldest living one with the number, else a new one. */
+  /**
+   * The customer has a contact: the one attached, else the oldest living one with the number of answers, else with another
+   * number, else a new one.
+   */
   contactFor(customer: Customer): Contact | 'new' {
-    const living = this.contacts.filter((one) => !one.isDeleted)
+    const living = this.contacts.filter((one) => !one.isDeleted).toSorted((one, other) => one.id - other.id)
     const attached = living.find((one) => one.customer === customer)
-    const found =
-      attached ?? living.find((one) => one.customer === null && one.phone !== null && one.phone === customer.phone)
+    const own = [sameNumber(customer.address), customer.phone, customer.dialled].filter((phone) => phone !== null)
+    const free = living.filter((one) => one.customer === null && one.phone !== null && own.includes(one.phone))
+    const found = attached ?? free.find(({ phone }) => phone === own[0]) ?? free[0]
     if (found !== undefined) found.customer = customer
     return found ?? 'new'
   }

@@ -2,7 +2,6 @@ import { UTILITY } from '../../people/people-world.ts'
 import { secondsNow } from '../../provider-webhook.ts'
 import { same, Wrong } from '../shop.ts'
 import { expectContact, meet, nameOf, pick, type Run } from './people-check.ts'
-import { sameNumber } from './truth.ts'
 
 export function replies(place: number): Run {
   return async ({ people }, shop) => {
@@ -27,11 +26,10 @@ export function replies(place: number): Run {
       throw new Wrong(
         `The answer to ${customer.person} in conversation ${conversation.chatId} is refused with ${status}: ${JSON.stringify(body)} (${text})`,
       )
-    const reached = sameNumber(await shop.recipientOf(body.data.wamid))
     same(
       `The recipient of the answer to ${customer.person} in conversation ${conversation.chatId}`,
-      reached,
-      customer.phone ?? customer.userId,
+      await shop.recipientOf(body.data.wamid),
+      customer.address ?? customer.userId,
     )
     conversation.texts.push(TEMPLATE_TEXT)
     conversation.unread = 0
@@ -62,12 +60,38 @@ export function sends(who: number, at: number, namesIds: boolean): Run {
     )
     const { status, body } = await shop.send(recipient, UTILITY, at)
     if (status !== 200) throw new Wrong(`The send is refused with ${status}: ${JSON.stringify(body)}`)
+    const isNew = holder === undefined
     const customer = state.people.identify(named, name, secondsNow())
+    // The number as given is the address of answers until the customer writes.
+    if (isNew) customer.address = recipient
     const conversation = await meet(state, shop, customer, at, { chatId: body.data.chatId })
     state.sent.push({ wamid: body.data.wamid, name, phone, at })
     conversation.texts.push(TEMPLATE_TEXT)
     conversation.unread = 0
     if (namesIds) await nextSecond()
+    return true
+  }
+}
+
+/** To a number that the provider knows under the person's own, which its answer names. */
+export function dials(who: number, at: number): Run {
+  return async ({ people, persons }, shop) => {
+    const { name, phone, dialled } = persons[who]!
+    const known = people.byPhone(dialled)
+    const holder = people.byPhone(phone)
+    if (phone === null || (holder !== undefined && holder !== known)) return false
+    if (known !== undefined && holder !== known) return false
+    await shop.identify(dialled, { waId: phone }, at)
+    shop.say(`The shop dials ${dialled} from ${nameOf(at)}; the provider knows ${name} there as ${phone}`)
+    const { status, body } = await shop.send(dialled, UTILITY, at)
+    if (status !== 200) throw new Wrong(`The send is refused with ${status}: ${JSON.stringify(body)}`)
+    same('The recipient of the send', await shop.recipientOf(body.data.wamid), dialled)
+    const customer = known ?? people.dial(name, dialled)
+    const conversation = await meet({ people, persons, sent: [] }, shop, customer, at, { chatId: body.data.chatId })
+    // The answer comes after the contact.
+    if (known === undefined) Object.assign(customer, { phone, phoneSince: secondsNow() })
+    conversation.texts.push(TEMPLATE_TEXT)
+    conversation.unread = 0
     return true
   }
 }

@@ -3,9 +3,17 @@ import type { Model } from '../run.ts'
 import { openShop, type Shop, same } from '../shop.ts'
 import { compare, type Run, type State } from './people-check.ts'
 import { putsName, putsPhone, removes, writesContacts } from './people-contacts.ts'
-import { changesNumber, changesUserId, echoes, reportsStatus, takesNumber, writes } from './people-events.ts'
+import {
+  changesNumber,
+  changesUserId,
+  echoes,
+  reportsStatus,
+  takesNumber,
+  writes,
+  writesFromDialled,
+} from './people-events.ts'
 import { People } from './people-model.ts'
-import { replies, sends } from './people-sends.ts'
+import { dials, replies, sends } from './people-sends.ts'
 import { createPersons, NUMBERS } from './truth.ts'
 
 /** A command that may find nothing to do. After it, the service must have what the model has. */
@@ -30,6 +38,8 @@ const commands: Model<State>['commands'] = [
   fc.tuple(person, sender, shows).map(([who, at, how]) => command(`writes ${who} ${at} ${how}`, writes(who, at, how))),
   fc.tuple(nth).map(([place]) => command(`reply ${place}`, replies(place))),
   fc.tuple(nth).map(([place]) => command(`reply ${place}`, replies(place))),
+  fc.tuple(person, sender).map(([who, at]) => command(`dial ${who} ${at}`, dials(who, at))),
+  fc.tuple(person, sender).map(([who, at]) => command(`writes dialled ${who} ${at}`, writesFromDialled(who, at))),
   fc
     .tuple(person, sender, fc.boolean())
     .map(([who, at, ids]) => command(`send ${who} ${at} ${ids}`, sends(who, at, ids))),

@@ -1,4 +1,4 @@
-import { identify, identifyGroup, type NamedCustomer } from '../../../customers/identify.ts'
+import { identify, identifyGroup, type NamedCustomer, writeUnder } from '../../../customers/identify.ts'
 import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../../customers/identity-change.ts'
 import {
   attachContact,
@@ -141,8 +141,11 @@ export const writtenAt = ({ sentAt, arrivedAt }: Pick<InboundRecord, 'sentAt' | 
   eventTime(sentAt, arrivedAt)
 
 function customerOf(people: People, record: InboundRecord): Customer | undefined {
-  const at = writtenAt(record).getTime()
-  return record.groupId === null ? identify(people, { ...record, at }) : identifyGroup(people, record.groupId, at)
+  const named = { ...record, at: writtenAt(record).getTime() }
+  if (record.groupId !== null) return identifyGroup(people, record.groupId, named.at)
+  const customer = identify(people, named)
+  if (customer !== undefined && record.opensWindow) writeUnder(people, customer, named)
+  return customer
 }
 
 function conversationOf(people: People, customer: Customer, record: InboundRecord): PersonConversation {
