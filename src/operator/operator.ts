@@ -3,8 +3,7 @@ import type { Clock } from '../clock.ts'
 import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
 import { type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
 import type { Company } from '../companies/company-store.ts'
-import type { ListFormat } from '../contacts/export/contact-export.ts'
-import type { ImportReceipt } from '../contacts/import/contact-import.ts'
+import type { ImportReceipt, ListRequest } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound, validationError } from '../errors.ts'
@@ -25,7 +24,7 @@ import type { WebhookGuide } from './senders/sender-shape.ts'
 
 /** Lists of contacts, taken in and worked off. */
 export type ImportVerbs = {
-  take(companyId: number, format: ListFormat, body: Readable): Promise<ImportReceipt>
+  take(companyId: number, request: ListRequest, body: Readable): Promise<ImportReceipt>
   read(companyId: number, id: number): Promise<ContactImport>
   /** Works imports off until it is stopped. */
   work(): { stop(): Promise<void> }

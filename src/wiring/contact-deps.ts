@@ -29,7 +29,7 @@ export const createImportJobDeps = (
 export const createImportVerbs = (
   deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportVerbs => ({
-  take: (companyId, format, body) => receiveImport(deps, companyId, format, body, null),
+  take: (companyId, request, body) => receiveImport(deps, companyId, request, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),
   work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(createImportJobDeps(deps))]),
 })

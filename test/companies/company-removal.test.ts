@@ -48,7 +48,7 @@ test('every background job of a removed company ends without effect: mail, deliv
   // Work that was on its way into the queue at the removal.
   await whileNothingIsClaimed(async () => {
     const list = Readable.from([Buffer.from('email\na@example.com\n')])
-    await receiveImport(deps, companyId, 'csv', list, null)
+    await receiveImport(deps, companyId, { format: 'csv' }, list, null)
     await forwardMessages(db, [
       { companyId, wamid: 'wamid.1', messageId: null, senderId: 1, conversationId: null, body: '{}' },
     ])

@@ -187,7 +187,7 @@ test('more than a million rows are refused', async () => {
 test('invalid UTF-8, fields beyond 64 KiB and a field without end are refused alone', async () => {
   const company = await newCompany()
   const list = Buffer.concat([
-    Buffer.from('email,first_name\na@example.com,Ada\n'),
+    Buffer.from('email,first_name\na@example.com,Adà Møller\n'),
     Buffer.from([0x62, 0x40, 0xff, 0x2c, 0x0a]),
     Buffer.from(`c@example.com,${'x'.repeat(65_537)}\n`),
     Buffer.from('d@example.com,"Dora\nE'),

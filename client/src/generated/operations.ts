@@ -592,10 +592,21 @@ export abstract class Operations {
   }
 
   /** Import a list of contacts. Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone. */
-  importContacts(body: TextBody<"text/csv" | "application/x-ndjson">, options?: RequestOptions): Promise<{
+  importContacts(body: TextBody<"text/csv" | "application/x-ndjson">, params?: {
+    /** The separator of a CSV; without it, a `sep=` line or the first line shows it. */
+    delimiter?: "," | ";" | "\t" | "comma" | "semicolon" | "tab"
+    /** The encoding of a CSV; without it, a byte order mark or the bytes show it. A byte order mark decides between the two of UTF-16. */
+    encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252"
+    /** The program that exported a CSV: its columns are read by the names that it gives them. */
+    profile?: "mailchimp" | "hubspot" | "klaviyo" | "brevo"
+    /** Words that opt in, besides `yes`, `true`, `1`, `opted in` and `subscribed`. Separated by commas, at most 20. */
+    consentYes?: string
+    /** Words that opt out, besides `no`, `false`, `0`, `opted out` and `unsubscribed`. Separated by commas, at most 20. */
+    consentNo?: string
+  }, options?: RequestOptions): Promise<{
     data: ContactImport
   }> {
-    return this.call({ method: 'POST', path: '/public/v1/contacts/import', text: body }, options)
+    return this.call({ method: 'POST', path: '/public/v1/contacts/import', params, text: body }, options)
   }
 
   /** List imports. Returns the newest imports first. `before` is the id of the last import of the page before. */
@@ -628,7 +639,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/contacts/imports/{id}', params }, options)
   }
 
-  /** Download the refused rows of an import. Returns the refused rows in the format of the list, each with its line and the reason. After a correction the file can be imported again. */
+  /** Download the refused rows of an import. Returns the refused rows in the format and with the separator of the list, in UTF-8, each with its line and the reason. After a correction the file can be imported again. */
   downloadRefusedRows(params: {
     /** The id of the import. */
     id: number
@@ -640,7 +651,11 @@ export abstract class Operations {
   exportContacts(params?: {
     /** The format; without it the Accept header decides, and `csv` is the default. */
     format?: "csv" | "ndjson"
-    /** CSV cells that a spreadsheet takes for formulas are written with a leading ', which the import removes. `true` leaves them as they are. */
+    /** The separator of CSV; a comma by default. */
+    delimiter?: "," | ";" | "\t" | "comma" | "semicolon" | "tab"
+    /** Whether CSV begins with a byte order mark, by which spreadsheets recognize UTF-8. */
+    bom?: boolean
+    /** A ' is put before what a spreadsheet takes for a formula in a CSV cell, at its start and behind separators and line ends in it; the import removes it. `true` leaves the cells as they are. */
     raw?: boolean
   }, options?: RequestOptions): Promise<Response> {
     return this.open({ method: 'GET', path: '/public/v1/contacts/export', params }, options)

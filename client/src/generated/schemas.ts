@@ -187,6 +187,8 @@ export type ConsentEntry = {
   firstAt: string | null
   /** Where it was said: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another origin. */
   source: string
+  /** The IP address from which it was said, where an imported list had it. */
+  ip: string | null
   /** The name of the API key or of the session of the console; null when there is none. */
   keyName: string | null
 }
@@ -1191,6 +1193,12 @@ export type ListedImport = {
   /** Why the import failed. */
   failure: string | null
   format: "csv" | "ndjson"
+  /** The separator by which a CSV was read; null for lines of JSON. */
+  delimiter: "," | ";" | "\t" | null
+  /** The encoding in which a CSV was read; null for lines of JSON. */
+  encoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | null
+  /** The program whose names of columns were read; null when none was named. */
+  profile: "mailchimp" | "hubspot" | "klaviyo" | "brevo" | null
   /** The country whose national numbers phones without `+` or `00` are. */
   default_country: string | null
   /** The number of rows of the list. */

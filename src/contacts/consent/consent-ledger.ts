@@ -81,19 +81,25 @@ const FIRST_NEW_ID = 2 ** 52
 export const isNew = ({ id }: ConsentEntry): boolean => id >= FIRST_NEW_ID
 
 /**
- * Adds an entry that is said now, and returns its id. It takes the place of what the same contact and identity said before in
- * memory.
+ * Adds an entry and returns its id; `saidAt` null: it is said now. It takes the place of what the same contact and identity said
+ * before in memory.
  */
-export function addNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): number {
+export function addEntryNow(
+  ledger: ConsentLedger,
+  { saidAt, ...entry }: Omit<ConsentEntry, 'id' | 'saidAt'> & { saidAt: Date | null },
+): number {
   const { identity, contactId, channel } = entry
+  const at = saidAt ?? NOW
   for (const entries of [
     identity === null ? undefined : ledger.entriesByIdentity.get(identity),
     contactId === null ? undefined : ledger.entriesByContact.get(contactId),
   ]) {
-    for (const older of entries ?? []) if (isNew(older) && older.channel === channel) entries?.delete(older)
+    for (const older of entries ?? []) {
+      if (isNew(older) && older.channel === channel && older.saidAt <= at) entries?.delete(older)
+    }
   }
   const id = FIRST_NEW_ID + ledger.newEntries
-  addEntry(ledger, { ...entry, id, saidAt: NOW })
+  addEntry(ledger, { ...entry, id, saidAt: at })
   ledger.newEntries += 1
   return id
 }

@@ -1,9 +1,9 @@
 import { emailKey } from '../../text/email-address.ts'
 import type { ContactState } from '../contact-store.ts'
-import type { Channel, ContactWrite } from '../members/contact-record.ts'
+import type { Channel, ConsentEvidence, ContactWrite } from '../members/contact-record.ts'
 import { ERASURE } from './consent.ts'
 import {
-  addNow,
+  addEntryNow,
   type ConsentLedger,
   consentIdentity,
   contactConsent,
@@ -25,7 +25,11 @@ export type ConsentStatement = {
   readonly entryId: number
   /** The entry in memory that says the same, and whose place this one takes; null: there is none. */
   readonly replaces: number | null
+  /** When and from which address it was said; a time of null is now. */
+  readonly evidence: ConsentEvidence
 }
+
+const NO_EVIDENCE: ConsentEvidence = { saidAt: null, ip: null }
 
 /**
  * The statements of a contact's write, after which the contact has the values of `state`. Adds the contact and its
@@ -42,6 +46,8 @@ export function stateConsents(
   return CHANNELS.flatMap(({ channel, member }) => {
     const value = write[member]
     if (value === undefined) return []
+    const evidence = write.evidence?.[channel] ?? NO_EVIDENCE
+    const { saidAt } = evidence
     const identity = consentIdentity(ledger, contact, channel)
     const before = contactConsent(ledger, contact, channel)
     const isRepeated =
@@ -49,11 +55,12 @@ export function stateConsents(
       before.identity === identity &&
       before.contactId === contact.id &&
       before.source === source
+    if (isRepeated && saidAt !== null && before.saidAt >= saidAt) return []
     const replaces = isRepeated && isNew(before) ? before.id : null
     const stored = isRepeated && replaces === null ? before.id : (before?.repeats ?? null)
     const repeats = isRepeated ? stored : null
-    const entryId = addNow(ledger, { channel, identity, contactId: contact.id, value, source, repeats })
-    return [{ contactId: contact.id, channel, identity, value, repeats, entryId, replaces }]
+    const entryId = addEntryNow(ledger, { channel, identity, contactId: contact.id, value, saidAt, source, repeats })
+    return [{ contactId: contact.id, channel, identity, value, repeats, entryId, replaces, evidence }]
   })
 }
 

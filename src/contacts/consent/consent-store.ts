@@ -14,6 +14,8 @@ export type NewConsent = {
   readonly clientId: string | null
   /** Of the provider's event. */
   readonly eventId: string | null
+  /** The IP address from which it was said, where a list has it. */
+  readonly ip?: string | null
   /** The entry that says the same: this one takes its place, and keeps the time at which it was said first. */
   readonly repeats?: number | null
 }
@@ -34,6 +36,7 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
     client_id: entry.clientId,
     event_id: entry.eventId,
     repeats: entry.repeats ?? null,
+    ip: entry.ip ?? null,
   }))
   await tx`
     with input as (
@@ -41,10 +44,10 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
       from rows from (
         jsonb_to_recordset(${jsonRows(tx, rows)}) as (
           company_id bigint, channel text, identity text, contact_id bigint, value boolean, said_at timestamptz, source text,
-          client_id text, event_id text, repeats bigint
+          client_id text, event_id text, repeats bigint, ip text
         )
       ) with ordinality as input (
-        company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, repeats, place
+        company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, repeats, ip, place
       )
     ),
     repeated as (
@@ -53,13 +56,13 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
       returning input.place, consents.said_at, coalesce(consents.first_said_at, consents.said_at) as first_said_at
     )
     insert into consents (
-      company_id, channel, identity, contact_id, value, said_at, first_said_at, source, client_id, event_id
+      company_id, channel, identity, contact_id, value, said_at, first_said_at, source, client_id, event_id, ip
     )
     select
       company_id, channel, identity, contact_id, value,
       -- Times are compared in milliseconds.
       greatest(date_trunc('milliseconds', least(input.said_at, statement_timestamp())), repeated.said_at),
-      first_said_at, source, client_id, event_id
+      first_said_at, source, client_id, event_id, ip
     from input
     left join repeated using (place)
     order by place

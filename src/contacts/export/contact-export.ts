@@ -1,21 +1,20 @@
 import type { Pool } from '../../db/connect.ts'
 import { validationError } from '../../errors.ts'
-import { type CsvStyle, toCsvRow } from '../import/csv.ts'
-import { RECORD_MAX_BYTES } from '../import/record-reader.ts'
+import { type CsvStyle, toCsvHeader, toCsvRow } from '../../text/lists/csv.ts'
+import type { ListFormat } from '../../text/lists/list-scan.ts'
+import { RECORD_MAX_BYTES } from '../../text/lists/record-reader.ts'
 import { runExclusive } from '../matching/contact-queue.ts'
 import type { Contact } from '../members/contact-record.ts'
 import { exportColumns, toCells, toLine } from '../write/contact-columns.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
-
-export type ListFormat = 'csv' | 'ndjson'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
 /** Contacts read and written in one go: more would hold up other requests for longer. */
 const CONTACTS_AT_ONCE = 100
 
 /**
- * The company's living contacts, by id, as text in parts: what an import of it would find unchanged. A contact that is there from beginning to end comes once. 422 when there are more custom fields than a
- * table should have columns.
+ * The company's living contacts, by id, as text in parts: what an import of it would find unchanged. A contact that is there from
+ * beginning to end comes once. 422 when there are more custom fields than a table should have columns.
  */
 export async function exportContacts(
   db: Pool,
@@ -27,7 +26,7 @@ export async function exportContacts(
     return writePages(db, companyId, '', (contacts) => contacts.map((contact) => `${toLine(contact)}\n`).join(''))
   }
   const keys = await readCustomKeys(db, companyId, CSV_MAX_CUSTOM_KEYS + 1)
-  const header = toCsvRow(exportColumns(keys), style)
+  const header = toCsvHeader(exportColumns(keys), style)
   if (keys.length > CSV_MAX_CUSTOM_KEYS || Buffer.byteLength(header) > RECORD_MAX_BYTES) {
     throw validationError([{ path: 'format', message: 'must be ndjson: there are too many custom fields for a table' }])
   }

@@ -21,7 +21,7 @@ test('an import that meets locks ten times and more is not given up', async () =
   const blobStore = await openFolderBlobStore(folder)
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
-  const { started } = await receiveImport({ db, blobStore }, companyId, 'csv', list, null)
+  const { started } = await receiveImport({ db, blobStore }, companyId, { format: 'csv' }, list, null)
   const kind = importKind({ db: impatient, blobStore, sourceType: 'parley', onSlice: () => {} })
   const run = (attempts: number) =>
     kind.handle(

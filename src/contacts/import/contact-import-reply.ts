@@ -1,6 +1,12 @@
 import { type Static, Type } from 'typebox'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
+import { DELIMITERS } from '../../text/lists/delimiter.ts'
+import { LIST_ENCODINGS } from '../../text/lists/encoding.ts'
+import { LIST_PROFILES } from '../../text/lists/list-profiles.ts'
 import type { ContactImport, ImportStatus, Refusal } from './contact-import-store.ts'
+
+const oneOrNone = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value | null>({ type: ['string', 'null'], enum: [...values, null], description })
 
 const progress = {
   id: Type.Integer({ description: 'The id of the import.' }),
@@ -11,6 +17,9 @@ const progress = {
   }),
   failure: nullableText('Why the import failed.'),
   format: Type.Unsafe<'csv' | 'ndjson'>({ type: 'string', enum: ['csv', 'ndjson'] }),
+  delimiter: oneOrNone(DELIMITERS, 'The separator by which a CSV was read; null for lines of JSON.'),
+  encoding: oneOrNone(LIST_ENCODINGS, 'The encoding in which a CSV was read; null for lines of JSON.'),
+  profile: oneOrNone(LIST_PROFILES, 'The program whose names of columns were read; null when none was named.'),
   default_country: nullableText('The country whose national numbers phones without `+` or `00` are.'),
   rows: Type.Integer({ description: 'The number of rows of the list.' }),
   rows_read: Type.Integer({ description: 'The number of rows that were created, updated, unchanged or refused.' }),
@@ -27,6 +36,9 @@ const EXAMPLE = {
   status: 'completed',
   failure: null,
   format: 'csv',
+  delimiter: ';' as const,
+  encoding: 'windows-1252' as const,
+  profile: null,
   default_country: 'IT',
   rows: 250,
   rows_read: 250,
@@ -73,6 +85,7 @@ export const toImportReply = (
   status: list.status,
   failure: list.failure,
   format: list.format,
+  ...toStyle(list),
   default_country: list.defaultCountry,
   rows: list.rows,
   rows_read: rowsRead(list),
@@ -86,6 +99,12 @@ export const toImportReply = (
   started_at: list.startedAt?.toISOString() ?? null,
   ended_at: list.endedAt?.toISOString() ?? null,
 })
+
+/** Imports of earlier versions were all read alike. */
+const toStyle = ({ format, delimiter, encoding, profile }: ContactImport) => {
+  if (format === 'ndjson') return { delimiter: null, encoding: null, profile }
+  return { delimiter: delimiter ?? ',', encoding: encoding ?? 'utf-8', profile } as const
+}
 
 /** An import as lists show it, without refused rows and columns. */
 export function toListedImport(list: ContactImport): Static<typeof ListedImportShape> {

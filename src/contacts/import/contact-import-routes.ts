@@ -3,6 +3,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../../errors.ts'
+import { charsetOf, requireUtf8Charset } from '../../http/body/charset.ts'
 import { compileExceptBody } from '../../http/errors/validate.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
@@ -10,7 +11,10 @@ import { streamParts } from '../../http/server/answers/stream-parts.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
 import type { Publish } from '../../live-change.ts'
-import { exportContacts, type ListFormat } from '../export/contact-export.ts'
+import { toDelimiter } from '../../text/lists/delimiter.ts'
+import { encodingOf } from '../../text/lists/encoding.ts'
+import type { ListFormat } from '../../text/lists/list-scan.ts'
+import { exportContacts } from '../export/contact-export.ts'
 import { LIST_COLUMNS } from '../members/contact-members.ts'
 import {
   cancelImport,
@@ -18,6 +22,7 @@ import {
   getImport,
   type ImportDeps,
   type ImportReceipt,
+  type ListRequest,
   listImports,
   queueList,
   type ReceivedList,
@@ -25,6 +30,7 @@ import {
 } from './contact-import.ts'
 import { ImportReplyShape, ListedImportShape, toImportReply, toListedImport } from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
+import { delimiterQuery, LIST_QUERY, readImportRequest } from './list-options.ts'
 import { writeRefused } from './refused-rows.ts'
 import { IMPORT_MAX_ROWS } from './upload-reader.ts'
 
@@ -66,7 +72,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
       // A list is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
       app.addContentTypeParser(MIME_TYPES[format], async (request: FastifyRequest, payload: Readable) => {
         const { companyId, clientId } = request.caller
-        const list = await receiveList(deps, companyId, format, payload, clientId)
+        const list = await receiveList(deps, companyId, requestOf(request, format), payload, clientId)
         lists.set(request, list)
         request.bodyBytes = list.digest
       })
@@ -89,6 +95,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
           summary: 'Import a list of contacts',
           description:
             'Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone.',
+          querystring: Type.Object(LIST_QUERY),
           body: ImportBody,
           response: { 202: Type.Object({ data: ImportReplyShape }, { description: 'The list was stored.' }) },
         },
@@ -181,7 +188,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
           operationId: 'downloadRefusedRows',
           summary: 'Download the refused rows of an import',
           description:
-            'Returns the refused rows in the format of the list, each with its line and the reason. After a correction the file can be imported again.',
+            'Returns the refused rows in the format and with the separator of the list, in UTF-8, each with its line and the reason. After a correction the file can be imported again.',
           params: ById,
           response: { 200: fileContent('The refused rows.', REFUSED_EXAMPLES) },
         },
@@ -214,10 +221,16 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
                 'x-lenient': true,
               }),
             ),
+            delimiter: delimiterQuery('The separator of CSV; a comma by default.'),
+            bom: Type.Optional(
+              Type.Boolean({
+                description: 'Whether CSV begins with a byte order mark, by which spreadsheets recognize UTF-8.',
+              }),
+            ),
             raw: Type.Optional(
               Type.Boolean({
                 description:
-                  "CSV cells that a spreadsheet takes for formulas are written with a leading ', which the import removes. `true` leaves them as they are.",
+                  "A ' is put before what a spreadsheet takes for a formula in a CSV cell, at its start and behind separators and line ends in it; the import removes it. `true` leaves the cells as they are.",
               }),
             ),
           }),
@@ -227,10 +240,10 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
         },
       },
       async (request, reply) => {
-        const format = readFormat(request.query.format, request.headers.accept)
-        const parts = await exportContacts(deps.db, request.caller.companyId, format, {
-          isRaw: request.query.raw === true,
-        })
+        const { format: asked, raw, bom, delimiter } = request.query
+        const format = readFormat(asked, request.headers.accept)
+        const style = { isRaw: raw === true, hasMark: bom === true, delimiter: toDelimiter(delimiter ?? ',') ?? ',' }
+        const parts = await exportContacts(deps.db, request.caller.companyId, format, style)
         return reply
           .type(`${MIME_TYPES[format]}; charset=utf-8`)
           .header('content-disposition', `attachment; filename="contacts.${format}"`)
@@ -238,6 +251,16 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
       },
     )
   }
+}
+
+/** A list may be in another charset than UTF-8, which the Content-Type or the query names. @throws {AppError} 415, 422 */
+function requestOf(request: FastifyRequest, format: ListFormat): ListRequest {
+  const named = readImportRequest(format, request.query ?? {})
+  const charset = charsetOf(request.headers['content-type'] ?? '')
+  const encoding = format === 'csv' && charset !== null ? encodingOf(charset) : undefined
+  if (encoding === undefined) requireUtf8Charset(request)
+  // Programs name UTF-8 for whatever they send.
+  return { ...named, encoding: named.encoding ?? (encoding === 'utf-8' ? undefined : encoding) }
 }
 
 function importId(text: string): number {

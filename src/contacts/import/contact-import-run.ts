@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { mapInStretches } from '../../batching/stretches.ts'
 import type { Db, Pool } from '../../db/connect.ts'
@@ -6,6 +5,11 @@ import { JobError } from '../../jobs/job.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
+import { createConsentReader, NO_WORDS } from '../../text/lists/consent-words.ts'
+import { BYTE_ORDER_MARK, parseCsvRow } from '../../text/lists/csv.ts'
+import { decodeBytes } from '../../text/lists/encoding.ts'
+import { encodingName, withoutBlank } from '../../text/lists/list-scan.ts'
+import { createRecordReader, type ListRecord } from '../../text/lists/record-reader.ts'
 import { memberOf } from '../../text/own-member.ts'
 import { ROWS_AT_ONCE, waitForRows } from '../matching/bulk-pace.ts'
 import { rekeyMailboxes } from '../matching/mailbox.ts'
@@ -24,9 +28,6 @@ import {
   type StartedImport,
   startImport,
 } from './contact-import-store.ts'
-import { parseCsvRow } from './csv.ts'
-import { createRecordReader, type ListRecord } from './record-reader.ts'
-import { decodeRecord, withoutBlank } from './upload-reader.ts'
 
 export type ImportRunDeps = {
   db: Pool
@@ -86,15 +87,17 @@ async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport
   const range = { start: started.readBytes, end: started.sizeBytes - 1 }
   const bytes: Readable | undefined = await blobStore.open(started.storageKey, range)
   if (bytes === undefined) throw new JobError('The list is not in the blob store')
-  const reader = createRecordReader(started.format === 'csv', { byte: started.readBytes, line: started.readLines + 1 })
+  const delimiter = started.delimiter ?? ','
+  const from = { byte: started.readBytes, line: started.readLines + 1 }
+  const reader = createRecordReader(started.format === 'csv' ? delimiter : null, from)
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {
-    waiting = [...waiting, ...withoutBlank(started.format, reader.push(chunk))]
+    waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.push(chunk))]
     const ready = waiting.length - (waiting.length % ROWS_AT_ONCE)
     for (let at = 0; at < ready; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
     waiting = waiting.slice(ready)
   }
-  waiting = [...waiting, ...withoutBlank(started.format, reader.end())]
+  waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.end())]
   for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
 }
 
@@ -123,8 +126,10 @@ async function checkBatch(
   await mapInStretches(parsed, ({ line, fields, ...row }) => {
     const id = 'id' in row ? row.id : undefined
     const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body), phones, id)
-    if ('write' in checked) rows.push({ line, fields, write: checked.write, id })
-    else refusals.push({ line, reason: checked.reason, fields })
+    const evidence = 'consent' in row ? row.consent : undefined
+    if ('write' in checked) {
+      rows.push({ line, fields, write: { ...checked.write, ...(evidence && { evidence }) }, id })
+    } else refusals.push({ line, reason: checked.reason, fields })
   })
   const twins = await rekeyMailboxes(
     deps.db,
@@ -148,17 +153,22 @@ function placeAfter(records: readonly ListRecord[], from: Place): Place {
 
 type ParseRecord = (record: ListRecord) => (RowBody | { reason: string }) & { fields: readonly string[] }
 
-function createRecordParser({ format, columns }: ContactImport): ParseRecord {
-  const toBody = createRowReader(columns)
+function createRecordParser({ format, columns, consentWords, ...list }: ContactImport): ParseRecord {
+  const toBody = createRowReader(columns, createConsentReader(consentWords ?? NO_WORDS))
+  const { delimiter, encoding } = { delimiter: list.delimiter ?? ',', encoding: list.encoding ?? 'utf-8' } as const
   return (record) => {
     if (record.isTooLong) return { reason: 'is too long', fields: [] }
-    if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
-    const text = decodeRecord(record)
-    if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
-    const { fields, fault } = parseCsvRow(text)
+    const text = decodeBytes(record.bytes, encoding)
+    if (text === undefined) return { reason: `is not valid ${encodingName(encoding)}`, fields: [] }
+    if (format === 'ndjson') return { ...lineToBody(withoutMark(text, record)), fields: [text] }
+    const { fields, fault } = parseCsvRow(text, delimiter)
     return fault === undefined ? { ...toBody(fields), fields } : { reason: fault, fields }
   }
 }
+
+/** A list of an earlier version begins with its byte order mark. */
+const withoutMark = (text: string, { line }: ListRecord): string =>
+  line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 
 /** An exported list contains the service's own `source_type`, which cannot be written: it is ignored. */
 function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {

@@ -15,6 +15,7 @@ import {
   recordImportProgress,
   removeImport,
   startImport,
+  type TakenList,
 } from './contact-import-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -45,7 +46,14 @@ test('lists that wait are those of the company', async () => {
   expect(await readWaiting(db, companyId)).toEqual({ lists: 1, bytes: 100 })
 })
 
-const LIST = { columns: ['email'], sizeBytes: 100, rows: 3, readBytes: 10, readLines: 1 }
+const LIST = {
+  columns: ['email'],
+  delimiter: ';',
+  encoding: 'windows-1252',
+  profile: 'brevo',
+  consentWords: { yes: ['ja'], no: ['nein'] },
+  ...{ sizeBytes: 100, rows: 3, readBytes: 10, readLines: 1 },
+} satisfies TakenList
 const input = { format: 'csv' as const, storageKey: 'key', clientId: null }
 
 test('an import of another company with the same id is neither read nor changed', async () => {
@@ -53,7 +61,7 @@ test('an import of another company with the same id is neither read nor changed'
   const id = await insertImport(db, companyId, input)
   expect(await lockReceiving(db, companyId, id)).toBe(true)
   await queueImport(db, companyId, id, LIST)
-  expect(await startImport(db, companyId, id)).toMatchObject({ storageKey: 'key' })
+  expect(await startImport(db, companyId, id)).toMatchObject({ ...LIST, storageKey: 'key' })
   await recordImportProgress(db, companyId, id, {
     ...{ from: 10, readBytes: 60, readLines: 3, created: 1, updated: 0, unchanged: 0 },
     refusals: [{ line: 3, reason: 'is empty', fields: [''] }],

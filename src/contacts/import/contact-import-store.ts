@@ -1,5 +1,9 @@
 import { type Db, sql } from '../../db/connect.ts'
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
+import type { ConsentWords } from '../../text/lists/consent-words.ts'
+import type { Delimiter } from '../../text/lists/delimiter.ts'
+import type { ListEncoding } from '../../text/lists/encoding.ts'
+import type { ProfileName } from '../../text/lists/list-profiles.ts'
 import type { PhoneCountry } from '../../text/phone-reading.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
@@ -9,6 +13,11 @@ export type ContactImport = {
   readonly id: number
   readonly format: 'csv' | 'ndjson'
   readonly columns: readonly string[]
+  /** Of a CSV; null: lines of JSON, or a list of an earlier version, with commas and in UTF-8. */
+  readonly delimiter: Delimiter | null
+  readonly encoding: ListEncoding | null
+  readonly profile: ProfileName | null
+  readonly consentWords: ConsentWords | null
   /** Of the list in the blob store, as long as there may be one. */
   readonly storageKey: string | null
   readonly sizeBytes: number
@@ -32,10 +41,13 @@ export type ContactImport = {
 
 export type StartedImport = ContactImport & { readonly storageKey: string }
 
-export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
+export type TakenList = Pick<
+  ContactImport,
+  'columns' | 'delimiter' | 'encoding' | 'profile' | 'consentWords' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'
+>
 
 const columns = sql`
-  id, format, columns, storage_key, size_bytes, rows, client_id, default_country, status, failure, read_bytes,
+  id, format, columns, delimiter, encoding, profile, consent_words, storage_key, size_bytes, rows, client_id, default_country, status, failure, read_bytes,
   read_lines,
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
@@ -115,6 +127,10 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
       status = 'queued',
       default_country = (select companies.default_country from companies where companies.id = ${companyId}),
       columns = ${[...list.columns]},
+      delimiter = ${list.delimiter},
+      encoding = ${list.encoding},
+      profile = ${list.profile},
+      consent_words = ${list.consentWords === null ? null : tx.json(list.consentWords)},
       size_bytes = ${list.sizeBytes},
       rows = ${list.rows},
       read_bytes = ${list.readBytes},

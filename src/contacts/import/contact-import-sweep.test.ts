@@ -22,7 +22,7 @@ async function leave(status: string, age: string) {
   const { started } = await receiveImport(
     { db, blobStore },
     companyId,
-    'csv',
+    { format: 'csv' },
     Readable.from([Buffer.from('email\na@example.com\n')]),
     null,
   )
@@ -75,7 +75,7 @@ test('a list that is refused leaves neither a file nor a row', async () => {
   const bring = receiveImport(
     { db, blobStore: watching },
     companyId,
-    'csv',
+    { format: 'csv' },
     Readable.from([Buffer.from('city\nRome\n')]),
     null,
   )

@@ -3,7 +3,7 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { importNotFound, payloadTooLarge } from '../../errors.ts'
 import { type BlobStore, newStorageKey } from '../../media/blobs/blob-store.ts'
 import { TooLarge } from '../../media/measure.ts'
-import type { ListFormat } from '../export/contact-export.ts'
+import type { ListFormat } from '../../text/lists/list-scan.ts'
 import { enqueueImport } from './contact-import-job.ts'
 import {
   type ContactImport,
@@ -20,7 +20,7 @@ import {
   removeImport,
   type TakenList,
 } from './contact-import-store.ts'
-import { createUploadReader, refusedList, type UploadSummary } from './upload-reader.ts'
+import { createUploadReader, type ListOptions, refusedList, type UploadSummary } from './upload-reader.ts'
 
 export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
@@ -41,18 +41,21 @@ export type ReceivedList = TakenList & {
   readonly digest: Buffer
 }
 
+/** The format of a list, and what its sender says about it. */
+export type ListRequest = ListOptions & { readonly format: ListFormat }
+
 type AlsoCommit = (tx: Db, receipt: ImportReceipt) => Promise<void>
 
 /** Receives a list and queues its import: see `receiveList` and `queueList`. */
 export async function receiveImport(
   deps: ImportDeps,
   companyId: number,
-  format: ListFormat,
+  request: ListRequest,
   body: Readable,
   clientId: string | null,
   alsoCommit?: AlsoCommit,
 ): Promise<ImportReceipt> {
-  return queueList(deps, companyId, await receiveList(deps, companyId, format, body, clientId), alsoCommit)
+  return queueList(deps, companyId, await receiveList(deps, companyId, request, body, clientId), alsoCommit)
 }
 
 /**
@@ -63,16 +66,16 @@ export async function receiveImport(
 export async function receiveList(
   deps: ImportDeps,
   companyId: number,
-  format: ListFormat,
+  request: ListRequest,
   body: Readable,
   clientId: string | null,
 ): Promise<ReceivedList> {
   checkWaiting(await readWaiting(deps.db, companyId), 0)
   const storageKey = newStorageKey(companyId)
-  const id = await insertImport(deps.db, companyId, { format, storageKey, clientId })
+  const id = await insertImport(deps.db, companyId, { format: request.format, storageKey, clientId })
   try {
-    const { head, ...list } = await storeList(deps, storageKey, format, body)
-    return { ...list, ...head, id, storageKey }
+    const list = await storeList(deps, storageKey, request, body)
+    return { ...list, id, storageKey }
   } catch (error) {
     await discardList(deps, companyId, { id })
     throw error
@@ -131,10 +134,10 @@ export async function discardList(
 async function storeList(
   { blobStore }: ImportDeps,
   storageKey: string,
-  format: ListFormat,
+  { format, ...options }: ListRequest,
   body: Readable,
 ): Promise<UploadSummary & { sizeBytes: number }> {
-  const upload = createUploadReader(format)
+  const upload = createUploadReader(format, options)
   const meta = { mimeType: format === 'csv' ? 'text/csv' : 'application/x-ndjson', maxBytes: IMPORT_MAX_BYTES }
   body.on('error', (error) => upload.stream.destroy(error))
   body.on('close', () => {

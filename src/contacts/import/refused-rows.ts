@@ -1,28 +1,32 @@
 import type { Db } from '../../db/connect.ts'
 import { parseJsonText } from '../../text/json-text.ts'
+import { type CsvStyle, toCsvHeader, toCsvRow } from '../../text/lists/csv.ts'
 import { type ContactImport, type Refusal, readRefusals } from './contact-import-store.ts'
-import { toCsvRow } from './csv.ts'
 
 /** Rows that one statement reads. */
 const REFUSALS_AT_ONCE = 1_000
 
 /**
  * The refused rows in the format of the list, in parts: CSV with line and reason before the row as it came, or its object
- * with `line` and `reason` at its end. The import passes both over.
+ * with `line` and `reason` at its end. The import passes both over. A CSV has the separator of the list, and is UTF-8, with a mark
+ * for spreadsheets where the list was not.
  */
 export async function* writeRefused(db: Db, companyId: number, list: ContactImport): AsyncGenerator<string> {
   const isCsv = list.format === 'csv'
-  if (isCsv) yield toCsvRow(['line', 'reason', ...list.columns])
+  const style = { delimiter: list.delimiter ?? ',', hasMark: (list.encoding ?? 'utf-8') !== 'utf-8' }
+  const toText = isCsv ? (refusal: Refusal) => toRefusedRow(refusal, style) : toRefusedLine
+  if (isCsv) yield toCsvHeader(['line', 'reason', ...list.columns], style)
   for (let after = 0; ; ) {
     const refusals = await readRefusals(db, companyId, list.id, after, REFUSALS_AT_ONCE)
-    if (refusals.length > 0) yield refusals.map(isCsv ? toRefusedRow : toRefusedLine).join('')
+    if (refusals.length > 0) yield refusals.map(toText).join('')
     const last = refusals.at(-1)
     if (last === undefined || refusals.length < REFUSALS_AT_ONCE) return
     after = last.line
   }
 }
 
-const toRefusedRow = ({ line, reason, fields }: Refusal): string => toCsvRow([String(line), reason, ...fields])
+const toRefusedRow = ({ line, reason, fields }: Refusal, style: CsvStyle): string =>
+  toCsvRow([String(line), reason, ...fields], style)
 
 function toRefusedLine({ line, reason, fields: [text = ''] }: Refusal): string {
   const members = membersOf(text) ?? [['row', text]]

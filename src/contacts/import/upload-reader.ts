@@ -1,89 +1,119 @@
-import { isUtf8 } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
 import { type FieldFault, validationError } from '../../errors.ts'
-import type { ListFormat } from '../export/contact-export.ts'
-import { readHeader, toColumn } from '../write/contact-columns.ts'
-import { isBlankRow, parseCsvRow } from './csv.ts'
-import { createRecordReader, type ListRecord, type RecordReader } from './record-reader.ts'
+import { type ConsentWords, NO_WORDS } from '../../text/lists/consent-words.ts'
+import { findProfile, PROFILES, type ProfileName, profileTargets, profileWords } from '../../text/lists/list-profiles.ts'
+import { createListScan, type ListFormat, type ListHead, type NamedStyle } from '../../text/lists/list-scan.ts'
+import { isKnownColumn, readHeader, toColumn } from '../write/contact-columns.ts'
+import type { TakenList } from './contact-import-store.ts'
 
 export const IMPORT_MAX_ROWS = 1_000_000
 
-type Head = { readBytes: number; readLines: number }
-type Header = { columns: readonly string[]; ignored: readonly string[]; head: Head }
-/** The columns of a CSV list, those of them that mean nothing, the end of the header, the rows, and the SHA-256. */
-export type UploadSummary = Header & { rows: number; digest: Buffer }
+/** What a caller says about a list. */
+export type ListOptions = NamedStyle & {
+  readonly profile?: ProfileName | undefined
+  readonly consentWords?: ConsentWords | undefined
+}
+
+/** A list as it is recorded, its columns that mean nothing, and the SHA-256 of its bytes as they came. */
+export type UploadSummary = Omit<TakenList, 'sizeBytes'> & {
+  readonly ignored: readonly string[]
+  readonly digest: Buffer
+}
+
+type UploadReader = {
+  /** Passes on the bytes to keep. */
+  readonly stream: Transform
+  /** For after its end. */
+  readonly result: () => UploadSummary
+}
 
 /**
- * Reads the header of a list and counts its rows while it passes through `stream`; `result` is for after its end.
+ * Reads the header of a list and counts its rows while it passes through `stream`.
  * The stream fails, and `result` throws, with 422 `validation_error` for a list that cannot be imported.
  */
-export function createUploadReader(format: ListFormat): { stream: Transform; result: () => UploadSummary } {
-  const reader: RecordReader = createRecordReader(format === 'csv')
-  let header: (Header & { fault?: string }) | undefined
+export function createUploadReader(format: ListFormat, options: ListOptions = {}): UploadReader {
+  const scan = createListScan(format, options)
   const hash = createHash('sha256')
-  let rows = 0
-  const take = (all: readonly ListRecord[]): void => {
-    const records = withoutBlank(format, all)
-    rows += records.length
-    if (format === 'csv' && header === undefined && records[0] !== undefined) header = toHead(records[0])
-    const inHeader = format === 'csv' ? 1 : 0
-    if (rows > IMPORT_MAX_ROWS + inHeader) throw refusedList(`must have at most ${IMPORT_MAX_ROWS} rows`)
-    if (header?.fault !== undefined) throw refusedList(`must begin with a line that names its columns: ${header.fault}`)
+  let isChecked = false
+  const check = (): void => {
+    const { head, rows } = scan.facts()
+    if (rows > IMPORT_MAX_ROWS) throw refusedList(`must have at most ${IMPORT_MAX_ROWS} rows`)
+    if (head === undefined || isChecked) return
+    isChecked = true
+    if (!head.mayChange) readColumns(format, head, options)
+  }
+  const pass = (act: () => Uint8Array, done: (error: Error | null, bytes?: Uint8Array) => void): void => {
+    try {
+      const bytes = act()
+      check()
+      done(null, bytes)
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)))
+    }
   }
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       hash.update(chunk)
-      done(
-        attempt(() => take(reader.push(chunk))),
-        chunk,
-      )
+      pass(() => scan.push(chunk), done)
     },
     flush(done) {
-      done(attempt(() => take(reader.end())))
+      pass(() => scan.end(), done)
     },
   })
   const result = (): UploadSummary => {
-    const { columns, ignored, head } = header ?? { columns: [], ignored: [], head: { readBytes: 0, readLines: 0 } }
-    const count = rows - (format === 'csv' ? 1 : 0)
-    if (count < 1) throw refusedList('must have at least one row')
-    return { columns, ignored, head, rows: count, digest: hash.digest() }
+    const { head = NO_HEAD, encoding, rows } = scan.facts()
+    if (rows < 1) throw refusedList('must have at least one row')
+    const isCsv = format === 'csv'
+    return {
+      ...readColumns(format, head, options),
+      delimiter: isCsv ? head.delimiter : null,
+      encoding: isCsv ? encoding : null,
+      profile: options.profile ?? null,
+      consentWords: joinWords(options),
+      readBytes: head.readBytes,
+      readLines: head.readLines,
+      rows,
+      digest: hash.digest(),
+    }
   }
   return { stream, result }
 }
 
-/** Rows whose cells are all empty are no rows of a list. */
-export const withoutBlank = (format: ListFormat, records: readonly ListRecord[]): readonly ListRecord[] =>
-  format === 'csv' ? records.filter(({ bytes, isTooLong }) => isTooLong || !isBlankRow(bytes)) : records
+const NO_HEAD: ListHead = { columns: [], delimiter: ',', readBytes: 0, readLines: 0 }
 
-function attempt(act: () => void): Error | null {
-  try {
-    act()
-    return null
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
-  }
+function joinWords({ profile, consentWords = NO_WORDS }: ListOptions): ConsentWords | null {
+  const own = profileWords(profile ?? null)
+  const words = { yes: [...own.yes, ...consentWords.yes], no: [...own.no, ...consentWords.no] }
+  return words.yes.length + words.no.length === 0 ? null : words
 }
 
-function toHead(record: ListRecord): Header & { fault?: string } {
-  const head = { readBytes: record.end, readLines: record.nextLine - 1 }
-  if (record.isTooLong || !isUtf8(record.bytes)) {
-    return { columns: [], ignored: [], head, fault: record.isTooLong ? 'it is too long' : 'it is not UTF-8' }
-  }
-  const { fields, fault } = parseCsvRow(decodeRecord(record))
-  const columns = fields.map(toColumn)
-  const unstorable = columns.some((column) => column.includes('\0')) ? 'a column has NUL in its name' : undefined
-  const { ignored, fault: headerFault } = readHeader(columns)
-  const wrong = fault ?? unstorable ?? headerFault
-  return { columns, ignored, head, ...(wrong !== undefined && { fault: wrong }) }
+/** The columns by their names here, and those that mean nothing. 422 when rows cannot be read by them. */
+function readColumns(
+  format: ListFormat,
+  head: ListHead,
+  { profile }: ListOptions,
+): Pick<UploadSummary, 'columns' | 'ignored'> {
+  if (format === 'ndjson') return { columns: [], ignored: [] }
+  const written = head.columns.map(toColumn)
+  const columns = profile === undefined ? written : toTargets(profile, written)
+  const unstorable = written.some((column) => column.includes('\0')) ? 'a column has NUL in its name' : undefined
+  const { ignored, fault } = readHeader(columns)
+  const wrong = head.fault ?? unstorable ?? (fault && `${fault}${hintOf(written, profile)}`)
+  if (wrong !== undefined) throw refusedList(`must begin with a line that names its columns: ${wrong}`)
+  return { columns, ignored: ignored.map((column) => written[columns.indexOf(column)] ?? column) }
 }
 
-const BYTE_ORDER_MARK = '\uFEFF'
+/** A column that the program has and Parley knows by chance is left out by another name. */
+const toTargets = (profile: ProfileName, written: readonly string[]): string[] =>
+  profileTargets(profile, written).map((target, place) => {
+    const column = written[place] ?? ''
+    return target ?? (isKnownColumn(column) ? `${profile}: ${column}` : column)
+  })
 
-/** The text of a record, without the mark that some programs put before the first. */
-export const decodeRecord = (record: ListRecord): string => {
-  const text = record.bytes.toString('utf8')
-  return record.line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
+function hintOf(columns: readonly string[], profile: ProfileName | undefined): string {
+  const found = profile === undefined ? findProfile(columns) : undefined
+  return found === undefined ? '' : `; name profile=${found} to read an export of ${PROFILES[found].title}`
 }
 
 /** 422 for a list as a whole; the message continues `The list `. */

@@ -37,6 +37,8 @@ export type ContactWrite = Partial<Texts> & {
   readonly tags?: readonly string[]
   readonly emailConsent?: boolean
   readonly whatsappConsent?: boolean
+  /** When and from which IP address a list says that consent was given or refused; a time of null is now. */
+  readonly evidence?: { readonly [channel in Channel]?: ConsentEvidence }
   /** Whether the consents are those of the record as it was read: equal ones are no new statement. */
   readonly areConsentsRead?: boolean
   /** Values of the record that no write sets: each has to equal the stored one. */
@@ -54,6 +56,8 @@ export type RecordClaim = {
 }
 
 export type Channel = 'email' | 'whatsapp'
+
+export type ConsentEvidence = { readonly saidAt: Date | null; readonly ip: string | null }
 
 /** The author of a change: the API key, if any, and the kind of source (`api`, `unsubscribe`, …). */
 export type ChangedBy = { readonly clientId: string | null; readonly source: string }

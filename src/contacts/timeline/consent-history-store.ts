@@ -15,6 +15,8 @@ export type ConsentHistoryEntry = {
   saidAt: Date
   /** The earlier time at which the same was said; null: it was said once. */
   firstSaidAt: Date | null
+  /** The IP address from which it was said, where a list had it. */
+  ip: string | null
 }
 
 /**
@@ -66,7 +68,7 @@ export async function readConsentHistory(db: Db, companyId: number, contactId: n
       ) as said
     )
     select
-      entry.id, entry.channel, entry.value, entry.source, entry.said_at, entry.first_said_at,
+      entry.id, entry.channel, entry.value, entry.source, entry.said_at, entry.first_said_at, entry.ip,
       coalesce(
         (
           select key.name from api_keys key

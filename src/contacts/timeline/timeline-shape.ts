@@ -19,6 +19,7 @@ const ConsentEntry = Type.Object(
     source: Type.String({
       description: 'Where it was said: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another origin.',
     }),
+    ip: nullableText('The IP address from which it was said, where an imported list had it.'),
     keyName: nullableText('The name of the API key or of the session of the console; null when there is none.'),
   },
   {
@@ -30,6 +31,7 @@ const ConsentEntry = Type.Object(
       at: '2026-03-02T09:30:00.000Z',
       firstAt: null,
       source: 'unsubscribe',
+      ip: null,
       keyName: null,
     },
   },
@@ -47,6 +49,7 @@ export const toConsentEntry = (entry: ConsentHistoryEntry): Static<typeof Consen
   at: entry.saidAt.toISOString(),
   firstAt: entry.firstSaidAt?.toISOString() ?? null,
   source: entry.source,
+  ip: entry.ip,
   keyName: entry.keyName,
 })
 

@@ -195,11 +195,12 @@ const partsOf = (changes: readonly Change[]): Change[][] =>
 
 const toEntry = (
   companyId: number,
-  { channel, identity, contactId, value, repeats }: ConsentStatement,
+  { channel, identity, contactId, value, repeats, evidence: { saidAt, ip } }: ConsentStatement,
   by: ChangedBy,
 ): NewConsent => ({
-  ...{ companyId, channel, identity, contactId, value, repeats, ...by },
-  ...{ saidAt: null, eventId: null },
+  ...{ companyId, channel, identity, contactId, value, repeats, saidAt, ip, ...by },
+  // A list that is imported again says nothing twice, also where later entries count.
+  eventId: saidAt === null ? null : `${by.source}:${contactId}:${value}:${saidAt.toISOString()}`,
 })
 
 const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) => state.id)

@@ -1,6 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../../ids.ts'
 import { parseJsonText } from '../../text/json-text.ts'
+import {
+  CONSENT_COLUMNS,
+  type ConsentCell,
+  mayRepeat,
+  type RowConsent,
+  readRowConsent,
+} from '../../text/lists/consent-columns.ts'
+import { createConsentReader, NO_WORDS, type ReadConsent } from '../../text/lists/consent-words.ts'
+import { hasRoundedInteger } from '../../text/long-integer.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
 import { BODY_NAMES, CONTACT_MEMBERS, LIST_COLUMNS } from '../members/contact-members.ts'
 import type { Contact } from '../members/contact-record.ts'
@@ -44,14 +53,21 @@ const FORM_HEADS = new Map(
   }),
 )
 
-const FORM_NAMES = new Set<string>(LIST_COLUMNS.map(formName))
+const FORM_NAMES = new Set<string>([...LIST_COLUMNS, ...CONSENT_COLUMNS].map(formName))
+const CONSENT_FORM_NAMES = new Map(CONSENT_COLUMNS.map((column) => [formName(column), column]))
 const isKnown = (name: string): boolean => FORM_NAMES.has(name) || /^customFields\../s.test(name)
+
+/** Whether a column of a list has a meaning. */
+export const isKnownColumn = (column: string): boolean => isKnown(formName(column))
 
 /** The header of a list, or what is wrong with it; `ignored` are columns that mean nothing here. */
 export function readHeader(columns: readonly string[]): { ignored: string[]; fault?: string } {
   const names = columns.map((column) => formName(column))
   const ignored = columns.filter((_, place) => !isKnown(names[place] ?? ''))
-  const twice = columns.find((_, place) => isKnown(names[place] ?? '') && names.indexOf(names[place] ?? '') !== place)
+  const twice = columns.find((_, place) => {
+    const name = names[place] ?? ''
+    return isKnown(name) && names.indexOf(name) !== place && !mayRepeat(CONSENT_FORM_NAMES.get(name) ?? '')
+  })
   if (twice !== undefined) return { ignored, fault: `the column ${twice} is there twice` }
   if (!names.includes('email') && !names.includes('phone')) {
     return { ignored, fault: 'email or phone must be among them' }
@@ -60,51 +76,68 @@ export function readHeader(columns: readonly string[]): { ignored: string[]; fau
 }
 
 /** The request of a row: a write body that is not checked yet, and the contact that it names, if any. */
-export type RowBody = { readonly body: unknown; readonly id: number | undefined }
+export type RowBody = { readonly body: unknown; readonly id: number | undefined; readonly consent?: RowConsent }
 
-/** Reads the fields of a row under these columns; an error when a cell is marked as JSON and is none. */
+/**
+ * Reads the fields of a row under these columns; an error when a cell is marked as JSON and is none, or has a consent that is not
+ * understood.
+ */
 export function createRowReader(
   columns: readonly string[],
+  readConsent: ReadConsent = createConsentReader(NO_WORDS),
 ): (fields: readonly string[]) => RowBody | { reason: string } {
   const names = columns.map(formName)
+  const consentColumns = names.map((name) => CONSENT_FORM_NAMES.get(name))
   const mayBeJson = names.map((name) => name === 'tags' || name.startsWith('customFields.'))
   return (fields) => {
     if (fields.length !== columns.length) {
       return { reason: `has ${fields.length} fields where the header has ${columns.length}` }
     }
     const entries: [string, unknown][] = []
+    const consentCells: ConsentCell[] = []
     let id: number | undefined
     for (const [place, name] of names.entries()) {
       const cell = fields[place] ?? ''
       if (cell === '' || !isKnown(name)) continue
-      const isFlag = name.startsWith('marketingConsent.')
-      const value = mayBeJson[place] ? readCell(cell) : { value: isFlag ? cell.trim().toLowerCase() : cell }
-      if (value === undefined) return { reason: `${columns[place]} begins with ${JSON_MARK} and is not JSON` }
-      if (name === 'id') id = parseId(cell)
+      const consentColumn = consentColumns[place]
+      const value = mayBeJson[place] ? readCell(cell) : { value: cell }
+      if ('fault' in value) return { reason: `${columns[place]} ${value.fault}` }
+      if (consentColumn !== undefined) consentCells.push({ column: consentColumn, cell })
+      else if (name === 'id') id = parseId(cell)
       else if (name === 'tags') for (const tag of readTags(value.value)) entries.push([name, tag])
       else entries.push([name, value.value])
     }
-    return { body: formToWriteBody(entries), id }
+    if (consentCells.length === 0) return { body: formToWriteBody(entries), id }
+    const said = readRowConsent(consentCells, readConsent)
+    if ('fault' in said) return { reason: `${said.column} ${said.fault}` }
+    for (const [channel, { value }] of Object.entries(said.consent))
+      entries.push([`marketingConsent.${channel}`, value])
+    return { body: formToWriteBody(entries), id, consent: said.consent }
   }
 }
 
-function readCell(cell: string): { value: unknown } | undefined {
+const ROUNDED = 'has an integer beyond ±9007199254740991: write it as a text, so that its digits stay'
+
+function readCell(cell: string): { value: unknown } | { fault: string } {
   if (!cell.startsWith(JSON_MARK)) return { value: cell }
+  const text = cell.slice(JSON_MARK.length)
   try {
-    return { value: parseJsonText(cell.slice(JSON_MARK.length)) }
+    const value = parseJsonText(text)
+    return hasRoundedInteger(text, value) ? { fault: ROUNDED } : { value }
   } catch {
-    return undefined
+    return { fault: `begins with ${JSON_MARK} and is not JSON` }
   }
 }
 
-/** Tags stand between semicolons, without the spaces around them. */
+/** Tags in quotes with commas between them, as Mailchimp exports them. */
+const QUOTED_TAGS = /^\s*"[^"]*"(?:\s*,\s*"[^"]*")*\s*$/
+
+/** Tags are between semicolons, without the spaces around them. */
 function readTags(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   if (typeof value !== 'string') return [value]
-  return value
-    .split(TAG_SEPARATOR)
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '')
+  const tags = QUOTED_TAGS.test(value) ? [...value.matchAll(/"([^"]*)"/g)].map(([, tag = '']) => tag) : undefined
+  return (tags ?? value.split(TAG_SEPARATOR)).map((tag) => tag.trim()).filter((tag) => tag !== '')
 }
 
 /** A line of JSON, with the names of the record or those of the write body. */
@@ -116,6 +149,7 @@ export function lineToBody(line: string): RowBody | { reason: string } {
     return { reason: 'is not JSON' }
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { reason: 'is not an object' }
+  if (hasRoundedInteger(line, value)) return { reason: ROUNDED }
   // A list of refused rows names its lines and reasons.
   const {
     id,

@@ -16,7 +16,8 @@ export function requireUtf8Charset(request: FastifyRequest): void {
   )
 }
 
-function charsetOf(type: string): string | null {
+/** The charset that a Content-Type names; null: it names none. */
+export function charsetOf(type: string): string | null {
   try {
     return new MIMEType(type).params.get('charset')
   } catch {

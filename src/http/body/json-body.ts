@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, type FieldFault, validationError } from '../../errors.ts'
 import { parseJsonText } from '../../text/json-text.ts'
+import { isRounded, mayHaveLongIntegers } from '../../text/long-integer.ts'
 import { MAX_FAULTS } from '../errors/fault.ts'
 import { requireUtf8Charset } from './charset.ts'
 
@@ -17,8 +18,6 @@ export const MAX_NESTING = 32
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const hasByteOrderMark = (bytes: Buffer): boolean => bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
 
-/** An integer of 16 digits or more may be rounded by a double; one with an exponent is as exact as its digits. */
-const LONG_INTEGER = /(?:^|[[{,:\s])-?[0-9]{16,}\s*(?:$|[\]},])/
 const TOO_LONG = 'must be an integer within ±9007199254740991: send a longer one as a string, so that its digits stay'
 
 /** What a text may have, so that its values have to be looked through for it. */
@@ -56,7 +55,7 @@ export function readJson(bytes: Buffer): unknown {
   if (text === '') throw badRequest('The body is empty')
   const value = parse(text)
   // Only an escape brings a NUL or a lone surrogate into JSON that is valid UTF-8.
-  const faults = findUnstorable(value, { checkText: text.includes('\\u'), checkIntegers: LONG_INTEGER.test(text) })
+  const faults = findUnstorable(value, { checkText: text.includes('\\u'), checkIntegers: mayHaveLongIntegers(text) })
   if (faults.length > 0) throw validationError(faults)
   return value
 }
@@ -85,7 +84,7 @@ export function findUnstorable(root: unknown, { checkText, checkIntegers }: Chec
       if (checkText && !isStorable(value)) fail(parent, key, 'must not contain NUL characters or lone surrogates')
     } else if (typeof value === 'number') {
       if (!Number.isFinite(value)) fail(parent, key, 'must be a number that fits a double')
-      else if (checkIntegers && Number.isInteger(value) && !Number.isSafeInteger(value)) fail(parent, key, TOO_LONG)
+      else if (checkIntegers && isRounded(value)) fail(parent, key, TOO_LONG)
     } else if (typeof value === 'object' && value !== null) {
       const level = (parent?.level ?? 0) + 1
       if (level > MAX_NESTING) fail(parent, key, `must not be nested deeper than ${MAX_NESTING} levels`)

@@ -2,10 +2,14 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
-import type { ListFormat } from '../../contacts/export/contact-export.ts'
+import type { ListRequest } from '../../contacts/import/contact-import.ts'
 import { rowsRead } from '../../contacts/import/contact-import-reply.ts'
 import type { ContactImport } from '../../contacts/import/contact-import-store.ts'
+import { readImportRequest } from '../../contacts/import/list-options.ts'
 import { badRequest } from '../../errors.ts'
+import { LIST_ENCODINGS } from '../../text/lists/encoding.ts'
+import { LIST_PROFILES } from '../../text/lists/list-profiles.ts'
+import type { ListFormat } from '../../text/lists/list-scan.ts'
 import type { OperatorDeps } from '../operator.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import type { Row } from './command-output.ts'
@@ -19,13 +23,27 @@ export function contactCommands(program: Command, open: OpenOperator, isTerminal
 
   add('import <company> <file>', 'import a list of contacts: .csv, or .ndjson and .jsonl with an object on each line')
     .option('--format <format>', 'csv or ndjson, where the name of the file does not say')
-    .action((company: string, file: string, options: { format?: string }, command: Command) =>
+    .option('--delimiter <separator>', 'comma, semicolon or tab, where the first line of a CSV does not show it')
+    .option('--encoding <encoding>', `of a CSV, where its bytes do not show it: ${LIST_ENCODINGS.join(', ')}`)
+    .option('--profile <program>', `the program that exported a CSV: ${LIST_PROFILES.join(', ')}`)
+    .option('--consent-yes <words>', 'words of a CSV that opt in besides yes and true, separated by commas')
+    .option('--consent-no <words>', 'words of a CSV that opt out besides no and false, separated by commas')
+    .action((company: string, file: string, { format, ...named }: Options, command: Command) =>
       runFor(command, company, async (deps, id) => {
-        const format = formatOf(options.format ?? file)
+        const request = readImportRequest(formatOf(format ?? file), named)
         const write = command.configureOutput().writeErr ?? (() => {})
-        return importFile(deps, id, file, format, isTerminal ? write : () => {})
+        return importFile(deps, id, file, request, isTerminal ? write : () => {})
       }),
     )
+}
+
+type Options = {
+  format?: string
+  delimiter?: string
+  encoding?: string
+  profile?: string
+  consentYes?: string
+  consentNo?: string
 }
 
 function formatOf(text: string): ListFormat {
@@ -39,11 +57,11 @@ async function importFile(
   { imports }: OperatorDeps,
   companyId: number,
   file: string,
-  format: ListFormat,
+  request: ListRequest,
   showBar: (text: string) => void,
 ): Promise<Row> {
   if (!(await stat(file)).isFile()) throw badRequest(`${file} is not a file`)
-  const { started, ignored } = await imports.take(companyId, format, createReadStream(file))
+  const { started, ignored } = await imports.take(companyId, request, createReadStream(file))
   const worker = imports.work()
   try {
     for (;;) {
@@ -69,6 +87,9 @@ const toRow = (now: ContactImport, ignored: readonly string[]): Row => ({
   id: now.id,
   status: now.status,
   failure: now.failure,
+  delimiter: now.delimiter,
+  encoding: now.encoding,
+  profile: now.profile,
   defaultCountry: now.defaultCountry,
   rows: now.rows,
   rowsRead: rowsRead(now),

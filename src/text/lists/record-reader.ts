@@ -1,11 +1,13 @@
+import { joinBytes } from './bytes.ts'
+import { DELIMITERS, type Delimiter } from './delimiter.ts'
+
 /** Longest record that is kept; of a longer one nothing is, and it is marked. */
 export const RECORD_MAX_BYTES = 256 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
 const QUOTE = 0x22
-const COMMA = 0x2c
-const EMPTY = Buffer.alloc(0)
+const EMPTY = new Uint8Array(0)
 
 /** One record of a list: a row of CSV, or a line. */
 export type ListRecord = {
@@ -15,7 +17,7 @@ export type ListRecord = {
   readonly nextLine: number
   readonly end: number
   /** Without its line end; empty when it is too long. */
-  readonly bytes: Buffer
+  readonly bytes: Uint8Array
   readonly isTooLong: boolean
   /** A quoted field does not end: the record is its first line alone. */
   readonly isOpen: boolean
@@ -23,7 +25,7 @@ export type ListRecord = {
 
 export type RecordReader = {
   /** The records that end in this part. */
-  push(chunk: Buffer): ListRecord[]
+  push(chunk: Uint8Array): ListRecord[]
   /** The records that no line end follows. */
   end(): ListRecord[]
 }
@@ -31,15 +33,21 @@ export type RecordReader = {
 /**
  * Cuts a stream of bytes into records, in constant memory: at line ends (LF or CRLF), which in CSV (RFC 4180) may stand
  * within quotes. A quote that is not closed ends at its line: so is one with more than 256 KiB behind it, or with text
- * behind the next quote. Records without a byte are passed over. `from` says where in the whole the first byte stands.
+ * behind the next quote. Records without a byte are passed over. `delimiter`: of a CSV, `any` of its first line; null: records are
+ * lines. `from` says where in the whole the first byte stands.
  */
-export function createRecordReader(isQuoted: boolean, from: { byte: number; line: number } = { byte: 0, line: 1 }) {
+export function createRecordReader(
+  delimiter: Delimiter | 'any' | null,
+  from: { byte: number; line: number } = { byte: 0, line: 1 },
+): RecordReader {
   let { byte: offset, line } = from
-  let rest: Buffer = EMPTY
+  const isQuoted = delimiter !== null
+  const delimiters = bytesOf(delimiter)
+  let rest: Uint8Array = EMPTY
   /** Of a record that is too long, the part that is dropped already. */
   let dropped = { bytes: 0, lines: 0 }
 
-  const finish = (part: Buffer, { isOpen, lines, hasLineEnd }: Found): ListRecord => {
+  const finish = (part: Uint8Array, { isOpen, lines, hasLineEnd }: Found): ListRecord => {
     offset += part.length + dropped.bytes + (hasLineEnd ? 1 : 0)
     const isTooLong = part.length + dropped.bytes > RECORD_MAX_BYTES
     const bytes = isTooLong ? EMPTY : part.at(-1) === CR ? part.subarray(0, -1) : part
@@ -49,14 +57,16 @@ export function createRecordReader(isQuoted: boolean, from: { byte: number; line
     return record
   }
 
-  const split = (data: Buffer, isLast: boolean): ListRecord[] => {
+  const split = (data: Uint8Array, isLast: boolean): ListRecord[] => {
     const records: ListRecord[] = []
     let start = 0
     let quote = isQuoted ? data.indexOf(QUOTE) : -1
     while (start < data.length || (isLast && dropped.bytes > 0)) {
       if (quote !== -1 && quote < start) quote = data.indexOf(QUOTE, start)
       const mayBeQuoted = quote !== -1 && dropped.bytes === 0
-      const found = mayBeQuoted ? findQuotedEnd(data, start, quote, isLast) : findLineEnd(data, start, start, isLast)
+      const found = mayBeQuoted
+        ? findQuotedEnd(data, start, { quote, delimiters, isLast })
+        : findLineEnd(data, start, start, isLast)
       if (found === undefined) break
       const record = finish(data.subarray(start, found.end), found)
       if (record.bytes.length > 0 || record.isTooLong) records.push(record)
@@ -68,7 +78,7 @@ export function createRecordReader(isQuoted: boolean, from: { byte: number; line
 
   return {
     push: (chunk) => {
-      const records = split(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), false)
+      const records = split(rest.length === 0 ? chunk : joinBytes(rest, chunk), false)
       if (rest.length + dropped.bytes > RECORD_MAX_BYTES) {
         dropped = { bytes: dropped.bytes + rest.length, lines: dropped.lines + countLines(rest) }
         rest = EMPTY
@@ -76,14 +86,17 @@ export function createRecordReader(isQuoted: boolean, from: { byte: number; line
       return records
     },
     end: () => split(rest, true),
-  } satisfies RecordReader
+  }
 }
+
+const bytesOf = (delimiter: Delimiter | 'any' | null): number[] =>
+  (delimiter === 'any' ? DELIMITERS : [delimiter ?? '']).map((one) => one.charCodeAt(0))
 
 /** Where a record ends, before its line end, and how many lines it has. */
 type Found = { end: number; lines: number; hasLineEnd: boolean; isOpen: boolean }
 
 /** The next line end from `at` on, of a record that begins at `start`; undefined when it is not there yet. */
-function findLineEnd(data: Buffer, start: number, at: number, isLast: boolean): Found | undefined {
+function findLineEnd(data: Uint8Array, start: number, at: number, isLast: boolean): Found | undefined {
   const end = data.indexOf(LF, at)
   const within = at === start ? 0 : countLines(data.subarray(start, at))
   if (end !== -1) return { end, lines: within + 1, hasLineEnd: true, isOpen: false }
@@ -91,7 +104,11 @@ function findLineEnd(data: Buffer, start: number, at: number, isLast: boolean): 
 }
 
 /** The end of a record that may have quotes, the first of them at `quote`. */
-function findQuotedEnd(data: Buffer, start: number, quote: number, isLast: boolean): Found | undefined {
+function findQuotedEnd(
+  data: Uint8Array,
+  start: number,
+  { quote, delimiters: [one, other, third], isLast }: { quote: number; delimiters: readonly number[]; isLast: boolean },
+): Found | undefined {
   const lineEnd = data.indexOf(LF, start)
   if (lineEnd !== -1 && lineEnd < quote) return findLineEnd(data, start, start, isLast)
   let place: 'start of field' | 'field' | 'quotes' | 'quote in quotes' = 'start of field'
@@ -100,6 +117,7 @@ function findQuotedEnd(data: Buffer, start: number, quote: number, isLast: boole
   let openEnd: Found | undefined
   for (let at = start; at < data.length; at += 1) {
     const byte = data[at]
+    const isDelimiter = byte === one || byte === other || byte === third
     if (at - start > RECORD_MAX_BYTES)
       return place === 'quotes' && openEnd ? openEnd : findLineEnd(data, start, at, isLast)
     if (place === 'quotes') {
@@ -111,13 +129,13 @@ function findQuotedEnd(data: Buffer, start: number, quote: number, isLast: boole
       return { end: at, lines: lines + 1, hasLineEnd: true, isOpen: false }
     } else if (place === 'quote in quotes' && byte === QUOTE) {
       place = 'quotes'
-    } else if (place === 'quote in quotes' && byte !== COMMA && byte !== CR && openEnd) {
+    } else if (place === 'quote in quotes' && !isDelimiter && byte !== CR && openEnd) {
       return openEnd
     } else if (byte === QUOTE && place === 'start of field') {
       place = 'quotes'
       openEnd = undefined
     } else {
-      place = byte === COMMA ? 'start of field' : 'field'
+      place = isDelimiter ? 'start of field' : 'field'
     }
   }
   if (!isLast) return undefined
@@ -125,7 +143,7 @@ function findQuotedEnd(data: Buffer, start: number, quote: number, isLast: boole
   return isOpen && openEnd ? openEnd : { end: data.length, lines, hasLineEnd: false, isOpen }
 }
 
-function countLines(bytes: Buffer): number {
+function countLines(bytes: Uint8Array): number {
   let lines = 0
   for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) lines += 1
   return lines

@@ -1,0 +1,2 @@
+-- The IP address from which consent was given, where a list has it.
+alter table consents add column ip text;

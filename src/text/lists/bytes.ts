@@ -1,0 +1,9 @@
+/** The bytes of both arrays; the one that is not empty itself, where there is only one. */
+export function joinBytes(one: Uint8Array, other: Uint8Array): Uint8Array {
+  if (one.length === 0) return other
+  if (other.length === 0) return one
+  const joined = new Uint8Array(one.length + other.length)
+  joined.set(one)
+  joined.set(other, one.length)
+  return joined
+}

@@ -1,0 +1,82 @@
+import type { ReadConsent } from './consent-words.ts'
+import { parseListTime, TIME_FORM } from './list-time.ts'
+
+const LIST_CHANNELS = ['email', 'whatsapp'] as const
+export type ListChannel = (typeof LIST_CHANNELS)[number]
+
+/**
+ * Columns about consent, behind `marketing_consent.<channel>`: the consent itself, its time and address, columns where a yes opts in or
+ * out and everything else says nothing, and times at which somebody opted in or out.
+ */
+export const CONSENT_SUFFIXES = ['', '_at', '_ip', '_opted_in', '_opted_out', '_opted_in_at', '_opted_out_at'] as const
+type Suffix = (typeof CONSENT_SUFFIXES)[number]
+
+const HEAD = 'marketing_consent.'
+
+/** Their names, for both channels. */
+export const CONSENT_COLUMNS: readonly string[] = LIST_CHANNELS.flatMap((channel) =>
+  CONSENT_SUFFIXES.map((suffix) => `${HEAD}${channel}${suffix}`),
+)
+const KNOWN = new Map<string, { channel: ListChannel; suffix: Suffix }>(
+  LIST_CHANNELS.flatMap((channel) =>
+    CONSENT_SUFFIXES.map((suffix) => [`${HEAD}${channel}${suffix}`, { channel, suffix }] as const),
+  ),
+)
+
+/** Whether several columns of a list may have this name: a yes in any of them counts. */
+export const mayRepeat = (column: string): boolean => /_opted_(?:in|out)$/.test(column) && KNOWN.has(column)
+
+/** What a row says about a channel, when and from which address; a time of null is the time of the import. */
+export type SaidConsent = { readonly value: boolean; readonly saidAt: Date | null; readonly ip: string | null }
+export type RowConsent = { readonly [channel in ListChannel]?: SaidConsent }
+
+type Cells = { readonly [suffix in Suffix]?: readonly string[] }
+export type ConsentCell = { readonly column: string; readonly cell: string }
+
+/** What the cells of a row say about consent, or which column cannot be read, and why. */
+export function readRowConsent(
+  cells: readonly ConsentCell[],
+  readWord: ReadConsent,
+): { consent: RowConsent } | { column: string; fault: string } {
+  const byChannel = new Map<ListChannel, Map<Suffix, string[]>>()
+  for (const { column, cell } of cells) {
+    const known = KNOWN.get(column)
+    if (known === undefined || cell.trim() === '') continue
+    const fault = cellFault(known.suffix, cell, readWord)
+    if (fault !== undefined) return { column, fault }
+    const own = byChannel.get(known.channel) ?? new Map<Suffix, string[]>()
+    byChannel.set(known.channel, own.set(known.suffix, [...(own.get(known.suffix) ?? []), cell]))
+  }
+  const said = [...byChannel].flatMap(([channel, own]) => {
+    const one = saidOn(Object.fromEntries(own), readWord)
+    return one === undefined ? [] : [[channel, one] as const]
+  })
+  return { consent: Object.fromEntries(said) }
+}
+
+const IP = /^(?:(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?!$)|$)){4}|[0-9a-f:]*:[0-9a-f:.]*)$/i
+const IP_MAX_LENGTH = 45
+
+function cellFault(suffix: Suffix, cell: string, readWord: ReadConsent): string | undefined {
+  const text = cell.trim()
+  if (suffix.endsWith('_at')) return parseListTime(text) === undefined ? TIME_FORM : undefined
+  if (suffix === '_ip') return IP.test(text) && text.length <= IP_MAX_LENGTH ? undefined : 'must be an IP address'
+  return readWord(text) === undefined ? CONSENT_FAULT : undefined
+}
+
+export const CONSENT_FAULT = 'must be a word of consent such as yes or no'
+
+/** An opt-out counts, unless it was said before an opt-in. */
+function saidOn(cells: Cells, readWord: ReadConsent): SaidConsent | undefined {
+  const timeOf = (suffix: Suffix) => parseListTime(cells[suffix]?.[0] ?? '') ?? null
+  const wordsOf = (suffix: Suffix) => (cells[suffix] ?? []).map(readWord)
+  const own = wordsOf('')[0] ?? null
+  const [at, inAt, outAt] = [timeOf('_at'), timeOf('_opted_in_at'), timeOf('_opted_out_at')]
+  const isIn = own === true || inAt !== null || wordsOf('_opted_in').includes(true)
+  const isOut = own === false || outAt !== null || wordsOf('_opted_out').includes(true)
+  if (!isIn && !isOut) return undefined
+  const times = { in: inAt ?? (own !== false ? at : null), out: outAt ?? (own === false || !isIn ? at : null) }
+  const value = isIn && (!isOut || (times.in !== null && times.out !== null && times.in > times.out))
+  const ip = cells._ip?.[0]?.trim().toLowerCase() ?? null
+  return { value, saidAt: value ? times.in : times.out, ip: value || !isIn ? ip : null }
+}

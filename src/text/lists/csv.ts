@@ -1,0 +1,91 @@
+import type { Delimiter } from './delimiter.ts'
+import { withGuard, withoutGuard } from './formula-guard.ts'
+
+/** Largest field of a row, in bytes. */
+export const FIELD_MAX_BYTES = 64 * 1024
+
+/** The fields of one row of CSV (RFC 4180), or what is wrong with it. */
+export type CsvRow = { readonly fields: readonly string[]; readonly fault?: string }
+
+/**
+ * Splits one row, without its line end, into its fields, without the `'` that keep a spreadsheet from taking them for formulas.
+ * Quotes begin a quoted field only where the field begins; elsewhere they are characters like any other. With a fault, the fields are
+ * those read so far.
+ */
+export function parseCsvRow(text: string, delimiter: Delimiter = ','): CsvRow {
+  if (!text.includes('"')) return toRow(text.split(delimiter))
+  const fields: string[] = []
+  for (let at = 0; ; ) {
+    const field = text[at] === '"' ? readQuoted(text, at, delimiter) : readPlain(text, at, delimiter)
+    if (typeof field === 'string') return { fields, fault: field }
+    fields.push(field.value)
+    if (field.end >= text.length) return toRow(fields)
+    at = field.end + 1
+  }
+}
+
+function readPlain(text: string, at: number, delimiter: Delimiter): { value: string; end: number } {
+  const next = text.indexOf(delimiter, at)
+  const end = next === -1 ? text.length : next
+  return { value: text.slice(at, end), end }
+}
+
+function readQuoted(text: string, at: number, delimiter: Delimiter): { value: string; end: number } | string {
+  const parts: string[] = []
+  for (let from = at + 1; ; ) {
+    const quote = text.indexOf('"', from)
+    if (quote === -1) return 'a quoted field does not end'
+    parts.push(text.slice(from, quote))
+    const next = text[quote + 1]
+    if (next === undefined || next === delimiter) return { value: parts.join(''), end: quote + 1 }
+    if (next !== '"') return 'there is text after the end of a quoted field'
+    parts.push('"')
+    from = quote + 2
+  }
+}
+
+function toRow(written: readonly string[]): CsvRow {
+  const fields = written.map(withoutGuard)
+  const isHuge = fields.some((field) => field.length > FIELD_MAX_BYTES / 4 && byteLength(field) > FIELD_MAX_BYTES)
+  return isHuge ? { fields, fault: `a field is larger than ${FIELD_MAX_BYTES} bytes` } : { fields }
+}
+
+const byteLength = (text: string): number => new TextEncoder().encode(text).length
+
+const latin1 = new TextDecoder('latin1')
+const BLANKS = { ',': /[\t ,]/g, ';': /[\t ;]/g, '\t': /[\t ]/g }
+
+/** Whether a row of CSV has no value: spreadsheets end their lists with such rows. */
+export function isBlankRow(bytes: Uint8Array, delimiter: Delimiter): boolean {
+  const first = bytes[0] ?? 0
+  if (first !== delimiter.charCodeAt(0) && ![0x22, 0x20, 0x09].includes(first)) return false
+  return /^(?:"")*$/.test(latin1.decode(bytes).replaceAll(BLANKS[delimiter], ''))
+}
+
+/** How a CSV is written. */
+export type CsvStyle = {
+  readonly delimiter?: Delimiter
+  /** Whether a byte order mark is put first, by which spreadsheets recognize UTF-8. */
+  readonly hasMark?: boolean
+  /** Leaves fields as they are that a spreadsheet takes for formulas: for programs that read the list. */
+  readonly isRaw?: boolean
+}
+
+export const BYTE_ORDER_MARK = '\uFEFF'
+
+/** The first line of a CSV, with its byte order mark. */
+export const toCsvHeader = (columns: readonly string[], style: CsvStyle = {}): string =>
+  `${style.hasMark ? BYTE_ORDER_MARK : ''}${toCsvRow(columns, style)}`
+
+/**
+ * Writes fields as a row of CSV, with its line end: quoted where they need to be, and with a `'` where a spreadsheet would take them, or
+ * a part of them, for a formula.
+ */
+export function toCsvRow(fields: readonly string[], { delimiter = ',', isRaw = false }: CsvStyle = {}): string {
+  // A row of one empty field would be an empty line, which is no row.
+  if (fields.length === 1 && fields[0] === '') return '""\r\n'
+  return `${fields.map((field) => quote(isRaw ? field : withGuard(field), delimiter)).join(delimiter)}\r\n`
+}
+
+const quote = (field: string, delimiter: Delimiter): string =>
+  field.includes(delimiter) || /["\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
