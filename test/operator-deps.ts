@@ -29,11 +29,12 @@ export function operatorDeps(db: Pool): OperatorDeps & { reported: Reported } {
     recordEvents: NO_EVENTS,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
+    copyMedia: notHere,
     // Companies are moved by the command line: test/companies/move-company.test.ts.
     move: {
       db,
       cipher,
-      blobStore: { put: notHere, open: notHere, remove: notHere },
+      blobStore: { put: notHere, open: notHere, has: notHere, remove: notHere },
       encryptionKeys: [],
       deliveryLogDays: 30,
     },

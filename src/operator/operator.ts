@@ -12,6 +12,7 @@ import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/unhandled/requeue.ts'
 import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../jobs/job-store.ts'
 import { JOBS } from '../jobs/job-table.ts'
+import type { CopyResult } from '../media/places/copy-files.ts'
 import { failAllScheduled } from '../messages/scheduled/scheduled-message.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
@@ -42,6 +43,8 @@ export type OperatorDeps = SenderAdminDeps & {
   recordEvents: RecordEvents
   imports: ImportVerbs
   apiKeyPrefix: string
+  /** Copies all media to another place, by default the one that the settings name. */
+  copyMedia(to?: string): Promise<CopyResult>
   /** To move companies between installations. */
   move: MoveDeps
   /**

@@ -72,6 +72,8 @@ export type Config = {
   readonly legacyHost: string | undefined
   /** Where media are kept; absent: in `dataDir`. Holds a secret. */
   readonly mediaBucketUrl: string | undefined
+  /** The bucket where media were kept before: read until they have been copied. Holds a secret. */
+  readonly mediaEarlierBucketUrl: string | undefined
   /** Days that messages and emails are kept; absent: they are not deleted. */
   readonly messageDays: number | undefined
   readonly emailDays: number | undefined
@@ -154,6 +156,7 @@ export function readConfig(
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
+    mediaEarlierBucketUrl: read.bucketUrl('MEDIA_EARLIER_BUCKET_URL'),
     messageDays: read.optionalInteger('MESSAGE_DAYS', 8, 36_500),
     emailDays: read.optionalInteger('EMAIL_DAYS', 30, 36_500),
     webhookAllowPrivate: read.oneOf('WEBHOOK_ALLOW_PRIVATE', ['true', 'false'], sandbox ? 'true' : 'false') === 'true',

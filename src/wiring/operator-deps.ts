@@ -1,6 +1,7 @@
 import { type ConsoleSessions, SESSION_PERMISSIONS } from '../console/session.ts'
 import { createSignInLink } from '../console/sign-in-link.ts'
 import { requeueEvents } from '../inbound/handling/unhandled/requeue.ts'
+import { copyMediaTo } from '../media/places/copy-media-to.ts'
 import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
 import { enqueueRefresh } from '../templates/template-refresh.ts'
 import { createImportVerbs } from './contact-deps.ts'
@@ -17,6 +18,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     ...deps,
     imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
+    copyMedia: (to) => copyMediaTo({ ...deps, db: deps.pool }, to),
     move: { ...deps, ...deps.config, db: deps.pool },
     createConsoleLink: deps.sessions && consoleLinks(deps, deps.sessions),
     onKeyChanged: (clientId) => {

@@ -29,6 +29,7 @@ export async function startStandInBucket() {
     const body = await buffer(request)
     if (method === 'PUT') objects.set(key, decoded(request, body))
     if (method === 'DELETE') objects.delete(key)
+    if (method === 'HEAD' && isObject(key)) return void response.writeHead(objects.has(key) ? 200 : 404).end()
     if (method !== 'GET') return void response.writeHead(method === 'DELETE' ? 204 : 200).end()
     const found = objects.get(key)
     if (found === undefined) return void response.writeHead(404, { 'content-type': 'application/xml' }).end(NO_KEY)
@@ -67,3 +68,5 @@ function decoded({ headers }: IncomingMessage, body: Buffer): Buffer {
   }
   return Buffer.concat(parts)
 }
+
+const isObject = (path: string): boolean => /^\/[^/]+\/./.test(path)

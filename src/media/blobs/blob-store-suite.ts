@@ -20,7 +20,9 @@ export function blobStoreSuite(name: string, blobStoreOf: () => BlobStore): void
       const key = newStorageKey(1)
       const bytes = randomBytes(300_000)
       const sha256 = createHash('sha256').update(bytes).digest('hex')
+      expect(await blobStoreOf().has(key)).toBe(false)
       expect(await put(key, bytes)).toEqual({ sizeBytes: 300_000, sha256 })
+      expect(await blobStoreOf().has(key)).toBe(true)
       expect(bytes.equals((await read(key)) ?? Buffer.alloc(0))).toBe(true)
     })
 
@@ -82,6 +84,7 @@ export function blobStoreSuite(name: string, blobStoreOf: () => BlobStore): void
       for (const key of ['../../etc/passwd', '1-abc', '', `1-${'a'.repeat(64)}/x`]) {
         await expect((async () => blobStoreOf().put(key, Readable.from([]), META))()).rejects.toThrow('no storage key')
         await expect((async () => blobStoreOf().open(key))()).rejects.toThrow('no storage key')
+        await expect((async () => blobStoreOf().has(key))()).rejects.toThrow('no storage key')
         await expect((async () => blobStoreOf().remove(key))()).rejects.toThrow('no storage key')
       }
     })

@@ -22,6 +22,8 @@ export type BlobStore = {
   put(key: string, body: Readable, meta: BlobMeta): Promise<Measured>
   /** The bytes, or those of the range, which lies within them; undefined when there is nothing under the key. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /** Whether there is something under the key. */
+  has(key: string): Promise<boolean>
   /** Takes the bytes away; none there is no fault. */
   remove(key: string): Promise<void>
 }

@@ -38,7 +38,9 @@ blobStoreSuite('a bucket', () => blobStore)
 test('a bucket is reached through the proxy', async () => {
   const proxy = await startForwardProxy()
   const url = `http://S3RVER:S3RVER@${place.replace('127.0.0.1', '127.0.0.2')}/our-media`
-  const proxied = await openBucketBlobStore(url, temporary, { http: proxy.url, https: undefined, except: '' })
+  const proxied = await openBucketBlobStore(url, temporary, {
+    proxies: { http: proxy.url, https: undefined, except: '' },
+  })
   const key = newStorageKey(1)
   await proxied.put(key, Readable.from([Buffer.from('picture')]), { mimeType: 'image/png', maxBytes: 1000 })
   expect(proxy.passed.filter((line) => line.endsWith(`/our-media/${key}?x-id=PutObject`))).toHaveLength(1)

@@ -6,6 +6,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  HeadObjectCommand,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
@@ -32,13 +33,13 @@ const MAX_CONNECTIONS = 50
 export async function openBucketBlobStore(
   bucketUrl: string,
   temporaryFolder: string,
-  proxies: Proxies = NO_PROXIES,
+  { setting = 'MEDIA_BUCKET_URL', proxies = NO_PROXIES }: { setting?: string; proxies?: Proxies } = {},
 ): Promise<BlobStore & { close(): void }> {
   const place = parseBucketUrl(bucketUrl)
-  if (place === undefined) throw new StartError('MEDIA_BUCKET_URL is not https://KEY:SECRET@HOST/BUCKET?region=REGION')
+  if (place === undefined) throw new StartError(`${setting} is not https://KEY:SECRET@HOST/BUCKET?region=REGION`)
   const client = createClient(place, proxies)
   const { bucket: Bucket } = place
-  await checkBucket(client, place)
+  await checkBucket(client, place, setting)
   const temporary = await openTemporaryFiles(temporaryFolder)
   return {
     put: (key, body, meta) => {
@@ -52,6 +53,18 @@ export async function openBucketBlobStore(
       )
     },
     open: (key, range) => openObject(client, Bucket, named(key), range && `bytes=${range.start}-${range.end}`),
+    has: (key) => {
+      const command = new HeadObjectCommand({ Bucket, Key: named(key) })
+      return storageCall((abortSignal) =>
+        client.send(command, { abortSignal }).then(
+          () => true,
+          (error: unknown) => {
+            if (statusOf(error) === 404) return false
+            throw error
+          },
+        ),
+      )
+    },
     remove: async (key) => {
       const target = { Bucket, Key: named(key) }
       await storageCall((abortSignal) => client.send(new DeleteObjectCommand(target), { abortSignal }))
@@ -85,21 +98,26 @@ function createClient({ endpoint, region, credentials }: BucketPlace, proxies: P
   })
 }
 
-async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace): Promise<void> {
+async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace, setting: string): Promise<void> {
   try {
     await client.send(new HeadBucketCommand({ Bucket: bucket }))
   } catch (error) {
     client.destroy()
-    const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
-    if (status === 404) throw new StartError(`MEDIA_BUCKET_URL: ${endpoint} has no bucket ${bucket}: create it first`)
-    if (status === 401 || status === 403)
+    const status = statusOf(error)
+    if (error instanceof Error && error.name === 'CredentialsProviderError')
       throw new StartError(
-        `MEDIA_BUCKET_URL: ${endpoint} refuses its key or secret for the bucket ${bucket}: correct them`,
+        `${setting} has no key, and neither the environment nor a role of this machine gives one: write KEY:SECRET@ before the host, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`,
       )
+    if (status === 404) throw new StartError(`${setting}: ${endpoint} has no bucket ${bucket}: create it first`)
+    if (status === 401 || status === 403)
+      throw new StartError(`${setting}: ${endpoint} refuses its key or secret for the bucket ${bucket}: correct them`)
     const reason = status === undefined ? 'does not answer' : `answers with status ${status}`
-    throw new StartError(`MEDIA_BUCKET_URL: ${endpoint} ${reason}: is the address right, and its region?`)
+    throw new StartError(`${setting}: ${endpoint} ${reason}: is the address right, and its region?`)
   }
 }
+
+const statusOf = (error: unknown): number | undefined =>
+  error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 
 /** Each part that the store takes shows that it goes on. */
 async function* partsOf(path: string, moved: () => void): AsyncGenerator<Buffer> {

@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { diskCall } from '../../files/disk-call.ts'
@@ -29,6 +29,18 @@ export async function openFolderBlobStore(path: string): Promise<BlobStore> {
       })
     },
     open: (key, range) => openFile(pathOf(folder, key), range),
+    has: (key) => {
+      const target = pathOf(folder, key)
+      return diskCall(() =>
+        stat(target).then(
+          () => true,
+          (error: unknown) => {
+            if (isMissing(error)) return false
+            throw error
+          },
+        ),
+      )
+    },
     remove: (key) => {
       const target = pathOf(folder, key)
       return diskCall(() => rm(target, { force: true }))

@@ -7,6 +7,7 @@ import { emailSettingsCommands, emailTemplateCommands } from './email.ts'
 import { eventCommands } from './event.ts'
 import { jobCommands } from './job.ts'
 import { keyCommands } from './key.ts'
+import { mediaCommands } from './media.ts'
 import { secretCommands } from './secret.ts'
 import { senderCommands, templateCommands } from './sender.ts'
 import { suppressionCommands } from './suppression.ts'
@@ -35,5 +36,6 @@ export function operatorCommands(
   suppressionCommands(program, open)
   eventCommands(program, open)
   jobCommands(program, open)
+  mediaCommands(program, open)
   secretCommands(program, open)
 }

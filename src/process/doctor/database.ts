@@ -7,6 +7,8 @@ import { checkSchema } from '../../db/migration/migrate.ts'
 import { WITHOUT_SESSIONS } from '../../db/pooler.ts'
 import { readServerFacts, type ServerFacts } from '../../db/server/server-fact-store.ts'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
+import { openBlobStore } from '../../media/blobs/open-blob-store.ts'
+import { countMissing, type FileCounts } from '../../media/places/count-missing.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import { checkSecrets } from '../../secrets/check-secrets.ts'
 import { readSecrets } from '../../secrets/prepare-secrets.ts'
@@ -43,11 +45,47 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
     const cipher = createCipher((await readSecrets(config)).encryptionKeys)
     const secrets = await attempt('secrets', 'ENCRYPTION_KEY reads all of them', () => checkSecrets(db, cipher))
     if (secrets.status === 'fail') return [...findings, schema, secrets]
-    return [...findings, schema, secrets, ...(await checkMailboxes(db)), ...(await checkNumbers(db, cipher, config))]
+    return [
+      ...findings,
+      schema,
+      secrets,
+      ...(await checkMailboxes(db)),
+      ...(await checkNumbers(db, cipher, config)),
+      await checkMedia(db, config),
+    ]
   } finally {
     await stop()
     await database.stop()
   }
+}
+
+/** Files that a change of place left behind. */
+async function checkMedia(db: Pool, config: Config): Promise<Finding> {
+  const places = await openBlobStore(config).catch(() => undefined)
+  if (places === undefined) return skipped('media', 'the media storage cannot be used')
+  try {
+    return describeFiles(await countMissing(db, places))
+  } catch (error) {
+    return finding('media', messageOf(error), 'fail')
+  } finally {
+    await places.stop()
+  }
+}
+
+function describeFiles({ looked, uncopied, missing }: FileCounts): Finding {
+  if (missing > 0)
+    return finding(
+      'media',
+      `${missing} of ${looked} files are missing: restore them, or set MEDIA_EARLIER_BUCKET_URL to the bucket they are in`,
+      'fail',
+    )
+  if (uncopied > 0)
+    return finding(
+      'media',
+      `${uncopied} of ${looked} files are in the earlier place only: run parley media copy`,
+      'warn',
+    )
+  return finding('media', `${looked} of ${looked} files are there`)
 }
 
 /** Contacts that are one person since all spellings of a domain are one mailbox. */

@@ -1,0 +1,86 @@
+import { appendFile, open, rm } from 'node:fs/promises'
+import type { Pool } from '../../db/connect.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
+import { findStoredKeys, type StoredFile } from './stored-file-store.ts'
+import { atOnce, storedFiles } from './stored-files.ts'
+
+const PAGE = 500
+
+/** `missing` counts files that no place has, `removed` those whose owner was deleted while they were copied. */
+export type CopyResult = { copied: number; present: number; missing: number; removed: number }
+
+export type CopyDeps = {
+  db: Pool
+  from: Pick<BlobStore, 'open'>
+  to: BlobStore
+  /** Notes what is copied, so that a later run can remove what was erased meanwhile. */
+  journal: string
+  /** Whether the service deletes in the target too; the journal is kept otherwise. */
+  isInUse: boolean
+}
+
+/**
+ * Copies all files to another place while the service runs; files already there are skipped, so it can be run again after any
+ * end. Files erased meanwhile are removed from the target at the end.
+ */
+export async function copyFiles(deps: CopyDeps): Promise<CopyResult> {
+  const result: CopyResult = { copied: 0, present: 0, missing: 0, removed: 0 }
+  for await (const page of storedFiles(deps.db)) await copyPage(deps, page, result)
+  for await (const page of journaled(deps.journal)) result.removed += await removeErased(deps, page)
+  if (deps.isInUse) await rm(deps.journal, { force: true })
+  return result
+}
+
+async function copyPage(deps: CopyDeps, page: StoredFile[], result: CopyResult): Promise<void> {
+  const absent: StoredFile[] = []
+  await atOnce(page, async (file) => {
+    if (await deps.to.has(file.storageKey)) result.present += 1
+    else absent.push(file)
+  })
+  if (absent.length === 0) return
+  // Must be on the disk before the first copy.
+  const lines = absent.map((file) => `\n${JSON.stringify(file)}`).join('')
+  await appendFile(deps.journal, lines, { mode: 0o600, flush: true })
+  await atOnce(absent, async ({ storageKey, mimeType }) => {
+    const body = await deps.from.open(storageKey)
+    if (body === undefined) {
+      result.missing += 1
+      return
+    }
+    await deps.to.put(storageKey, body, { mimeType, maxBytes: Number.MAX_SAFE_INTEGER })
+    result.copied += 1
+  })
+}
+
+async function removeErased({ db, to }: CopyDeps, files: readonly StoredFile[]): Promise<number> {
+  const stored = await findStoredKeys(db, files)
+  const erased = files.filter(({ storageKey }) => !stored.has(storageKey))
+  await atOnce(erased, ({ storageKey }) => to.remove(storageKey))
+  return erased.length
+}
+
+/** Pages of what this run and earlier ones copied. A kill may tear a line, before anything of its page was copied. */
+async function* journaled(path: string): AsyncGenerator<StoredFile[]> {
+  const file = await open(path, 'a+')
+  let page: StoredFile[] = []
+  try {
+    for await (const line of file.readLines({ start: 0 })) {
+      const entry = parseEntry(line)
+      if (entry !== undefined) page.push(entry)
+      if (page.length < PAGE) continue
+      yield page
+      page = []
+    }
+    if (page.length > 0) yield page
+  } finally {
+    await file.close()
+  }
+}
+
+function parseEntry(line: string): StoredFile | undefined {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}

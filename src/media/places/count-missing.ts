@@ -1,0 +1,31 @@
+import { monotonicMs } from '../../clock.ts'
+import type { Pool } from '../../db/connect.ts'
+import type { Places } from '../blobs/open-blob-store.ts'
+import { atOnce, storedFiles } from './stored-files.ts'
+
+/** Maximum number of files to look for, each company's oldest first: those are missing after a change of place. */
+const MAX_FILES = 5_000
+const MAX_MS = 5_000
+
+/** `uncopied`: only in the earlier place. `missing`: in no place. */
+export type FileCounts = { looked: number; uncopied: number; missing: number }
+
+/** Counts the stored files that the media storage does not have, among up to 5,000, and for some 5 s. */
+export async function countMissing(
+  db: Pool,
+  { current, earlier }: Pick<Places, 'current' | 'earlier'>,
+): Promise<FileCounts> {
+  const counts: FileCounts = { looked: 0, uncopied: 0, missing: 0 }
+  const endAt = monotonicMs() + MAX_MS
+  for await (const page of storedFiles(db)) {
+    const files = page.slice(0, MAX_FILES - counts.looked)
+    await atOnce(files, async ({ storageKey }) => {
+      if (await current.has(storageKey)) return
+      if (await earlier?.has(storageKey)) counts.uncopied += 1
+      else counts.missing += 1
+    })
+    counts.looked += files.length
+    if (counts.looked === MAX_FILES || monotonicMs() >= endAt) break
+  }
+  return counts
+}

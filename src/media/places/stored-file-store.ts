@@ -1,0 +1,75 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+
+/** What a file belongs to: a customer's message, an upload or a list of contacts. */
+export type FileKind = 'media' | 'uploads' | 'imports'
+
+export type StoredFile = { kind: FileKind; companyId: number; id: string; storageKey: string; mimeType: string }
+
+export const FILE_KINDS: readonly FileKind[] = ['media', 'uploads', 'imports']
+
+/** Returns the ids of all companies, which may have files. */
+export async function listOwners(db: Db): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`select id from companies order by id`
+  return rows.map(({ id }) => id)
+}
+
+/** Returns up to `limit` stored files of one kind in the order of their ids, after the id. */
+export function listStoredFiles(
+  db: Db,
+  companyId: number,
+  kind: FileKind,
+  afterId: string | undefined,
+  limit: number,
+): Promise<StoredFile[]> {
+  if (kind === 'uploads')
+    return db<StoredFile[]>`
+      select 'uploads' as kind, company_id, id, storage_key, mime_type
+      from uploads
+      where company_id = ${companyId} and id > ${afterId ?? ''} and size_bytes is not null
+      order by id
+      limit ${limit}
+    `
+  const after = afterId ?? '0'
+  if (kind === 'imports')
+    return db<StoredFile[]>`
+      select 'imports' as kind, company_id, id::text, storage_key, 'application/octet-stream' as mime_type
+      from contact_imports
+      where company_id = ${companyId} and id > ${after}::bigint and storage_key is not null
+      order by contact_imports.id
+      limit ${limit}
+    `
+  return db<StoredFile[]>`
+    select
+      'media' as kind, company_id, message_id::text as id, storage_key,
+      coalesce(mime_type, 'application/octet-stream') as mime_type
+    from media
+    where company_id = ${companyId} and message_id > ${after}::bigint and state = 'stored' and upload_id is null
+    order by message_id
+    limit ${limit}
+  `
+}
+
+/** Returns the keys of those files that still belong to something. */
+export async function findStoredKeys(db: Db, files: readonly StoredFile[]): Promise<Set<string>> {
+  const items = files.map(({ kind, companyId, id, storageKey }) => ({
+    kind,
+    company_id: companyId,
+    number: kind === 'uploads' ? null : id,
+    id,
+    storage_key: storageKey,
+  }))
+  const rows = await db<{ storageKey: string }[]>`
+    select item.storage_key
+    from jsonb_to_recordset(${jsonRows(db, items)}) as item (
+      kind text, company_id bigint, number bigint, id text, storage_key text
+    )
+    left join media
+      on item.kind = 'media' and (media.company_id, media.message_id) = (item.company_id, item.number)
+    left join uploads
+      on item.kind = 'uploads' and (uploads.company_id, uploads.id) = (item.company_id, item.id)
+    left join contact_imports import
+      on item.kind = 'imports' and (import.company_id, import.id) = (item.company_id, item.number)
+    where item.storage_key in (media.storage_key, uploads.storage_key, import.storage_key)
+  `
+  return new Set(rows.map(({ storageKey }) => storageKey))
+}

@@ -1,0 +1,29 @@
+import type { Pool } from '../../db/connect.ts'
+import { FILE_KINDS, type FileKind, listOwners, listStoredFiles, type StoredFile } from './stored-file-store.ts'
+
+const PAGE = 500
+/** Calls of the media storage at a time. */
+const CONCURRENT = 8
+
+/** Pages of all stored files. */
+export async function* storedFiles(db: Pool): AsyncGenerator<StoredFile[]> {
+  for (const id of await listOwners(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
+}
+
+async function* pagesOf(db: Pool, companyId: number, kind: FileKind): AsyncGenerator<StoredFile[]> {
+  let last: string | undefined
+  do {
+    const page = await listStoredFiles(db, companyId, kind, last, PAGE)
+    if (page.length > 0) yield page
+    last = page.at(-1)?.id
+  } while (last !== undefined)
+}
+
+/** Does the work on all items, eight at a time. */
+export async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  const worker = async () => {
+    for (const item of queue) await work(item)
+  }
+  await Promise.all(Array.from({ length: CONCURRENT }, worker))
+}
