@@ -41,7 +41,11 @@ export type BatchKind = Caps & {
    * Limits the lanes that are not known to be quick: the lane cap and the batch apply to the lanes that `wideLanes` names, as
    * this process knows them (some hundred at most), and these bounds to every other lane.
    */
-  narrow?: NarrowBounds & { wideLanes(): ReadonlySet<string> }
+  narrow?: NarrowBounds & {
+    wideLanes(): ReadonlySet<string>
+    /** How many jobs the next claim may take of some of the other lanes. Absent: the bounds alone count. */
+    laneRooms?(): ReadonlyMap<string, number>
+  }
   handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
 }
 

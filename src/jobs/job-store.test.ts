@@ -59,6 +59,17 @@ test('a lane that is not named as wide has so many jobs in flight, and takes ano
   expect((await claimed()).map(({ lane }) => lane)).toEqual(['narrow', 'narrow'])
 })
 
+test('a lane whose room is named gives a claim no more jobs than that', async () => {
+  for (const lane of ['free', 'paced', 'closed']) await enqueueJobs(db, jobs(5, { lane }))
+  const laneRooms = new Map([
+    ['paced', 2],
+    ['closed', 0],
+  ])
+  const narrow = { batch: 1, jobsOfLane: 9, jobs: 100 }
+  const lanes = (await claim({ batches: 500, wideLanes: [], narrow, laneRooms })).map(({ lane }) => lane)
+  expect(lanes.sort()).toEqual([...Array(5).fill('free'), 'paced', 'paced'])
+})
+
 test('lanes that are not wide share the jobs in flight: the companies alike, then the lanes of a company', async () => {
   const lanes = [
     { companyId: 1, lane: '1a' },

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/clock.ts'
 import type { Db } from '../../src/db/connect.ts'
 import { createWorker } from '../../src/jobs/worker.ts'
-import { createDeliverer } from '../../src/webhooks/attempts/deliver.ts'
+import { createDeliverer, type DeliverDeps } from '../../src/webhooks/attempts/deliver.ts'
 import { createReceiverClient } from '../../src/webhooks/attempts/post.ts'
 import { DELIVER } from '../../src/webhooks/deliveries/delivery-table.ts'
 import { forwardMessages } from '../../src/webhooks/events/forward-messages.ts'
@@ -24,7 +24,7 @@ afterEach(async () => {
 const ENDLESS_MS = 600_000
 
 /** The worker as the service has it, in this process, but for the deadline of an attempt. */
-function startDeliveries() {
+function startDeliveries(changes: Partial<DeliverDeps> = {}) {
   const receiver = createReceiverClient({ allowPrivate: true })
   const deliverer = createDeliverer({
     db,
@@ -34,6 +34,7 @@ function startDeliveries() {
     serviceName: 'Service',
     random: () => 0,
     log: pino({ level: 'silent' }),
+    ...changes,
   })
   const worker = createWorker({ db, log: pino({ level: 'silent' }) }, [deliverer.kind])
   stops.push(async () => {
@@ -144,6 +145,37 @@ test('of 200 receivers of one company 140 never answer: the other 60 get every m
   // The dead share about 2,048 attempts in flight: alone, each has 64.
   expect(dead.received.length).toBeLessThan((140 * 64) / 2)
   expect(held?.jobs).toBeLessThan((140 * 64) / 2)
+})
+
+test('receivers of one company that refuse connections get no more than its share of attempts', {
+  timeout: 300_000,
+}, async () => {
+  const companyId = await createCompany(db)
+  const refusing = await startReceiver()
+  await refusing.close()
+  for (let n = 0; n < 20; n += 1) await register(db, companyId, { url: `${refusing.url}${n}` })
+  const healthy = await startReceiver()
+  const other = await subscribe(healthy.url)
+  // The clock of the pace stands still: what a company has saved up is all that it gets.
+  const worker = startDeliveries({ monotonic: () => 0 })
+  const attempts = async () => (await db`select from delivery_attempts where company_id = ${companyId}`).length
+  await forward(companyId, 300)
+  for (let round = 1; round <= 20; round += 1) {
+    await forward(other.companyId, 10, `round${round}-`)
+    worker.wake(DELIVER)
+    await haveGot([healthy], round * 10)
+  }
+  // 6,000 deliveries are due. Until its receivers are known to fail, a company has at most 2,048 attempts in flight.
+  await eventually(async () => (await db`select from deliveries where claim_id is not null`).length === 0)
+  const paced = await attempts()
+  expect(paced).toBeLessThan(2_048 + 50)
+  await db`update deliveries set due_at = now() where company_id = ${companyId} and status = 'pending'`
+  for (let round = 21; round <= 30; round += 1) {
+    await forward(other.companyId, 10, `round${round}-`)
+    worker.wake(DELIVER)
+    await haveGot([healthy], round * 10)
+  }
+  expect(await attempts()).toBe(paced)
 })
 
 describe('a backlog of 100,000 on a dead receiver', () => {

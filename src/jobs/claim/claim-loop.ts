@@ -111,7 +111,11 @@ async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: 
   await deps.recover()
   const startedAtMs = monotonicMs()
   const { laneCap, companyCap } = limitsOf(kind)
-  const narrow = kind.narrow && { wideLanes: [...kind.narrow.wideLanes()], narrow: kind.narrow }
+  const narrow = kind.narrow && {
+    wideLanes: [...kind.narrow.wideLanes()],
+    laneRooms: kind.narrow.laneRooms?.(),
+    narrow: kind.narrow,
+  }
   const caps = { batchSize: kind.batch ?? 1, laneCap, companyCap, leaseMs: deps.leaseMs, ...narrow }
   const claimed = await withStatementTimeout(
     claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),

@@ -38,7 +38,7 @@ const MOST_STEPS = 1_000
  *
  * With $8, every lane that it does not name is narrow: it claims batches of $9 jobs and has at most $12 jobs in flight. It
  * has fewer when narrow lanes have more than $13 jobs in flight together, which the companies share, and within a company
- * its lanes.
+ * its lanes. Of a narrow lane that $14 names, the claim takes at most so many jobs.
  *
  * The first row has no id and reports the walk; its lane is where the next claim continues. Due jobs of a removed company
  * are finished instead of claimed; see renewJobs for those that run at its removal.
@@ -141,7 +141,10 @@ const walkLanes = (table: JobTable): string => `
           case when lane.is_wide then $3::integer else $9::integer end as size,
           case when lane.is_wide
             then ($4::integer - coalesce(((select lanes from in_flight) ->> next.lane)::integer, 0)) * $3::integer
-            else (select ${SHARE} from in_flight) - coalesce(((select jobs from in_flight) ->> next.lane)::integer, 0)
+            else least(
+              (select ${SHARE} from in_flight) - coalesce(((select jobs from in_flight) ->> next.lane)::integer, 0),
+              ($14::jsonb ->> next.lane)::integer
+            )
           end as room
         from (select $8::text[] is null or next.lane = any ($8::text[]) as is_wide) as lane
       ) as bounds

@@ -22,6 +22,8 @@ export type ClaimRequest = {
   /** The lanes to which the caps apply; the bounds of `narrow` apply to every other lane. Absent: all lanes. */
   wideLanes?: readonly string[] | undefined
   narrow?: NarrowBounds | undefined
+  /** Jobs that this claim may take of some of these other lanes. */
+  laneRooms?: ReadonlyMap<string, number> | undefined
 }
 
 export type Claimed = {
@@ -73,10 +75,11 @@ export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed>
 
 /** The order of claimStatement. */
 function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
-  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrow } = request
+  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrow, laneRooms } = request
   const wide = wideLanes ? [...wideLanes] : null
   const { batch = 1, jobsOfLane = 1, jobs = 1 } = narrow ?? {}
-  const bounds = [batch, first, last, jobsOfLane, jobs]
+  const rooms = laneRooms && laneRooms.size > 0 ? JSON.stringify(Object.fromEntries(laneRooms)) : null
+  const bounds = [batch, first, last, jobsOfLane, jobs, rooms]
   return [kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wide, ...bounds]
 }
 

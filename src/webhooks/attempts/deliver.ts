@@ -12,6 +12,7 @@ import type { SecretCipher } from '../registrations/registration.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
+import { createFailurePace, type FailurePace } from './failure-pace.ts'
 import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
 import { createSigners } from './signing/signers.ts'
 
@@ -39,6 +40,8 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   onAttempt?: (record: AttemptRecord) => void
   /** Called with deliveries that ended without an attempt. */
   onSkipped?: (jobs: readonly Job[]) => void
+  /** Milliseconds of a clock that is never set; by default the process's. */
+  monotonic?: () => number
 }
 
 export type Deliverer = {
@@ -54,11 +57,12 @@ export type Deliverer = {
 
 type Working = DeliverDeps &
   AttemptDeps &
-  AttemptBatches & { slots: ReceiverSlots; expected: WeakMap<Job, StartedAttempt> }
+  AttemptBatches & { slots: ReceiverSlots; pace: FailurePace; expected: WeakMap<Job, StartedAttempt> }
 
 /** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
   const slots = createReceiverSlots()
+  const pace = createFailurePace(deps.monotonic)
   const signers = createSigners(deps.cipher)
   const openHeaders = createHeaderOpener(deps.cipher.decrypt)
   const expected = new WeakMap<Job, StartedAttempt>()
@@ -68,6 +72,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
     signers,
     openHeaders,
     slots,
+    pace,
     expected,
   }
   return {
@@ -75,7 +80,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       kind: DELIVER,
       table: DELIVERIES,
       batch: BATCH,
-      narrow: { ...NARROW, wideLanes: slots.quick },
+      narrow: { ...NARROW, wideLanes: slots.quick, laneRooms: pace.rooms },
       laneCap: LANE_CAP,
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
@@ -130,9 +135,12 @@ async function attempt(
     const started = slotNow ? expected : await working.start(toHeld(job))
     if (started === undefined) return 'nothing to do'
     if (started.waits) return 'waits'
+    // Also deliveries that were claimed before their receiver failed. A start has written nothing.
+    if (!working.pace.mayStart(job.lane)) return 'not now'
     slot.hold(Buffer.byteLength(started.body))
     const record = await makeAttempt(working, started)
     how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
+    working.pace.learn(job.lane, record.companyId, how)
     return record
   } finally {
     slot.end(how)
