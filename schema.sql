@@ -364,6 +364,7 @@ create table deliveries (
   renewed_at timestamp with time zone,
   conversation_id bigint,
   waits_for bigint,
+  finished_at timestamp with time zone,
   constraint deliveries_pkey PRIMARY KEY (id, company_id, day),
   constraint deliveries_failed_without_claim CHECK (((failed_at IS NULL) OR (claim_id IS NULL))),
   constraint deliveries_id_has_day CHECK (((id / 1000000000) = day)),
@@ -855,6 +856,19 @@ create unlogged table rate_limits (
   constraint rate_limits_pkey PRIMARY KEY (key)
 );
 CREATE INDEX rate_limits_by_expiry ON public.rate_limits USING btree (expire);
+
+create table redeliveries (
+  company_id bigint not null,
+  id bigint not null generated always as identity,
+  registration_id bigint not null,
+  since timestamp with time zone not null,
+  until timestamp with time zone not null,
+  only_dead_lettered boolean not null,
+  renewed_up_to bigint not null default 0,
+  requested_at timestamp with time zone not null default clock_timestamp(),
+  constraint redeliveries_pkey PRIMARY KEY (company_id, id)
+);
+CREATE INDEX redeliveries_of_registration ON public.redeliveries USING btree (company_id, registration_id);
 
 create table registrations (
   company_id bigint not null,

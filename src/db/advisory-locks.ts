@@ -12,6 +12,8 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   'contact batch place':
     'One of the places for large batches, as many as the lock table of the server has room for. Key: the number of the place. Held with the lock above.',
   'waiting import': "The number of a company's queued imports. Key: company. Held by the request that adds one.",
+  redeliveries:
+    'The redeliveries of ranges of a company. Key: company. Held by the request that counts a range and adds one.',
   registrations: "The number of a company's webhook registrations. Key: company. Held by the request that adds one.",
   templates:
     'The templates of a business account. Key: company:account. Held by the synchronisation with the provider.',

@@ -43,6 +43,7 @@ export const MOVED_TABLES = [
   'waiting_statuses',
   'idempotency_keys',
   'registrations',
+  'redeliveries',
   'envelopes',
   'envelope_people',
   'deliveries',

@@ -68,6 +68,8 @@ export const PERSONAL_DATA = {
   migrations: 'none',
   missed_template_events: 'none',
   rate_limits: 'none',
+  // Times alone.
+  redeliveries: 'none',
   registrations: 'none',
   daily_limit_entries: 'erased',
   scheduled_messages: 'erased',

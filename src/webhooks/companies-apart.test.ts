@@ -7,7 +7,7 @@ import { completeAttempts, enqueueDeliveries, startAttempts } from './deliveries
 import { eraseEnvelopes, findMessageEnvelopes } from './deliveries/end/delivery-erasure-store.ts'
 import { findDelivery, listDeliveries } from './deliveries/list/delivery-list-store.ts'
 import { findLoggedDelivery, listLogs } from './deliveries/log/delivery-log-store.ts'
-import { countFinished, renewDeliveries, renewDelivery } from './deliveries/redelivery-store.ts'
+import { countFinished, renewDelivery, renewStep } from './deliveries/redelivery/redelivery-store.ts'
 
 // Companies whose registrations, envelopes and deliveries have the same ids, as after a move between installations.
 const { db } = await createTestDatabase()
@@ -135,8 +135,9 @@ test('deliveries of a receiver are due again, and none that only another company
   const { companyId, twinId } = await createDeliveries('dead')
   for (const id of [companyId, twinId]) await insertDelivery(id, ID + 1, 'w2', 'dead')
   await db`update deliveries set registration_id = 2 where (company_id, id) = (${companyId}, ${ID + 1})`
-  expect(await countFinished(db, companyId, 1, RANGE)).toBe(1)
-  const renewed = await keepsRows(db, twinId, () => renewDeliveries(db, companyId, 1, RANGE, undefined, 1_000))
+  expect((await countFinished(db, companyId, 1, RANGE)).found).toBe(1)
+  const redelivery = { ...RANGE, id: 1, registrationId: 1, renewedUpTo: 0, requestedAt: new Date().toISOString() }
+  const renewed = await keepsRows(db, twinId, () => renewStep(db, companyId, redelivery, 1_000))
   expect(renewed.count).toBe(1)
 })
 

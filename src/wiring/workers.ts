@@ -32,6 +32,7 @@ import { refreshKind } from '../templates/template-refresh.ts'
 import { maintainDeliveryDays } from '../webhooks/deliveries/days/delivery-days.ts'
 import { DELIVER } from '../webhooks/deliveries/delivery-table.ts'
 import { endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end/end-deliveries.ts'
+import { redeliverKind } from '../webhooks/deliveries/redelivery/redelivery-job.ts'
 import { forwardMessages } from '../webhooks/events/forward-messages.ts'
 import { createErasureDeps, createImportJobDeps } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
@@ -41,7 +42,7 @@ import { eventReader } from './events/event-reader.ts'
 import { createMediaDeps } from './media-deps.ts'
 import { readAccounts } from './read-accounts.ts'
 import { createSendDeps } from './send-deps.ts'
-import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
+import { createEndDeps, createMeasuredDeliverer, createWebhookDeps, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
 /** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
@@ -194,6 +195,7 @@ const jobKinds = (deps: Deps): JobKind[] => [
   emailSendKind(createEmailDeps(deps)),
   copyKind(createMediaDeps(deps)),
   refreshKind({ ...deps, readAccounts: (companyId) => readAccounts(deps, companyId) }),
+  redeliverKind({ db: deps.workerDb, onRenewed: createWebhookDeps(deps).onEnqueued }),
   sendScheduledKind({ ...createSendDeps(deps), db: deps.workerDb, publish: deps.publish }),
 ]
 

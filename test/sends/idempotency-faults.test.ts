@@ -265,10 +265,15 @@ const CASES: Record<string, Case> = {
       return {
         path: `/public/v1/webhooks/registrations/${registrationId}/redeliver`,
         body: { since },
-        effects: await roundsOf(deliveryId),
+        effects: await roundsOf(deliveryId).then((rounds) => async () => {
+          await eventually(
+            async () => (await db`select from redeliveries where company_id = ${companyId}`).length === 0,
+          )
+          return rounds()
+        }),
       }
     },
-    table: 'deliveries',
+    table: 'redeliveries',
   },
 }
 

@@ -467,13 +467,13 @@ export abstract class Operations {
     return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations/{id}/logs/{logId}/redeliver', params }, options)
   }
 
-  /** Repeat the deliveries of a time range. Enqueues the deliveries again with the same bytes and the same delivery ids. */
+  /** Repeat the deliveries of a time range. Has the finished deliveries enqueued again with the same bytes and the same delivery ids, up to 500 a second, and answers how many it found. Those that wait for an earlier call are not enqueued twice. */
   redeliverRange(params: {
     /** The id of the registration. */
     id: number
   }, body: Redelivery, options?: RequestOptions): Promise<{
     success: true
-    /** The number of deliveries that were enqueued. */
+    /** The number of deliveries that were found. */
     count: number
   }> {
     return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations/{id}/redeliver', params, json: body }, options)

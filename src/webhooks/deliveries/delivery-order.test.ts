@@ -20,7 +20,7 @@ import {
   startAttempts,
 } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
-import { renewDelivery } from './redelivery-store.ts'
+import { renewDelivery } from './redelivery/redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()
 let companyId: number

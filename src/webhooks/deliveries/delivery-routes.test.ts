@@ -22,7 +22,7 @@ import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { DELIVERY_STATUSES, findDelivery, listDeliveries } from './list/delivery-list-store.ts'
 import { readDeliveredMessages } from './list/delivery-message-store.ts'
 import { findDeliveryIds } from './list/delivery-search-store.ts'
-import { renewDelivery } from './redelivery-store.ts'
+import { renewDelivery } from './redelivery/redelivery-store.ts'
 
 const { db, url } = await createTestDatabase({ mirrors: true })
 const callAs = createCaller(db)

@@ -17,7 +17,8 @@ export const DELIVERIES: JobTable = {
   isOpen: "job.status = 'pending' and job.failed_at is null and job.waits_for is null",
   subject: 'job.id',
   failures: 'faults',
-  finish: "update deliveries job set status = 'skipped', claim_id = null, lease_until = null",
+  finish:
+    "update deliveries job set status = 'skipped', finished_at = clock_timestamp(), claim_id = null, lease_until = null",
   // A due retry goes before a first attempt, so that the waits of the schedule hold under any load.
   ranks: ['least(job.attempts, 1) = 1', 'least(job.attempts, 1) = 0'],
   order: 'job.lane, least(job.attempts, 1) desc, job.due_at, job.id',

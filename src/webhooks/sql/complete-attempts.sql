@@ -25,6 +25,7 @@ begin
       lease_until = null,
       lease_expiries = 0,
       status = one.status,
+      finished_at = case when one.status <> 'pending' then clock_timestamp() end,
       due_at = coalesce(clock_timestamp() + one.wait_ms * interval '1 ms', delivery.due_at),
       status_code = case when one.is_first then one.status_code else delivery.status_code end,
       response = case when one.is_first then one.response else delivery.response end,

@@ -13,7 +13,7 @@ import { claimJobs } from '../../../jobs/claim/claim-store.ts'
 import { enqueueDeliveries } from '../delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../delivery-table.ts'
 import { findLoggedDelivery, listLogs } from '../log/delivery-log-store.ts'
-import { renewDelivery } from '../redelivery-store.ts'
+import { renewDelivery } from '../redelivery/redelivery-store.ts'
 import { makeDeliveryDays } from './delivery-day-store.ts'
 import { maintainDeliveryDays } from './delivery-days.ts'
 

@@ -51,7 +51,7 @@ const lockLate = (tx: Db, deadlineMs: number, { first, last }: PartitionRange, l
 const endLocked = (tx: Db, late: readonly Late[], message: string) => tx<DeliveryRef[]>`
   with ended as (
     update deliveries delivery
-    set status = 'dead', failed_at = null
+    set status = 'dead', finished_at = clock_timestamp(), failed_at = null
     from unnest(${late.map(({ companyId }) => companyId)}::bigint[], ${late.map(({ id }) => id)}::bigint[]) as late (company_id, id)
     where (delivery.company_id, delivery.id) = (late.company_id, late.id) and delivery.status = 'pending'
       and delivery.day between ${Math.min(...late.map(({ day }) => day))}::integer

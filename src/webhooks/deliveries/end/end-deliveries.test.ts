@@ -15,7 +15,7 @@ import { readHealth } from '../../registrations/registration-health-store.ts'
 import { findRegistration, updateRegistrationRow } from '../../registrations/registration-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from '../delivery-store.ts'
 import { listLogs } from '../log/delivery-log-store.ts'
-import { renewDelivery } from '../redelivery-store.ts'
+import { renewDelivery } from '../redelivery/redelivery-store.ts'
 import { endDeliveries, shouldPause } from './end-deliveries.ts'
 
 const { db, url } = await createTestDatabase()

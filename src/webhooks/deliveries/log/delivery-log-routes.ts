@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { asFinal, testOutcomeUnknown } from '../../../errors.ts'
 import { completeKey, recordKeyProgress } from '../../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../../http/paging/paging.ts'
@@ -11,11 +10,10 @@ import { type TestDeliveryDeps, testRegistration } from '../../registrations/tes
 import {
   countRange,
   parseRedeliveryRange,
-  type RangeProgress,
   type RedeliveryDeps,
   redeliverLog,
   redeliverRange,
-} from '../redelivery.ts'
+} from '../redelivery/redelivery.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
 
 export type DeliveryLogRoutesDeps = TestDeliveryDeps & RedeliveryDeps
@@ -96,9 +94,9 @@ const Redeliver = Type.Object(
 const Redelivered = Type.Object(
   {
     success: Type.Literal(true),
-    count: Type.Integer({ description: 'The number of deliveries that were enqueued.' }),
+    count: Type.Integer({ description: 'The number of deliveries that were found.' }),
   },
-  { description: 'The deliveries were enqueued.', example: { success: true, count: 12 } },
+  { description: 'The deliveries are enqueued again.', example: { success: true, count: 12 } },
 )
 
 /** The outcomes of deliveries, and redelivery (spec: Webhook delivery log row; decisions: section 10). */
@@ -192,7 +190,8 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
           tags,
           operationId: 'redeliverRange',
           summary: 'Repeat the deliveries of a time range',
-          description: 'Enqueues the deliveries again with the same bytes and the same delivery ids.',
+          description:
+            'Has the finished deliveries enqueued again with the same bytes and the same delivery ids, up to 500 a second, and answers how many it found. Those that wait for an earlier call are not enqueued twice.',
           params: ById,
           body: Redeliver,
           response: { 200: Redelivered },
@@ -207,27 +206,15 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
           await completeKey(deps.db, request, reply, 200, answer)
           return answer
         }
-        const earlier = readProgress(request.idempotency?.progress)
         const toAnswer = (count: number) => ({ success: true as const, count })
-        const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>
-          progress.cursor === null
-            ? completeKey(tx, request, reply, 200, toAnswer(progress.count))
-            : recordKeyProgress(tx, request, progress),
+        const count = await redeliverRange(deps, companyId, id, range, (tx, found) =>
+          completeKey(tx, request, reply, 200, toAnswer(found)),
         )
         return toAnswer(count)
       },
     )
   }
 }
-
-const RangeProgressShape = Type.Object({
-  until: Type.String(),
-  count: Type.Integer(),
-  cursor: Type.Union([Type.Integer(), Type.Null()]),
-})
-
-const readProgress = (stored: unknown): RangeProgress | null =>
-  Value.Check(RangeProgressShape, stored) ? stored : null
 
 const toLogReply = ({ body, ...log }: DeliveryLog) => ({
   ...log,

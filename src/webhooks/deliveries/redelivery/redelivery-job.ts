@@ -1,0 +1,57 @@
+import type { Db, Pool } from '../../../db/connect.ts'
+import { done, retryAfter } from '../../../jobs/job.ts'
+import type { SingleKind } from '../../../jobs/job-kind.ts'
+import { enqueueJobs } from '../../../jobs/job-store.ts'
+import { findRegistration } from '../../registrations/registration-store.ts'
+import { deleteRedelivery, lockRedelivery, recordStep, renewStep } from './redelivery-store.ts'
+
+const WEBHOOK_REDELIVER = 'webhook.redeliver'
+/** Deliveries that one step renews, and the pause after it: at most 500 a second of a company. */
+const STEP = 100
+const PAUSE_MS = 200
+/** No data of a range makes its job fail, so one that failed would only be in the way of the next request. */
+const MAX_ATTEMPTS = 1_000_000
+const MAX_LEASE_EXPIRIES = 1_000
+
+export type RedeliveryJobDeps = {
+  db: Pool
+  /** Called after the commit of each step. */
+  onRenewed(companyId: number): void
+}
+
+/** Enqueues the job of a redelivery. One company's ranges are renewed one after another. */
+export async function enqueueRedelivery(tx: Db, companyId: number, id: number): Promise<void> {
+  const job = { kind: WEBHOOK_REDELIVER, lane: `company:${companyId}`, companyId, subjectId: id, once: true }
+  await enqueueJobs(tx, [job])
+}
+
+/** The job that renews the deliveries of a range, a step at a time: a range of any size delays nobody else's deliveries. */
+export const redeliverKind = (deps: RedeliveryJobDeps): SingleKind => ({
+  kind: WEBHOOK_REDELIVER,
+  laneCap: 1,
+  ordered: true,
+  concurrency: 2,
+  maxAttempts: MAX_ATTEMPTS,
+  maxLeaseExpiries: MAX_LEASE_EXPIRIES,
+  handle: async ({ companyId = 0, subjectId }) =>
+    (await advanceRedelivery(deps, companyId, subjectId)) ? retryAfter(PAUSE_MS, { counts: false }) : done,
+})
+
+/**
+ * Renews the next deliveries of a range and keeps how far it came, in one transaction: a step that dies has done nothing. Returns
+ * whether more may follow. A registration that has become inactive, or is deleted, ends its redelivery.
+ */
+export async function advanceRedelivery(deps: RedeliveryJobDeps, companyId: number, id: number): Promise<boolean> {
+  const last = await deps.db.begin(async (tx) => {
+    const redelivery = await lockRedelivery(tx, companyId, id)
+    if (redelivery === undefined) return undefined
+    const registration = await findRegistration(tx, companyId, redelivery.registrationId)
+    const step =
+      registration?.status === 'active' ? await renewStep(tx, companyId, redelivery, STEP) : { last: undefined }
+    if (step.last === undefined) await deleteRedelivery(tx, companyId, id)
+    else await recordStep(tx, companyId, id, step.last)
+    return step.last
+  })
+  deps.onRenewed(companyId)
+  return last !== undefined
+}
