@@ -1,7 +1,10 @@
-# An image of the service for a PostgreSQL of your own: docker build -t parley .
+# An image of the service for a PostgreSQL of your own:
+#   docker build --build-arg PARLEY_COMMIT=$(git rev-parse HEAD) -t parley:0.2.0 .
+# Without the commit, the version ends with a digest of the sources.
 FROM node:24-slim AS build
 WORKDIR /build
 COPY . .
+ARG PARLEY_COMMIT
 RUN npm ci --omit=dev --no-audit --no-fund
 RUN npm run build
 

@@ -1,5 +1,23 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { ROOT } from './program-file.ts'
 
-/** The version of this Parley, as package.json names it. */
-export const VERSION: string = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')).version
+const { version, build }: { version: string; build?: string } = JSON.parse(
+  readFileSync(new URL('package.json', ROOT), 'utf8'),
+)
+
+/**
+ * The version of this Parley, unique for each build: that of package.json, `+`, and the commit. A build has it in its
+ * package.json (scripts/build/build-id.mjs); a program that runs from its sources asks git.
+ */
+export const VERSION: string = `${version}+${build ?? commitOfSources()}`
+
+function commitOfSources(): string {
+  try {
+    const cwd = fileURLToPath(ROOT)
+    return execFileSync('git', ['rev-parse', '--short=8', 'HEAD'], { cwd, encoding: 'utf8', stdio: 'pipe' }).trim()
+  } catch {
+    return 'sources'
+  }
+}

