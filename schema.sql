@@ -1024,6 +1024,7 @@ create table sql_objects (
   name text not null,
   kind text not null,
   checksum text not null,
+  superseded_by text,
   constraint sql_objects_pkey PRIMARY KEY (name)
 );
 

@@ -242,7 +242,7 @@ async function createEarlier(): Promise<Pool> {
   for (const name of names) cpSync(join(MIGRATIONS, name), join(folder, name))
   await earlier.unsafe('drop schema public cascade; create schema public')
   // Today's functions and views need today's tables.
-  await migrate(earlier, { migrations: folder, objects: folder })
+  await migrate(earlier, { source: { migrations: folder, objects: folder } })
   await earlier.begin(async (tx) => {
     await tx`set local session_replication_role = replica`
     await tx`

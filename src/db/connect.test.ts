@@ -56,7 +56,7 @@ const isWorking = (marker: string) => async () =>
 /** Ends the connections of the pool's backends: the server says 57P01 and hangs up. */
 const terminate = () => db`
   select pg_terminate_backend(pid) from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid() and application_name = 'parley' and client_port is not null
+  where datname = current_database() and pid <> pg_backend_pid() and application_name like 'parley %' and client_port is not null
     and query not like '%pg_stat_activity%'
 `
 

@@ -4,6 +4,7 @@ import { openSqlPool, type Pool } from './driver/sql-pool.ts'
 import type { SqlTemplate } from './driver/sql-template.ts'
 import type { Result, Rows } from './driver/statement.ts'
 import type { JsonValue } from './driver/values.ts'
+import { sessionName } from './session-name.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = Pool | Transaction
@@ -70,7 +71,7 @@ export type ConnectOptions = {
    * nothing.
    */
   optOutKey?: string
-  /** Name shown in pg_stat_activity. */
+  /** Name shown in pg_stat_activity. Absent: that of a process of the service. */
   applicationName?: string
   onNotice?: (message: string, detail: string) => void
 }
@@ -88,7 +89,8 @@ export type ConnectOptions = {
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const address = readAddress(url)
   const { answerTimeoutMs, limits, optOutKey, onNotice = () => {} } = options
-  const { application_name = options.applicationName ?? 'parley', ...own } = address.settings
+  const { application_name: word, ...own } = address.settings
+  const application_name = options.applicationName ?? sessionName(word)
   const settings = {
     ...VANISHED_CLIENT,
     ...PLANNER,

@@ -12,12 +12,17 @@ export function migrateCommand(program: Command, readSettings: () => Config): vo
   program
     .command('migrate')
     .description('bring the schema of the database to this version, and end')
-    .action(async () => {
+    .option(
+      '--force',
+      'apply a breaking migration although processes of other versions are connected: their requests fail',
+    )
+    .action(async ({ force = false }: { force?: boolean }) => {
       const config = readSettings()
       const database = await joinDatabase(config)
       const { db, stop } = openPool(database.url, { max: 1 })
       try {
-        const applied = await migrate(db, undefined, (message) => console.error(message))
+        const warn = (message: string) => console.error(message)
+        const applied = await migrate(db, { warn, isForced: force, allowsNewer: config.allowsNewerSchema })
         await joinCell(db, config.cell)
         for (const name of applied) console.log(`Applied ${name}`)
         console.log('The schema is up to date')

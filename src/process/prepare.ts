@@ -68,12 +68,17 @@ const serverEvents = (log: Log) => ({
 })
 
 /** On a connection of its own, since a migration may take as long as it needs. */
-async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config, log: Log): Promise<void> {
+async function prepareSchema(
+  url: string,
+  { migrate: mayMigrate, allowsNewerSchema, cell }: Config,
+  log: Log,
+): Promise<void> {
   const { db, stop } = openPool(url, { max: 1 })
   const warn = (message: string) => log.warn({}, message)
   if (db.options.isPooled) warn(WITHOUT_SESSIONS)
   try {
-    await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
+    const options = { warn, allowsNewer: allowsNewerSchema }
+    await (mayMigrate ? migrate(db, options) : checkSchema(db, options))
     await makeDeliveryDays(db)
     await makeMessageMonths(db)
     await joinCell(db, cell)

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import { openPool } from '../db/database.ts'
+import { checkStillKnown } from '../db/migration/migrate.ts'
 import { startDatabaseClock } from '../db/server/database-clock.ts'
 import { createStopping, type Stopping, type StoppingServer } from '../http/server/stopping.ts'
 import type { BlobStore } from '../media/blobs/blob-store.ts'
@@ -83,12 +84,16 @@ export async function serve(
 ): Promise<{ address: string; registry: Registry | undefined }> {
   const { databaseUrl, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl } = shared
   const stopping = createStopping()
+  const seen = await components.add('schema', () => openPool(databaseUrl, { max: 1 }))
+  await checkStillKnown(seen.db, config.allowsNewerSchema)
   const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS, optOutKey }
   const { db } = await components.add('pool', () => openPool(databaseUrl, pool))
   const { db: workerDb } = await components.add('worker pool', () =>
     openPool(databaseUrl, { ...pool, max: WORKER_CONNECTIONS, pinPlans: true }),
   )
   const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
+  // From here on, the sessions of the pools are seen.
+  await seen.stop()
   const { blobStore } = await components.add('blob store', () => openBlobStore(config))
   const { app, registry, work } = await build({
     config: { ...config, adminToken, encryptionKeys, smtpUrl },

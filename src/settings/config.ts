@@ -22,6 +22,8 @@ export type Config = {
   readonly dataDir: string
   /** Off: a start only checks that the schema is this version's. */
   readonly migrate: boolean
+  /** Run on the schema of a later version. */
+  readonly allowsNewerSchema: boolean
   readonly role: Role
   /** Processes that answer on the port; each does what `role` says. */
   readonly processes: number
@@ -128,6 +130,7 @@ export function readConfig(
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
     migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',
+    allowsNewerSchema: read.oneOf('NEWER_SCHEMA', ['refuse', 'allow'], 'refuse') === 'allow',
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
     processes: read.integer('PROCESSES', 1, 1, MAX_PROCESSES),
     sandbox,

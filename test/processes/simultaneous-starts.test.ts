@@ -33,7 +33,7 @@ async function createOlderDatabase(): Promise<string> {
   for (const name of readdirSync(MIGRATIONS)) if (name < '0032') cpSync(join(MIGRATIONS, name), join(folder, name))
   const db = connect(url, { max: 1 })
   // Today's functions and views need today's tables.
-  await migrate(db, { migrations: folder, objects: folder })
+  await migrate(db, { source: { migrations: folder, objects: folder } })
   await db.end()
   return url
 }

@@ -35,7 +35,7 @@ async function createFilledDatabase(): Promise<Pool> {
 async function createReleasedDatabase(release: Release): Promise<Pool> {
   const { db } = await createTestDatabase()
   await db.unsafe('drop schema public cascade; create schema public')
-  await migrate(db, schemaOf(release, temporaryFolder()))
+  await migrate(db, { source: schemaOf(release, temporaryFolder()) })
   await fillTables(db)
   return db
 }
@@ -59,7 +59,7 @@ test('a filled database of this version migrates to a later one with all its row
   const db = await createFilledDatabase()
   const before = await readRows(db)
   expect([...before].filter(([, rows]) => rows.length === 0)).toEqual([])
-  expect(await migrate(db, laterSchema())).toEqual(['9999_later.sql'])
+  expect(await migrate(db, { source: laterSchema() })).toEqual(['9999_later.sql'])
   expect(await findLost(db, before)).toEqual([])
   expect(await db`select distinct nickname from contacts`).toEqual([{ nickname: '' }])
 })

@@ -4,7 +4,7 @@ import { migrate } from '../../src/db/migration/migrate.ts'
 /** Migrates the database at the first argument, in a process of its own, and sends its parent the names of what it applied. */
 const [url = '', folder] = process.argv.slice(2)
 const db = connect(url)
-const applied = await migrate(db, folder === undefined ? undefined : { migrations: folder, objects: folder })
+const applied = await migrate(db, folder === undefined ? {} : { source: { migrations: folder, objects: folder } })
 await db.end()
 process.send?.(applied)
 process.disconnect?.()

@@ -63,7 +63,7 @@ test('a migration that fails leaves nothing, names itself, and those before it s
     '0002_bad.sql': 'create table half (id int); select nonsense;',
     '0003_later.sql': 'create table later (id int);',
   })
-  const error = await migrate(db, folder).catch((error: unknown) => error)
+  const error = await migrate(db, { source: folder }).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
   expect(String(error)).toContain('0002_bad.sql failed and left nothing behind: column "nonsense" does not exist')
   expect(await names(db)).toEqual(['0001_good.sql'])
@@ -85,21 +85,25 @@ test('a process killed in the middle of a migration leaves nothing, and the next
   expect(await db`select to_regclass('slow') as slow`).toEqual([{ slow: null }])
 
   const quick = schema({ '0001_slow.sql': 'create table slow (id int);' })
-  expect(await migrate(db, quick)).toEqual(['0001_slow.sql'])
+  expect(await migrate(db, { source: quick })).toEqual(['0001_slow.sql'])
 })
 
-test('a later Parley’s migration is warned of, and refused when it is breaking', async () => {
+test('a later Parley’s migration is refused, and warned of where it is allowed unless it is breaking', async () => {
   const { db } = await emptyDatabase()
   const later = { '0002_later.sql': 'create table later (id int);' }
   const all = schema({ '0001_first.sql': 'create table first (id int);', ...later })
   const first = schema({ '0001_first.sql': 'create table first (id int);' })
-  await migrate(db, all)
+  await migrate(db, { source: all })
+  await expect(migrate(db, { source: first })).rejects.toThrow(
+    "0002_later.sql, which this Parley doesn't know: start the later Parley that made it, or set NEWER_SCHEMA=allow",
+  )
   const warnings: string[] = []
-  expect(await migrate(db, first, (message) => warnings.push(message))).toEqual([])
+  const warn = (message: string) => warnings.push(message)
+  expect(await migrate(db, { source: first, warn, allowsNewer: true })).toEqual([])
   expect(warnings).toEqual([expect.stringContaining('0002_later.sql')])
 
-  await migrate(db, schema({ '0003_break.sql': '--! breaking\ndrop table first;' }))
-  const error = await migrate(db, all).catch((error: unknown) => error)
+  await migrate(db, { source: schema({ '0003_break.sql': '--! breaking\ndrop table first;' }), allowsNewer: true })
+  const error = await migrate(db, { source: all, allowsNewer: true }).catch((error: unknown) => error)
   expect(String(error)).toContain('0003_break.sql')
   expect(String(error)).toContain('start the later Parley')
 })
@@ -115,27 +119,27 @@ test('a function follows its file: changed text, another signature, a deleted fi
   const { db } = await emptyDatabase()
   const table = { '0001_first.sql': 'create table first (id int);' }
   const one = 'create function answer() returns int language sql as $$ select 1 $$;'
-  await migrate(db, schema({ ...table, 'sql/answer.sql': one }))
+  await migrate(db, { source: schema({ ...table, 'sql/answer.sql': one }) })
   expect(await db`select answer()`).toEqual([{ answer: 1 }])
 
   const two = "create function answer(of text) returns text language sql as $$ select of || '2' $$;"
-  await migrate(db, schema({ ...table, 'sql/answer.sql': two }))
+  await migrate(db, { source: schema({ ...table, 'sql/answer.sql': two }) })
   expect(await db`select answer('a')`).toEqual([{ answer: 'a2' }])
   await expect(db`select answer()`).rejects.toThrow('does not exist')
 
-  await migrate(db, schema(table))
+  await migrate(db, { source: schema(table) })
   await expect(db`select answer('a')`).rejects.toThrow('does not exist')
 })
 
 test('a function that fails names itself and leaves those before it', async () => {
   const { db } = await emptyDatabase()
   const good = 'create function good() returns int language sql as $$ select 1 $$;'
-  await migrate(db, schema({ 'sql/good.sql': good }))
+  await migrate(db, { source: schema({ 'sql/good.sql': good }) })
   const broken = schema({
     'sql/good.sql': good.replace('1', '2'),
     'sql/bad.sql': 'create function bad() returns nonsense;',
   })
-  const error = await migrate(db, broken).catch((error: unknown) => error)
+  const error = await migrate(db, { source: broken }).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
   expect(String(error)).toContain('src/sql/bad.sql cannot be created, and nothing was changed')
   expect(await db`select good()`).toEqual([{ good: 1 }])
@@ -145,14 +149,16 @@ test('the functions of a later Parley stay', async () => {
   const { db } = await emptyDatabase()
   const first = { '0001_first.sql': 'create table first (id int);' }
   const later = 'create function answer() returns int language sql as $$ select 2 $$;'
-  await migrate(db, schema({ ...first, '0002_later.sql': 'create table later (id int);', 'sql/answer.sql': later }))
-  await migrate(db, schema({ ...first, 'sql/answer.sql': later.replace('2', '1') }))
+  await migrate(db, {
+    source: schema({ ...first, '0002_later.sql': 'create table later (id int);', 'sql/answer.sql': later }),
+  })
+  await migrate(db, { source: schema({ ...first, 'sql/answer.sql': later.replace('2', '1') }), allowsNewer: true })
   expect(await db`select answer()`).toEqual([{ answer: 2 }])
 })
 
 test('a database from before the baseline is refused with the way to start again', async () => {
   const { db } = await emptyDatabase()
-  await migrate(db, schema({ '0001_companies.sql': 'create table companies (id int);' })).catch(() => {})
+  await migrate(db, { source: schema({ '0001_companies.sql': 'create table companies (id int);' }) }).catch(() => {})
   const error = await migrate(db).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
   expect(String(error)).toContain('start again with an empty DATA_DIR')
@@ -160,9 +166,9 @@ test('a database from before the baseline is refused with the way to start again
 
 test('a database whose migration had another text is refused with the way to start again', async () => {
   const { db } = await emptyDatabase()
-  await migrate(db, schema({ '0001_first.sql': 'create table first (id int);' }))
+  await migrate(db, { source: schema({ '0001_first.sql': 'create table first (id int);' }) })
   const edited = schema({ '0001_first.sql': 'create table first (id bigint);' })
-  const error = await migrate(db, edited).catch((error: unknown) => error)
+  const error = await migrate(db, { source: edited }).catch((error: unknown) => error)
   expect(error).toBeInstanceOf(StartError)
   expect(String(error)).toContain('start again with an empty DATA_DIR')
 })

@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf, StartError } from '../../start-error.ts'
 import type { Db } from '../connect.ts'
-import { isDatabaseDown } from '../pool/failure.ts'
 
 /** A function, view or type of the database: its current text stands in one file, `<room>/sql/<name>.sql`. */
 export type SqlObject = { kind: 'type' | 'view' | 'function'; name: string; file: string; text: string }
 
 /** In this order each object finds those it is made of. */
-const KINDS = ['type', 'view', 'function']
+export const KINDS = ['type', 'view', 'function']
 
 /**
  * Reads the objects below a folder, in the order in which they can be created.
@@ -45,57 +43,42 @@ function isKind(kind: string): kind is SqlObject['kind'] {
   return KINDS.includes(kind)
 }
 
-/**
- * Brings the objects of the database to the text of their files: when any of them differs, drops all of them and
- * creates them again, within the caller's transaction. A transaction of another session sees either all old or all new
- * ones.
- * @returns whether anything changed.
- * @throws StartError that names the file when the database refuses one.
- */
-export async function replaceSqlObjects(tx: Db, objects: SqlObject[]): Promise<boolean> {
-  const created = await listCreated(tx)
-  if (areEqual(created, objects)) return false
-  for (const kind of KINDS.toReversed()) {
-    for (const { name } of created.filter((object) => object.kind === kind)) {
-      // A type takes along the types that are made of it, which may come first.
-      await tx.unsafe(`drop ${kind} if exists ${name}${kind === 'type' ? ' cascade' : ''}`)
-    }
-  }
-  await tx`delete from sql_objects`
-  // Functions may name each other, whatever their order.
-  await tx`set local check_function_bodies = off`
-  for (const object of objects) {
-    await create(tx, object)
-    await tx`insert into sql_objects (name, kind, checksum) values (${object.name}, ${object.kind}, ${checksum(object)})`
-  }
-  return true
-}
-
 /** Whether the objects of the database are not those of the files. */
 export async function differFromFiles(db: Db, objects: SqlObject[]): Promise<boolean> {
-  return !areEqual(await listCreated(db), objects)
+  const { own } = await listCreated(db)
+  return !areEqual(own, objects)
 }
 
-type Created = { kind: SqlObject['kind']; name: string; checksum: string }
+export type Created = { kind: SqlObject['kind']; name: string; checksum: string; supersededBy: string | null }
 
-async function listCreated(db: Db): Promise<Created[]> {
-  return db<Created[]>`select kind, name, checksum from sql_objects`
+/** The objects of this version, and those that are kept for processes of an earlier one. */
+export async function listCreated(db: Db): Promise<{ own: Created[]; kept: Created[] }> {
+  // A migration may have dropped some with their table.
+  const created = await db<Created[]>`
+    select kind, name, checksum, superseded_by
+    from sql_objects object
+    where superseded_by is not null
+      or exists (select from pg_proc where proname = name and pronamespace = 'public'::regnamespace and kind = 'function')
+      or exists (select from pg_class where relname = name and relnamespace = 'public'::regnamespace and kind <> 'function')
+    order by name
+  `
+  const [own, kept] = [
+    created.filter((one) => one.supersededBy === null),
+    created.filter((one) => one.supersededBy !== null),
+  ]
+  return { own, kept }
 }
 
-function areEqual(created: Created[], objects: SqlObject[]): boolean {
+export function areEqual(created: Created[], objects: SqlObject[]): boolean {
+  return objects.length === created.length && changedOf(created, objects).length === 0
+}
+
+/** The objects whose file has another text than the database's, or that it does not have. */
+export function changedOf(created: Created[], objects: SqlObject[]): SqlObject[] {
   const checksums = new Map(created.map(({ name, checksum }) => [name, checksum]))
-  return objects.length === created.length && objects.every((object) => checksums.get(object.name) === checksum(object))
+  return objects.filter((object) => checksums.get(object.name) !== checksumOf(object))
 }
 
-async function create(tx: Db, { file, text }: SqlObject): Promise<void> {
-  try {
-    await tx.unsafe(text)
-  } catch (error) {
-    if (isDatabaseDown(error)) throw error
-    throw new StartError(`src/${file} cannot be created, and nothing was changed: ${messageOf(error)}`, error)
-  }
-}
-
-function checksum({ text }: SqlObject): string {
+export function checksumOf({ text }: SqlObject): string {
   return createHash('sha256').update(text).digest('hex')
 }

@@ -98,6 +98,16 @@ export const isOwnWait = (error: unknown): boolean =>
 
 const codeOf = (error: unknown): string | undefined => errorMember(error, 'code')
 
+/** Cached plans, columns, tables, functions and types that are no longer there or have another shape. */
+const OUTDATED_STATE = ['0A000', '42703', '42883', '42P01', '42704', '42804']
+
+/** A statement meets a schema that has just been changed: of a later version, which replaces this process soon. */
+export const isSchemaChanged = (error: unknown): boolean =>
+  OUTDATED_STATE.includes(sqlState(error) ?? '') ||
+  (sqlState(error) === 'XX000' && /^(cache lookup failed|could not open relation)/.test(messageOf(error)))
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : '')
+
 /** A member of an error, such as the fields of PostgreSQL's. */
 export function errorMember(error: unknown, name: 'code' | 'constraint' | 'table' | 'detail'): string | undefined {
   if (typeof error !== 'object' || error === null || !(name in error)) return undefined

@@ -16,7 +16,8 @@ export function registerPoolGauge(registry: Registry, db: Db): void {
       const rows = await db<{ state: string; count: number }[]>`
         select state, count(*)::int as count
         from pg_stat_activity
-        where datname = current_database() and application_name = current_setting('application_name') and state is not null
+        where datname = current_database() and state is not null
+          and split_part(application_name, ' ', 1) = split_part(current_setting('application_name'), ' ', 1)
         group by state
       `.catch(() => [])
       for (const { state, count } of rows) this.set({ state }, count)

@@ -11,7 +11,7 @@ export async function endStuckSessions(db: Db, seconds: number): Promise<number>
     from pg_stat_activity
     where datname = current_database()
       and usename = current_user
-      and application_name = current_setting('application_name')
+      and split_part(application_name, ' ', 1) = split_part(current_setting('application_name'), ' ', 1)
       and state = 'active'
       and wait_event in ('ClientRead', 'ClientWrite')
       and state_change < now() - make_interval(secs => ${seconds})

@@ -56,3 +56,19 @@ test.each(['40P01', '40001'])('a write that fails with %s is 503 after one try',
   expect([statusCode, headers['retry-after'], JSON.parse(body)]).toEqual([503, '1', UNAVAILABLE])
   expect(await tries()).toBe(1)
 })
+
+test.each([
+  '0A000',
+  '42703',
+  '42883',
+  '42P01',
+  '42704',
+])('a read that an upgrade fails with %s is read again, a write 503', async (state) => {
+  const read = await app.inject(`/read?state=${state}&count=1`)
+  expect([read.statusCode, JSON.parse(read.body)]).toEqual([200, { data: 'read' }])
+  await db`alter sequence tries restart`
+  const { statusCode, headers, body } = await app.inject({ method: 'POST', url: `/write?state=${state}&count=1` })
+  const error = { code: 'service_unavailable', message: 'The service is being upgraded: try again soon' }
+  expect([statusCode, headers['retry-after'], JSON.parse(body)]).toEqual([503, '1', { error }])
+  expect(await tries()).toBe(1)
+})

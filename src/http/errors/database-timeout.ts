@@ -1,7 +1,7 @@
 import type { FastifyInstance, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db } from '../../db/connect.ts'
-import { isContention } from '../../db/pool/failure.ts'
+import { isContention, isSchemaChanged } from '../../db/pool/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 
 declare module 'fastify' {
@@ -83,13 +83,13 @@ function sweep(): void {
 const isRead = (method: HTTPMethods | HTTPMethods[]): boolean => [method].flat().every((one) => READS.includes(one))
 const READS = ['GET', 'HEAD']
 
-/** Runs a read a second time when another transaction was in its way. */
+/** Runs a read a second time when another transaction or an upgrade was in its way. */
 const repeatOnContention = (handler: RouteHandlerMethod): RouteHandlerMethod =>
   function (request, reply) {
     const answer: unknown = handler.call(this, request, reply)
     if (!(answer instanceof Promise)) return answer
     return answer.catch((error) => {
-      if (!isContention(error) || reply.raw.headersSent) throw error
+      if (!(isContention(error) || isSchemaChanged(error)) || reply.raw.headersSent) throw error
       return handler.call(this, request, reply)
     })
   }

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
-import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
+import { isContention, isDatabaseDown, isSchemaChanged } from '../../db/pool/failure.ts'
 import {
   AppError,
   badRequest,
@@ -97,6 +97,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
   request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
   if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon', 1)
   if (isContention(error)) return serviceUnavailable('Another request changed the same data: try again soon', 1)
+  if (isSchemaChanged(error)) return serviceUnavailable('The service is being upgraded: try again soon', 1)
   if (takesNoFiles(error)) return storageUnavailable()
   if (error instanceof StorageFailure) return mediaStorageUnavailable()
   return routeOptions.config.onFailure?.() ?? internalError()

@@ -75,7 +75,7 @@ export async function startPostgres(): Promise<Postgres> {
         (db) => db`
           select pg_terminate_backend(pid)
           from (
-            select pid from pg_stat_activity where application_name = 'parley' and client_addr is not null
+            select pid from pg_stat_activity where application_name like 'parley %' and client_addr is not null
             order by (state <> 'idle') desc, random()
             limit ${count}
           ) as chosen

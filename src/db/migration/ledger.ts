@@ -1,0 +1,91 @@
+import { StartError } from '../../start-error.ts'
+import type { Db } from '../connect.ts'
+import type { Migration } from './migration.ts'
+
+/** The first migration of databases from before the baseline. */
+const BEFORE_BASELINE = '0001_companies.sql'
+
+/** The ledger's row of a migration. */
+export type Done = { breaking: boolean; checksum: string | null }
+
+/** Whether the database has the ledgers of an earlier run, with the columns of this version. */
+export async function hasLedgers(db: Db): Promise<boolean> {
+  const [row] = await db<[{ columns: number }]>`
+    select count(*)::int as columns
+    from pg_attribute
+    where not attisdropped
+      and (attrelid, attname) in ((to_regclass('migrations'), 'checksum'), (to_regclass('sql_objects'), 'superseded_by'))
+  `
+  return row.columns === 2
+}
+
+/** Creates what is missing of the ledgers: a start that finds them locks nothing. */
+export async function createLedgers(db: Db): Promise<void> {
+  if (await hasLedgers(db)) return
+  await db`
+    create table if not exists migrations (
+      name text primary key,
+      applied_at timestamptz not null default now(),
+      breaking boolean not null default false,
+      checksum text -- SHA-256 of the file, in hex
+    )
+  `
+  // Of a database from before the checksums.
+  await db`alter table migrations add column if not exists checksum text`
+  await db`
+    create table if not exists sql_objects (
+      name text primary key, -- with the types of its arguments for a function that is kept for an earlier version
+      kind text not null,
+      checksum text not null -- SHA-256 of the file, in hex
+    )
+  `
+  // The version that does without it; null: this version's own.
+  await db`alter table sql_objects add column if not exists superseded_by text`
+}
+
+/** The migrations that the database has. */
+export async function listDone(db: Db): Promise<Map<string, Done>> {
+  const rows = await db<(Done & { name: string })[]>`select name, breaking, checksum from migrations order by name`
+  return new Map(rows.map((row) => [row.name, row]))
+}
+
+/**
+ * A migration is never edited once it is released: another text of the same name is from before the release.
+ *
+ * @throws StartError
+ */
+export function checkBaseline(shipped: Migration[], done: Map<string, Done>): void {
+  const isEdited = shipped.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
+  if (!isEdited && !done.has(BEFORE_BASELINE)) return
+  throw new StartError(
+    'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: start again with an empty ' +
+      'DATA_DIR (move ./data away) or an empty database in DATABASE_URL',
+  )
+}
+
+/**
+ * Returns whether the database has migrations that this Parley does not know, and reports each.
+ *
+ * @throws StartError when there are some, unless `isAllowed`; for a breaking one always
+ */
+export function checkLater(
+  shipped: Migration[],
+  done: Map<string, Done>,
+  { isAllowed, warn }: { isAllowed: boolean; warn: (message: string) => void },
+): boolean {
+  const names = new Set(shipped.map((migration) => migration.name))
+  const later = [...done].filter(([name]) => !names.has(name))
+  for (const [name, { breaking }] of later) {
+    const fact = `The database has the migration ${name}, which this Parley doesn't know`
+    if (breaking)
+      throw new StartError(
+        `${fact} and can't run on: start the later Parley that made it, or restore the backup from before its migration`,
+      )
+    if (!isAllowed)
+      throw new StartError(
+        `${fact}: start the later Parley that made it, or set NEWER_SCHEMA=allow to go back to this one, which runs on it`,
+      )
+    warn(`${fact}: it was made by a later one`)
+  }
+  return later.length > 0
+}

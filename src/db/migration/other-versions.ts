@@ -1,0 +1,35 @@
+import { VERSION } from '../../version.ts'
+import type { Db } from '../connect.ts'
+
+/** A process of another version, or several that have no names of their own. */
+export type OtherProcess = {
+  /** Undefined: from before sessions had names. */
+  version: string | undefined
+  place: string
+}
+
+/** Lists the processes of other versions that are connected to this database. */
+export async function listOtherVersions(db: Db): Promise<OtherProcess[]> {
+  const rows = await db<{ version: string | null; process: string | null; address: string | null; sessions: number }[]>`
+    with named as (
+      select regexp_match(application_name, '^[^ ]+ ([0-9]+[.][0-9]+[.][0-9]+[^ ]*) ([^ ]+:[0-9]+)$') as parts,
+        application_name as name, host(client_addr) as address
+      from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()
+    )
+    select parts[1] as version, parts[2] as process, address, count(*)::int as sessions
+    from named
+    where parts[1] <> ${VERSION} or name = 'parley'
+    group by 1, 2, 3
+    order by 1 nulls first, 2, 3
+  `
+  return rows.map(({ version, process, address, sessions }) => ({
+    version: version ?? undefined,
+    place:
+      process ?? `${sessions} ${sessions === 1 ? 'session' : 'sessions'}${address === null ? '' : ` from ${address}`}`,
+  }))
+}
+
+/** For a sentence: `0.1.0 or earlier (7 sessions from 10.0.0.7), 0.2.0+1a2b3c4d (web-1:4711)`. */
+export const describeProcesses = (processes: OtherProcess[]): string =>
+  processes.map(({ version = '0.1.0 or earlier', place }) => `${version} (${place})`).join(', ')

@@ -1,0 +1,96 @@
+import type { Transaction } from '../connect.ts'
+
+/** The tables and indexes that a migration locks, and the place of its first statement that does. */
+export type NeededLocks = {
+  /** Rebuilt, changed or dropped: nothing else reads them meanwhile. */
+  exclusive: string[]
+  /** Written or indexed: they can still be read. */
+  written: string[]
+  /** Where the first of these statements begins in the text. */
+  from: number
+}
+
+const EXCLUSIVE = [
+  /\balter table (?:if exists )?(?:only )?(\w+)/g,
+  /\bdrop (?:table|index) (?:if exists )?(\w+(?:, ?\w+)*)/g,
+  /\btruncate (?:table )?(\w+)/g,
+]
+const WRITTEN = [
+  /\bcreate (?:unique )?index (?:if not exists )?\w+\s+on (?:only )?(\w+)/g,
+  /\breferences (\w+)/g,
+  /\bupdate (?:only )?(\w+)(?:\s+(?:as )?\w+)?\s+set\b/g,
+  /\binsert into (\w+)/g,
+  /\bdelete from (?:only )?(\w+)/g,
+]
+/** Whatever the server allows: how long the locks may be waited for while others wait behind them. */
+const MAX_PATIENCE_MS = 400
+/** Longer than `deadlock_timeout`, after which an automatic vacuum gives way. */
+const VACUUM_PATIENCE_MS = 3_000
+
+/** Reads which relations a migration locks; names that the database does not have yet are among them. */
+export function locksOf(text: string): NeededLocks {
+  const code = text.replaceAll(/--[^\n]*/g, (comment) => ' '.repeat(comment.length))
+  const found = (patterns: RegExp[]) => patterns.flatMap((pattern) => [...code.matchAll(pattern)])
+  const [exclusive, written] = [found(EXCLUSIVE), found(WRITTEN)]
+  const names = (matches: RegExpMatchArray[]) =>
+    [...new Set(matches.flatMap(([, list = '']) => list.split(/, ?/)))].sort()
+  const first = Math.min(code.length, ...[...exclusive, ...written].map(({ index = 0 }) => index))
+  return { exclusive: names(exclusive), written: names(written), from: startOfStatement(code, first) }
+}
+
+/** A body of a function has semicolons of its own: such a text is not divided. */
+const startOfStatement = (code: string, place: number): number =>
+  code.includes('$$') ? 0 : code.lastIndexOf(';', place - 1) + 1
+
+/**
+ * Takes all locks of a migration before it changes anything, in one order, and waits for them for less than
+ * `deadlock_timeout`: so long as others wait for one of them, none of their statements can be ended as a deadlock.
+ *
+ * @throws the error 55P03 or 57014 when a lock isn't granted in time: nothing was changed, and the transaction may begin again.
+ */
+export async function takeLocks(tx: Transaction, { exclusive, written }: Omit<NeededLocks, 'from'>): Promise<void> {
+  const [tables, writtenTables] = [await existing(tx, exclusive), await existing(tx, written)]
+  const readable = writtenTables.filter((name) => !tables.includes(name))
+  const all = [...tables, ...readable].sort()
+  const patienceMs = await patienceOf(tx)
+  if (all.length > 0) {
+    // Nobody who reads or writes rows waits for this lock, and vacuums that have it give way.
+    await tx.unsafe(
+      `set local lock_timeout = ${VACUUM_PATIENCE_MS}; lock table ${all.join(', ')} in share update exclusive mode`,
+    )
+    await tx.unsafe(`set local lock_timeout = ${patienceMs}; set local statement_timeout = ${patienceMs}`)
+    await tx.unsafe(lockAll(tables, readable))
+  }
+  await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${patienceMs}`)
+}
+
+/** One statement, so that its timeout is that of all locks. */
+const lockAll = (exclusive: string[], written: string[]): string => {
+  const locks = [
+    ...exclusive.map((name) => ({ name, mode: 'access exclusive' })),
+    ...written.map((name) => ({ name, mode: 'exclusive' })),
+  ].sort((one, other) => (one.name < other.name ? -1 : 1))
+  const statements = locks.map(({ name, mode }) => `lock table ${name} in ${mode} mode;`)
+  return `do $$ begin ${statements.join(' ')} end $$`
+}
+
+/** The tables of these names, or of the indexes of these names, that the database has. */
+async function existing(tx: Transaction, names: string[]): Promise<string[]> {
+  const rows = await tx<{ name: string }[]>`
+    select distinct relation.relname as name
+    from unnest(${names}::text[]) as requested (name)
+    join pg_class found on found.relname = requested.name and found.relnamespace = 'public'::regnamespace
+    left join pg_index index on index.indexrelid = found.oid
+    join pg_class relation on relation.oid = coalesce(index.indrelid, found.oid)
+    where relation.relkind in ('r', 'p')
+    order by 1
+  `
+  return rows.map(({ name }) => name)
+}
+
+async function patienceOf(tx: Transaction): Promise<number> {
+  const [row] = await tx<[{ deadlockMs: number }]>`
+    select extract(epoch from current_setting('deadlock_timeout')::interval)::float8 * 1000 as deadlock_ms
+  `
+  return Math.max(1, Math.min(MAX_PATIENCE_MS, Math.floor(row.deadlockMs * 0.4)))
+}
