@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Contact } from '../../client/src/generated/schemas.ts'
+import type { Contact, HiddenMatches } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 import type { ContactSearch } from '../search.ts'
 
@@ -31,15 +31,23 @@ export function filterOf({ search, status, tag, field, consent }: ContactSearch)
   }
 }
 
-type ContactPage = { data: Contact[]; pagination: { total: number; totalIsExact: boolean; nextCursor: string | null } }
+type ContactPage = {
+  data: Contact[]
+  pagination: { total: number; totalIsExact: boolean; nextCursor: string | null }
+  hiddenMatches: HiddenMatches | null
+}
 
 /** The contacts that match, in their order. A page may be short, or empty, before the end of the list. */
-export const contactsQuery = (filter: ContactFilter, sort: NonNullable<ContactSearch['sort']> = DEFAULT_SORT) =>
+/** `sort`: undefined for the default, in which the best matches of a search come first. */
+export const contactsQuery = (filter: ContactFilter, sort: ContactSearch['sort']) =>
   infiniteQueryOptions({
     queryKey: ['contacts', filter, sort],
     queryFn: ({ pageParam: cursor, signal }): Promise<ContactPage> => {
-      const side = sort.startsWith('-') ? { before: cursor } : { after: cursor }
-      return api.listContacts({ ...filter, sort, limit: PAGE_ROWS, ...(cursor !== '' && side) }, { signal })
+      const side = (sort ?? DEFAULT_SORT).startsWith('-') ? { before: cursor } : { after: cursor }
+      return api.listContacts(
+        { ...filter, ...(sort && { sort }), limit: PAGE_ROWS, ...(cursor !== '' && side) },
+        { signal },
+      )
     },
     initialPageParam: '',
     getNextPageParam: ({ pagination }) => pagination.nextCursor,

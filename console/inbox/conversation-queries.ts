@@ -1,5 +1,5 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Conversation } from '../../client/src/generated/schemas.ts'
+import type { Conversation, HiddenMatches } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 import type { InboxSearch } from '../search.ts'
 
@@ -27,7 +27,7 @@ export function filterOf({ status = 'open', channelId, unread, mine, search }: I
 }
 
 /** A page of a filtered list, and the cursor of the next one. */
-type FilteredPage = { data: Conversation[]; next: string | null }
+type FilteredPage = { data: Conversation[]; next: string | null; hiddenMatches?: HiddenMatches | null }
 export type ConversationPages = InfiniteData<FilteredPage>
 
 /** The conversations that match a filter, from the latest backwards. */
@@ -36,8 +36,8 @@ export const filteredQuery = (filter: Filter) =>
     queryKey: ['conversations', filter],
     queryFn: async ({ pageParam: before, signal }): Promise<FilteredPage> => {
       const params = { ...filter, ...(before !== '' && { before }), pageSize: FILTERED_ROWS }
-      const { data, pagination } = await api.listConversations(params, { signal })
-      return { data, next: pagination.nextCursor }
+      const { data, pagination, hiddenMatches } = await api.listConversations(params, { signal })
+      return { data, next: pagination.nextCursor, hiddenMatches }
     },
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,

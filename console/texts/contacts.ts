@@ -49,6 +49,7 @@ export const contactText = {
   totalAtLeast: (total: number) => `${number(total)}+ contacts`,
   none: 'No contacts yet',
   noneText: 'A contact appears when a customer writes, when your systems add one, or with an import.',
+  filterNames: { status: 'Status', tag: 'Tag', consent: 'Consent', field: 'Custom field' } as Record<string, string>,
   noMatch: 'No contact matches',
   noMatchText: 'Change the search or the filters, or clear them to see every contact.',
   notYet: 'No match so far',

@@ -13,6 +13,9 @@ export const en = {
   notCopied: 'Not copied',
   tryAgain: 'Try again',
   clearFilters: 'Clear filters',
+  showHidden: 'Show them',
+  hiddenMatches: ({ total, totalIsExact }: { total: number; totalIsExact: boolean }, filters: readonly string[]) =>
+    `${number(total)}${totalIsExact ? '' : '+'} ${total === 1 ? 'match is' : 'matches are'} hidden by ${filters.join(', ')}.`,
   clearSearch: 'Clear the search',
   more: 'More',
   none: '–',
@@ -160,6 +163,10 @@ export const en = {
     noneText: 'When a customer writes to one of your numbers, the conversation appears here.',
     openPhone: 'Open the sandbox phone',
     showAll: 'Show closed and snoozed',
+    filterNames: { status: 'Status', unread: 'Unread', channelId: 'Number', assignee: 'Mine' } as Record<
+      string,
+      string
+    >,
     noMatch: 'No conversation matches',
     noMatchText: 'Change the filters, or clear them to see every conversation.',
     tooMany: 'Search or filter to see older conversations.',

@@ -18,6 +18,7 @@ import { formToWriteBody } from './members/contact-form.ts'
 import type { ChangedBy, Contact } from './members/contact-record.ts'
 import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
+import { findHiddenContacts } from './search/hidden-contacts.ts'
 import { ContactWriteShape } from './write/contact-shape.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
 import { parseContactWrite } from './write/contact-write.ts'
@@ -149,7 +150,8 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       async (request) => {
         const { companyId } = request.caller
         const listed = readListRequest(request.query)
-        return toListReply(companyId, listed, await listContacts(deps.db, companyId, listed))
+        const page = await listContacts(deps.db, companyId, listed)
+        return toListReply(companyId, listed, page, await findHiddenContacts(deps.db, companyId, listed, page))
       },
     )
 

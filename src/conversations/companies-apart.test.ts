@@ -178,8 +178,8 @@ test('profile names are found in the company, among the conversations that are l
   await db`update conversations set profile_search = 'anna adams' where company_id = ${companyId}`
   await db`update conversations set profile_search = 'ada' where company_id = ${twinId}`
   const found = async (id: number, text: string, limit: number) => {
-    const { ids, areAll } = await selectByProfile(db, id, text, ['ada'], limit)
-    return { ids: ids.toSorted(), areAll }
+    const { matches, areAll } = await selectByProfile(db, id, text, ['ada'], limit)
+    return { ids: matches.map(({ id: one }) => one).toSorted(), areAll }
   }
   expect(await found(companyId, 'adams', 3)).toEqual({ ids: [1, 2], areAll: true })
   expect(await found(twinId, 'adams', 3)).toEqual({ ids: [], areAll: true })

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { badRequest, type FieldFault, messageNotFound, validationError } from '../errors.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
+import { hiddenMatchesMember } from '../http/paging/hidden-matches.ts'
 import {
   type Cursor,
   cursorQuery,
@@ -69,7 +70,11 @@ export function conversationRoutes({
           querystring: ConversationQuery,
           response: {
             200: Type.Object(
-              { data: Type.Array(ConversationRecord), pagination: ConversationPagination },
+              {
+                data: Type.Array(ConversationRecord),
+                pagination: ConversationPagination,
+                hiddenMatches: hiddenMatchesMember,
+              },
               { description: 'One page of conversations.' },
             ),
           },
@@ -77,9 +82,9 @@ export function conversationRoutes({
       },
       async (request) => {
         const { caller, query } = request
-        const { rows, pagination } = await readConversationPage(db, caller.companyId, query, matchContacts)
+        const { rows, ...around } = await readConversationPage(db, caller.companyId, query, matchContacts)
         const now = clock.now()
-        return { data: rows.map((row) => toConversationRecord(row, now)), pagination }
+        return { data: rows.map((row) => toConversationRecord(row, now)), ...around }
       },
     )
 

@@ -193,7 +193,8 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
         const rows = await listFiltered(db, companyId, filter, { offset: 0, limit: 21 })
         expect(rows).toHaveLength(21)
         const [last] = rows.slice(-1)
-        const cursor = { side: 'before', at: last! } as const
+        const { activityUs, id } = last!
+        const cursor = { side: 'before', at: { activityUs, id } } as const
         expect(await listConversationsFrom(db, companyId, cursor, 21, filter)).toHaveLength(21)
         const ends = await Promise.all([
           findLookedAtEnd(db, companyId, filter),
@@ -217,7 +218,7 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
       await listFiltered(
         db,
         companyId,
-        { matches: { contactIds: ids, conversationIds: [] } },
+        { isRanked: true, matches: { contacts: ids.map((id) => ({ id, starts: id % 2 === 0 })), conversations: [] } },
         { offset: 0, limit: 21 },
       ),
     ).toHaveLength(5)
@@ -268,6 +269,7 @@ async function fill(companyId: number, senderId: number, count = 20_000): Promis
 }
 
 async function write(tx: Db, companyId: number, senderId: number, count: number): Promise<void> {
+  await tx`insert into conversation_counts (company_id, total) values (${companyId}, ${count})`
   await tx`
     insert into contacts (company_id, source, source_type, search_text)
     select ${companyId}, 'x', 'x', 'ada ' || n from generate_series(1, ${count}::int) as n

@@ -25,6 +25,7 @@ import type {
   EmailStats,
   EmailTemplateItem,
   EmailTemplateStats,
+  HiddenMatches,
   LegacyContact,
   LegacyContactId,
   LegacyEmailTemplate,
@@ -188,6 +189,8 @@ export abstract class Operations {
   }, options?: RequestOptions): Promise<{
     data: Array<Conversation>
     pagination: ConversationPagination
+    /** When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null. */
+    hiddenMatches: HiddenMatches | null
   }> {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations', params }, options)
   }
@@ -510,7 +513,7 @@ export abstract class Operations {
     whatsappConsent?: "yes" | "no" | "unknown"
     /** Only contacts with this value of a custom field: the key, a colon and the value, such as `LOYALTY_TIER:gold`. A number, `true` and `false` are found as values and as texts. */
     field?: string
-    /** The order; a leading - means descending. */
+    /** The order; a leading - means descending. Without it the list is sorted by -created_at, and a search ranks: contacts with a word that starts with it come first, unless it examines only a part of the contacts. */
     sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email"
     /** Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422. */
     before?: string
@@ -519,6 +522,8 @@ export abstract class Operations {
   }, options?: RequestOptions): Promise<{
     data: Array<Contact>
     pagination: ContactPagination
+    /** When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null. */
+    hiddenMatches: HiddenMatches | null
   }> {
     return this.call({ method: 'GET', path: '/public/v1/contacts', params }, options)
   }

@@ -931,6 +931,16 @@ export type Gone = {
   }
 }
 
+/** The matches of a search that finds nothing but for filters. */
+export type HiddenMatches = {
+  /** The number of matches without these filters. */
+  total: number
+  /** False when there may be more than `total`. */
+  totalIsExact: boolean
+  /** The query parameters that hide them. */
+  filters: Array<string>
+}
+
 export type Interactive = ReplyButtons | ListMenu | CallToAction | LocationRequest | ContactRequest | FlowMessage
 
 export type InvalidPhoneNumber = {

@@ -1,7 +1,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useCallback } from 'react'
-import type { Contact } from '../../../client/src/generated/schemas.ts'
+import type { Contact, HiddenMatches } from '../../../client/src/generated/schemas.ts'
 import { Avatar } from '../../parts/avatar.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Badge } from '../../parts/feedback/badge.tsx'
@@ -82,7 +82,7 @@ export function ContactList({ search }: { search: ContactSearch }) {
             {further}
           </Empty>
         ) : (
-          <NoRows isFiltered={Object.keys(filter).length > 0} />
+          <NoRows isFiltered={Object.keys(filter).length > 0} hidden={data.pages[0]?.hiddenMatches ?? null} />
         )}
       </div>
     )
@@ -152,10 +152,27 @@ function Consents({ contact: { marketing_consent } }: { contact: Contact }) {
   )
 }
 
-function NoRows({ isFiltered }: { isFiltered: boolean }) {
+/** The parts of the address that a filter of the API is made of. */
+const partOf = (name: string): string => (name.endsWith('Consent') ? 'consent' : name)
+
+function NoRows({ isFiltered, hidden }: { isFiltered: boolean; hidden: HiddenMatches | null }) {
   const navigate = useNavigate({ from: '/contacts/{-$id}' })
   if (!isFiltered) return <Empty icon="person" title={contactText.none} text={contactText.noneText} />
   const clear = () => navigate({ search: ({ sort }): ContactSearch => (sort === undefined ? {} : { sort }) })
+  if (hidden !== null) {
+    const parts = hidden.filters.map(partOf)
+    const show = () =>
+      navigate({
+        search: (kept): ContactSearch =>
+          Object.fromEntries(Object.entries(kept).filter(([name]) => !parts.includes(name))),
+      })
+    const filters = parts.map((part) => contactText.filterNames[part] ?? part)
+    return (
+      <Empty icon="search" title={contactText.noMatch} text={text.hiddenMatches(hidden, filters)}>
+        <Button onClick={show}>{text.showHidden}</Button>
+      </Empty>
+    )
+  }
   return (
     <Empty icon="search" title={contactText.noMatch} text={contactText.noMatchText}>
       <Button onClick={clear}>{text.clearFilters}</Button>

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQueries, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
-import type { Conversation } from '../../../client/src/generated/schemas.ts'
+import type { Conversation, HiddenMatches } from '../../../client/src/generated/schemas.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/feedback/empty.tsx'
 import { Failure } from '../../parts/feedback/failure.tsx'
@@ -37,7 +37,7 @@ function Filtered({ filter }: { filter: Filter }) {
     [hasNextPage, isFetchingNextPage, fetchNextPage, rows.length],
   )
   if (error && data === undefined) return <Failure error={error} retry={refetch} />
-  if (!isPending && rows.length === 0) return <NoRows filter={filter} />
+  if (!isPending && rows.length === 0) return <NoRows filter={filter} hidden={data?.pages[0]?.hiddenMatches} />
   const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
     <Rows key={JSON.stringify(filter)} filter={filter} count={count} rowAt={(index) => rows[index]} onView={onView}>
@@ -151,13 +151,32 @@ function News({ filter, firstChatId }: { filter: Filter; firstChatId: number | u
 
 const listBelow = (news: HTMLElement | null) => news?.parentElement?.querySelector('ul')
 
-function NoRows({ filter }: { filter: Filter }) {
+/** The address without the filters that hide matches. */
+function withoutFilters(search: InboxSearch, filters: readonly string[]): InboxSearch {
+  const names = filters.map((name) => (name === 'assignee' ? 'mine' : name))
+  const kept: InboxSearch = Object.fromEntries(Object.entries(search).filter(([name]) => !names.includes(name)))
+  return names.includes('status') ? { ...kept, status: 'all' } : kept
+}
+
+function Hidden({ hidden }: { hidden: HiddenMatches }) {
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  const filters = hidden.filters.map((name) => text.inbox.filterNames[name] ?? name)
+  const show = () => navigate({ search: (kept): InboxSearch => withoutFilters(kept, hidden.filters) })
+  return (
+    <Empty icon="search" title={text.inbox.noMatch} text={text.hiddenMatches(hidden, filters)}>
+      <Button onClick={show}>{text.showHidden}</Button>
+    </Empty>
+  )
+}
+
+function NoRows({ filter, hidden }: { filter: Filter; hidden?: HiddenMatches | null | undefined }) {
   const navigate = useNavigate()
   const { features } = useSession()
   const { status, ...others } = filter
   const isPlain = Object.keys(others).length === 0 && (status === undefined || status === 'open')
   const clear = () =>
     navigate({ to: '.', search: ({ as }: { as?: number }): InboxSearch => ({ ...(as && { as }), status: 'all' }) })
+  if (hidden) return <Hidden hidden={hidden} />
   if (!isPlain) {
     return (
       <Empty icon="search" title={text.inbox.noMatch} text={text.inbox.noMatchText}>

@@ -1,20 +1,39 @@
 import { validationError } from '../../errors.ts'
-import { type CursorPosition, decodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
+import { type CursorPosition, decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { textFaults } from '../../text/storable-text.ts'
 
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 
 /** A place in a sorted list: microseconds since 1970, or an email's place, and the id that decides among equal ones. */
-export type ContactPosition = CursorPosition<number | string>
+export type ContactPosition = CursorPosition<number | string> & {
+  /** In a ranked list: whether the contact is one of those with a word that starts with the search. */
+  readonly starts?: boolean
+}
 
 const VALUE_MAX_LENGTH = 400
 
+/** A cursor for the outside. */
+export const toContactCursor = (column: SortColumn, { value, id, starts }: ContactPosition): string =>
+  starts === undefined
+    ? encodeCursor(column, { value, id })
+    : encodeCursor(`${column} ${starts ? 'starts' : 'inside'}`, { value, id })
+
 /** The place of a cursor of a list in this order; 422 for every other text. `path`: the parameter's name. */
 export function parseCursor(text: string, column: SortColumn, path: string): ContactPosition {
-  const position = decodeCursor(text, column, column === 'email' ? isEmailPlace : isMicroseconds)
+  const isValue = column === 'email' ? isEmailPlace : isMicroseconds
+  const position = decodeCursor(text, column, isValue) ?? (column === 'created_at' ? decodeRanked(text) : undefined)
   if (position === undefined)
     throw validationError([{ path, message: `must be a cursor of a list sorted by ${column}` }])
   return position
+}
+
+/** Ranked lists have the default sort. */
+function decodeRanked(text: string): ContactPosition | undefined {
+  for (const starts of [true, false]) {
+    const position = decodeCursor(text, `created_at ${starts ? 'starts' : 'inside'}`, isMicroseconds)
+    if (position !== undefined) return { ...position, starts }
+  }
+  return undefined
 }
 
 const isEmailPlace = (value: unknown): value is number | string =>

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { validationError } from '../../errors.ts'
+import { type HiddenMatches, hiddenMatchesMember } from '../../http/paging/hidden-matches.ts'
 import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { nullableInteger } from '../../http/shapes.ts'
 import { textFaults } from '../../text/storable-text.ts'
@@ -15,7 +16,9 @@ const LIMITS = { defaultSize: 25, maxSize: 100 }
 /** The query of the list of contacts. */
 export const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
-  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, compared without case, accents and width.' })),
+  search: Type.Optional(
+    Type.String({ description: 'A part of the email, phone or name, compared without case, accents and width.' }),
+  ),
   ...FILTER_QUERY,
   sort: Type.Optional(
     // Checked by the handler, which names all faults of a query at once.
@@ -23,7 +26,8 @@ export const ListQuery = Type.Object({
       type: 'string',
       enum: [...CONTACT_SORTS],
       default: DEFAULT_SORT,
-      description: 'The order; a leading - means descending.',
+      description:
+        'The order; a leading - means descending. Without it the list is sorted by -created_at, and a search ranks: contacts with a word that starts with it come first, unless it examines only a part of the contacts.',
       'x-lenient': true,
     }),
   ),
@@ -80,8 +84,11 @@ export const ListReply = Type.Object(
         },
       },
     ),
+    hiddenMatches: hiddenMatchesMember,
   },
-  { description: 'One page of contacts.' },
+  {
+    description: 'One page of contacts.',
+  },
 )
 
 type ListQueryText = Static<typeof ListQuery>
@@ -110,12 +117,19 @@ export function readListRequest(query: ListQueryText): ContactListRequest {
     search,
     filter,
     sort,
+    isRanked: query.sort === undefined,
     ...(cursor !== undefined && { cursor: { side, place: parseCursor(cursor, column, side) } }),
   }
 }
 
 /** The body of the answer; the page number is null when the page was read by a cursor. */
-export const toListReply = (companyId: number, listed: ContactListRequest, page: ContactPage) => ({
+export const toListReply = (
+  companyId: number,
+  listed: ContactListRequest,
+  page: ContactPage,
+  hiddenMatches: HiddenMatches | null,
+) => ({
+  hiddenMatches,
   data: page.contacts.map((contact) => toContactReply(companyId, contact)),
   pagination: {
     page: listed.cursor === undefined ? listed.page : null,

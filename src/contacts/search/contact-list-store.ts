@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import { startsWord } from '../../db/word-start.ts'
 import { emailPlace, shownColumns } from '../contact-store.ts'
 import type { ShownContact } from '../members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
@@ -32,30 +33,34 @@ export type PageRequest = ContactConditions & {
   readonly method: SearchMethod
   readonly column: SortColumn
   readonly descending: boolean
+  /** Contacts with a word that starts with a term come before all others. */
+  readonly isRanked: boolean
   /** Contacts on one side of this place, nearest first. */
   readonly cursor: { readonly side: 'before' | 'after'; readonly place: ContactPosition } | undefined
   readonly offset: number
   readonly limit: number
 }
 
-export type ListedContact = ShownContact & { readonly place: number | string }
+export type ListedContact = ShownContact & { readonly place: number | string; readonly starts: boolean | null }
 
 /** Contacts in the order of the sort. The page is found in the index alone; only its rows are read. */
 export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<ListedContact[]> {
   const order = page.descending ? sql`desc` : sql`asc`
   const place = sortPlace(page.column)
+  const starts = page.isRanked ? starting(page.terms) : sql`null::boolean`
+  const rank = page.isRanked ? sql`${starts} ${order},` : sql``
   return db<ListedContact[]>`
-    select ${shownColumns(companyId)}, ${placeValue(page.column)} as place
+    select ${shownColumns(companyId)}, ${placeValue(page.column)} as place, ${starts} as starts
     from (
       select contacts.id
       from ${searched(db, companyId, page)} as contacts
-      where ${matching(db, page)}
-      order by ${place} ${order}, contacts.id ${order}
+      where ${matching(db, page)} ${page.isRanked ? beyond(page) : sql``}
+      order by ${rank} ${place} ${order}, contacts.id ${order}
       limit ${page.limit}
       offset ${page.offset}
     ) as page
     join contacts on (contacts.company_id, contacts.id) = (${companyId}, page.id)
-    order by ${place} ${order}, contacts.id ${order}
+    order by ${rank} ${place} ${order}, contacts.id ${order}
   `
 }
 
@@ -83,20 +88,27 @@ const sortPlace = (column: SortColumn) => {
 const placeValue = (column: SortColumn) =>
   column === 'email' ? emailPlace : sql`(extract(epoch from ${sortPlace(column)}) * 1000000)::bigint`
 
-function beyond({ column, cursor }: Pick<PageRequest, 'column' | 'cursor'>) {
+function beyond({ column, cursor, terms }: Pick<PageRequest, 'column' | 'cursor' | 'terms'>) {
   if (cursor === undefined) return sql``
-  const { value, id } = cursor.place
+  const { value, id, starts } = cursor.place
   const at =
     typeof value === 'string' ? sql`${value}` : sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
-  const place = sortPlace(column)
+  const place = starts === undefined ? sortPlace(column) : sql`${starting(terms)}, ${sortPlace(column)}`
+  const here = starts === undefined ? at : sql`${starts}::boolean, ${at}`
   return cursor.side === 'before'
-    ? sql`and (${place}, contacts.id) < (${at}, ${id})`
-    : sql`and (${place}, contacts.id) > (${at}, ${id})`
+    ? sql`and (${place}, contacts.id) < (${here}, ${id})`
+    : sql`and (${place}, contacts.id) > (${here}, ${id})`
 }
+
+/** Whether a word of a contact starts with one of the terms. */
+const starting = (terms: readonly SearchTerm[]) =>
+  terms
+    .map(({ text }) => startsWord(sql`contacts.search_text`, text))
+    .reduce((before, next) => sql`(${before} or ${next})`)
 
 /** The contacts among which a page is found. */
 function searched(db: Db, companyId: number, page: Omit<PageRequest, 'limit' | 'offset'>) {
-  const here = sql`${living(companyId)} ${beyond(page)}`
+  const here = sql`${living(companyId)} ${page.isRanked ? sql`` : beyond(page)}`
   if (isUnconditional(page)) return sql`(select * from contacts where ${here})`
   if (page.method === 'index')
     return sql`(select * from contacts where ${here} and ${holding(db, page)} limit ${EXAMINED})`
@@ -147,26 +159,35 @@ function having(db: Db, { key, value }: NonNullable<ContactFilter['field']>) {
   return sql`(${equal.reduce((before, next) => sql`${before} or ${next}`)})`
 }
 
-/** The ids of contacts that the index finds for a search and that match it, in no order; whether all were looked at. */
-export async function selectMatchingIds(
+const NEWEST_FIRST = { column: 'created_at', descending: true, isRanked: false, cursor: undefined } as const
+
+/**
+ * The contacts that the index finds for a search and that match it, in no order, and which of them have a word that starts with
+ * it; whether all were looked at.
+ */
+export async function selectMatches(
   db: Db,
   companyId: number,
   terms: readonly SearchTerm[],
-): Promise<{ ids: number[]; areAll: boolean }> {
+): Promise<{ matches: { id: number; starts: boolean }[]; areAll: boolean }> {
   const conditions = { terms, filter: {} }
   const from = searched(db, companyId, {
     ...conditions,
     method: 'index',
-    column: 'created_at',
-    descending: true,
-    cursor: undefined,
+    ...NEWEST_FIRST,
   })
-  const [row] = await db<{ examined: number; ids: number[] }[]>`
-    select count(*) as examined, coalesce(array_agg(contacts.id) filter (where ${matching(db, conditions)}), '{}') as ids
+  const [row] = await db<{ examined: number; matches: { id: number; starts: boolean }[] }[]>`
+    select
+      count(*) as examined,
+      coalesce(
+        jsonb_agg(jsonb_build_object('id', contacts.id, 'starts', ${starting(terms)}))
+          filter (where ${matching(db, conditions)}),
+        '[]'
+      ) as matches
     from ${from} as contacts
   `
-  const { examined, ids } = row ?? { examined: 0, ids: [] }
-  return { ids, areAll: examined < EXAMINED }
+  const { examined, matches } = row ?? { examined: 0, matches: [] }
+  return { matches, areAll: examined < EXAMINED }
 }
 
 /**
@@ -230,9 +251,7 @@ export async function countMatches(
   const from = searched(db, companyId, {
     ...conditions,
     method,
-    column: 'created_at',
-    descending: true,
-    cursor: undefined,
+    ...NEWEST_FIRST,
   })
   const [row] = await db<{ examined: number; matches: number }[]>`
     select count(*) as examined, count(*) filter (where ${matching(db, conditions)}) as matches

@@ -1,8 +1,7 @@
 import type { Db } from '../../db/connect.ts'
-import { encodeCursor } from '../../http/paging/cursor.ts'
 import type { Contact } from '../members/contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
-import type { SortColumn } from './contact-cursor.ts'
+import { type SortColumn, toContactCursor } from './contact-cursor.ts'
 import type { ContactFilter } from './contact-filter.ts'
 import {
   type ContactConditions,
@@ -28,6 +27,8 @@ export type ContactListRequest = {
   readonly search: string
   readonly filter?: ContactFilter
   readonly sort: ContactSort
+  /** Whether contacts with a word that starts with the search come first. */
+  readonly isRanked?: boolean
   /** Contacts that come before or after this place in the value that is sorted by, nearest first, instead of a page. */
   readonly cursor?: PageRequest['cursor']
 }
@@ -48,31 +49,48 @@ export type ContactPage = {
  * One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. A
  * search or a filter looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
  */
-export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
-  const requested = { terms: searchTerms(request.search), filter: request.filter ?? {} }
-  const found = await count(db, companyId, requested)
+export async function listContacts(db: Db, companyId: number, asked: ContactListRequest): Promise<ContactPage> {
+  const requested = { terms: searchTerms(asked.search), filter: asked.filter ?? {} }
+  const found = await countContacts(db, companyId, requested)
   const { conditions } = found
+  const request = inOneOrder(asked, found)
+  const { isRanked = false } = request
   const range = toRange(request, found)
   // Newest first, the page is among the contacts that were counted.
   const isCounted = found.isExact || request.sort === '-created_at'
   const isPastEnd = isCounted && request.cursor === undefined && range.skipped >= found.total
   const { column } = parseSort(request.sort)
-  const page = { ...range, ...conditions, column, method: found.method, cursor: request.cursor }
+  const page = { ...range, ...conditions, column, isRanked, method: found.method, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
   const mayGoOn =
     !isUnconditional(conditions) && found.method === 'walk' && !found.isExact && rows.length <= request.limit
   const end = mayGoOn ? await findWalkEnd(db, companyId, page) : undefined
   const { contacts, ...around } = toPage(request, rows, range.isReversed, found, end !== undefined)
-  const [first, last] = [contacts.at(0), contacts.at(-1)].map((one) => one && { value: one.place, id: one.id })
+  const [first, last] = [contacts.at(0), contacts.at(-1)].map(
+    (one) => one && { value: one.place, id: one.id, ...(one.starts !== null && { starts: one.starts }) },
+  )
   const [previous, next] = range.isReversed ? [end ?? first, last] : [first, end ?? last]
   return {
     total: found.total,
     totalIsExact: found.isExact,
     contacts,
     ...around,
-    nextCursor: around.hasNext && next ? encodeCursor(column, next) : null,
-    previousCursor: around.hasPrevious && previous ? encodeCursor(column, previous) : null,
+    nextCursor: around.hasNext && next ? toContactCursor(column, next) : null,
+    previousCursor: around.hasPrevious && previous ? toContactCursor(column, previous) : null,
   }
+}
+
+/**
+ * A list is ranked while all matches are counted; otherwise it is walked in the order of its sort. A cursor goes on in the
+ * order that it comes from, or, if that cannot be, without leaving a contact out.
+ */
+function inOneOrder(request: ContactListRequest, { isExact, conditions }: Found): ContactListRequest {
+  const { cursor, ...others } = request
+  const isRankable = isExact && conditions.terms.length > 0
+  if (cursor === undefined) return { ...others, isRanked: isRankable && request.isRanked === true }
+  const { starts, ...place } = cursor.place
+  if (starts === undefined || isRankable) return { ...request, isRanked: starts !== undefined }
+  return { ...others, ...(!starts && { cursor: { ...cursor, place } }), isRanked: false }
 }
 
 type Found = {
@@ -84,7 +102,7 @@ type Found = {
 }
 
 /** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
-async function count(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
+export async function countContacts(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
   if (isUnconditional(requested)) {
     return { total: await readContactCount(db, companyId), isExact: true, method: 'walk', conditions: requested }
   }

@@ -43,7 +43,7 @@ export async function readActivity(
 ): Promise<{ items: Activity[]; nextBefore: string | null }> {
   const place = before === undefined ? BEGINNING : parsePlace(before)
   const cursor = { side: 'before', at: { activityUs: place.activityUs, id: place.chatId } } as const
-  const matches = { contactIds: [id], conversationIds: [] }
+  const matches = { contacts: [{ id, starts: false }], conversations: [] }
   const conversations = hasConversations
     ? await listConversationsFrom(db, companyId, cursor, limit + 1, { matches })
     : []

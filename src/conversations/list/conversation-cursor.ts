@@ -4,7 +4,12 @@ import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cu
 import { parseId } from '../../ids.ts'
 
 /** A place in the list: the last activity, in microseconds since 1970, and the id that decides among equal ones. */
-export type ActivityPlace = { readonly activityUs: number; readonly id: number }
+export type ActivityPlace = {
+  readonly activityUs: number
+  readonly id: number
+  /** In a ranked list: whether the conversation is one of those with a word that starts with the search. */
+  readonly starts?: boolean
+}
 
 /** Where a page starts: at a place, or at the present place of a conversation. */
 export type ConversationCursor = {
@@ -13,6 +18,7 @@ export type ConversationCursor = {
 }
 
 const KIND = 'active_at'
+const RANKED_KINDS = { starts: 'active_at starts', inside: 'active_at inside' } as const
 
 const cursor = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -25,8 +31,8 @@ export const conversationCursorQuery = {
 }
 
 /** A cursor for the outside: it holds the place itself. */
-export const toConversationCursor = ({ activityUs, id }: ActivityPlace): string =>
-  encodeCursor(KIND, { value: activityUs, id })
+export const toConversationCursor = ({ activityUs, id, starts }: ActivityPlace): string =>
+  encodeCursor(starts === undefined ? KIND : RANKED_KINDS[starts ? 'starts' : 'inside'], { value: activityUs, id })
 
 /** Reads `before` or `after` of a query; 422 when it is neither a cursor of this list nor an id. */
 export function readConversationCursor(query: { before?: string; after?: string }): ConversationCursor | undefined {
@@ -35,9 +41,15 @@ export function readConversationCursor(query: { before?: string; after?: string 
   if (text === undefined) return undefined
   const chatId = parseId(text)
   if (chatId !== undefined) return { side, at: { chatId } }
-  const position = decodeCursor(text, KIND, isMicroseconds)
-  if (position === undefined) throw unknownConversationCursor(side)
-  return { side, at: { activityUs: position.value, id: position.id } }
+  const place =
+    readPlace(text, KIND) ?? readPlace(text, RANKED_KINDS.starts, true) ?? readPlace(text, RANKED_KINDS.inside, false)
+  if (place === undefined) throw unknownConversationCursor(side)
+  return { side, at: place }
+}
+
+function readPlace(text: string, kind: string, starts?: boolean): ActivityPlace | undefined {
+  const position = decodeCursor(text, kind, isMicroseconds)
+  return position && { activityUs: position.value, id: position.id, ...(starts !== undefined && { starts }) }
 }
 
 /** 422 for a cursor that names no place in the list. */

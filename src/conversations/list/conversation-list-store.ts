@@ -1,11 +1,7 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
 import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
-import {
-  type ConversationFilter,
-  type ConversationStatus,
-  MAX_EXAMINED,
-  type SearchMatches,
-} from './conversation-filter.ts'
+import { type ConversationFilter, type ConversationStatus, MAX_EXAMINED } from './conversation-filter.ts'
+import { sourceOf } from './conversation-source.ts'
 
 export type Conversation = {
   id: number
@@ -45,7 +41,7 @@ export type Conversation = {
 }
 
 /** A conversation of the list, with its last activity in microseconds since 1970. */
-export type ListedConversation = Conversation & Pick<ActivityPlace, 'activityUs'>
+export type ListedConversation = Conversation & Pick<ActivityPlace, 'activityUs'> & { readonly starts: boolean | null }
 
 /** How many conversations the company has, without counting them. */
 export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
@@ -82,8 +78,9 @@ export async function listConversationsFrom(
     order: isBefore ? 'desc' : 'asc',
     offset: 0,
     limit,
-    where: sql`${fits(filter)} ${beyond(companyId, cursor)}`,
+    where: filter.isRanked ? fits(filter) : sql`${fits(filter)} ${beyond(companyId, cursor)}`,
     filter,
+    ...(filter.isRanked && { cursor }),
   })
   return isBefore ? rows : rows.reverse()
 }
@@ -100,9 +97,19 @@ function beyond(companyId: number, { side, at }: ConversationCursor): Fragment {
         )
       `
       : sql`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
+  if ('starts' in at && at.starts !== undefined) return beyondRanked(side, at.starts, at)
   return side === 'before'
     ? sql`and (activity.active_at, activity.conversation_id) < ${anchor}`
     : sql`and (activity.active_at, activity.conversation_id) > ${anchor}`
+}
+
+function beyondRanked(side: ConversationCursor['side'], starts: boolean, { activityUs, id }: ActivityPlace): Fragment {
+  const anchor = sql`
+    (${starts}::boolean, timestamptz 'epoch' + ${activityUs}::bigint * interval '1 microsecond', ${id}::bigint)
+  `
+  return side === 'before'
+    ? sql`and (activity.starts, activity.active_at, activity.conversation_id) < ${anchor}`
+    : sql`and (activity.starts, activity.active_at, activity.conversation_id) > ${anchor}`
 }
 
 /**
@@ -115,7 +122,7 @@ export async function findLookedAtEnd(
   filter: ConversationFilter,
   cursor?: ConversationCursor,
 ): Promise<ActivityPlace | undefined> {
-  if (filter.matches === undefined || 'contactIds' in filter.matches) return undefined
+  if (filter.matches === undefined || 'contacts' in filter.matches || filter.isRanked) return undefined
   const direction = cursor?.side === 'after' ? sql`asc` : sql`desc`
   const [end] = await db<ActivityPlace[]>`
     select (extract(epoch from activity.active_at) * 1000000)::bigint as activity_us, activity.conversation_id as id
@@ -139,6 +146,20 @@ export const listFiltered = (
 ): Promise<ListedConversation[]> =>
   selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(filter), filter })
 
+/** How many conversations fit a filter with a search, among the latest `MAX_EXAMINED` when it matches many. */
+export async function countFiltered(
+  db: Db,
+  companyId: number,
+  filter: ConversationFilter,
+): Promise<{ total: number; isExact: boolean }> {
+  const listed = sql`${fits(filter)} order by activity.active_at desc, activity.conversation_id desc`
+  const { from, and = fits(filter) } = sourceOf(companyId, filter, listed)
+  const [row] = await db<{ total: number }[]>`
+    select count(*) as total from ${from} as activity where activity.company_id = ${companyId} ${and}
+  `
+  return { total: row?.total ?? 0, isExact: (await findLookedAtEnd(db, companyId, filter)) === undefined }
+}
+
 /** The conversations of these ids that the company has. */
 export const listConversationsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Conversation[]> =>
   selectConversations(db, companyId, {
@@ -148,9 +169,6 @@ export const listConversationsByIds = (db: Db, companyId: number, ids: readonly 
     where: sql`and activity.conversation_id = any (${[...ids]}::bigint[])`,
   })
 
-/** Conversations of one contact that a search looks at: a contact has one for each connected number. */
-const MAX_OF_CONTACT = 100
-
 type Range = {
   order: 'asc' | 'desc'
   offset: number
@@ -158,14 +176,19 @@ type Range = {
   /** Conditions on `activity`, each after an `and`. */
   where?: Fragment
   filter?: ConversationFilter
+  /** Of a ranked list. */
+  cursor?: ConversationCursor
 }
 
 /** The page is found in the index alone; only its rows are joined to their contacts. */
 function selectConversations(db: Db, companyId: number, range: Range): Promise<ListedConversation[]> {
-  const { order, offset, limit, where = sql``, filter = {} } = range
+  const { order, offset, limit, where = sql``, filter = {}, cursor } = range
   const direction = order === 'desc' ? sql`desc` : sql`asc`
-  const sorted = sql`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
-  const { from, and = where } = sourceOf(companyId, filter.matches, sql`${where} ${sorted}`)
+  const listed = sql`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
+  const { from, and = where } = sourceOf(companyId, filter, sql`${where} ${listed}`)
+  const rank = filter.isRanked ? sql`activity.starts ${direction},` : sql``
+  const shownRank = filter.isRanked ? sql`page.starts ${direction},` : sql``
+  const sorted = sql`order by ${rank} activity.active_at ${direction}, activity.conversation_id ${direction}`
   return db<ListedConversation[]>`
     select
       (extract(epoch from page.active_at) * 1000000)::bigint as activity_us,
@@ -185,11 +208,13 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       jsonb_array_length(
         case jsonb_typeof(last.items) when 'array' then last.items end
       ) as last_item_count,
-      page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
+      page.starts, page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
     from (
-      select activity.conversation_id as id, activity.active_at, activity.assignee
+      select
+        activity.conversation_id as id, activity.active_at, activity.assignee,
+        ${filter.isRanked ? sql`activity.starts` : sql`null::boolean`} as starts
       from ${from} as activity
-      where activity.company_id = ${companyId} ${and}
+      where activity.company_id = ${companyId} ${and} ${cursor === undefined ? sql`` : beyond(companyId, cursor)}
       ${sorted}
       offset ${offset}
       limit ${limit}
@@ -214,7 +239,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
         )
       limit 1
     ) as last on true
-    order by page.active_at ${direction}, page.id ${direction}
+    order by ${shownRank} page.active_at ${direction}, page.id ${direction}
   `
 }
 
@@ -226,65 +251,4 @@ function fits({ status, isUnread, senderId, assignee }: ConversationFilter): Fra
     ${senderId === undefined ? sql`` : sql`and activity.sender_id = ${senderId}`}
     ${assignee === undefined ? sql`` : sql`and activity.assignee = ${assignee}`}
   `
-}
-
-/**
- * Where the list is read from. A search with few matches gives its conversations, which are sorted. With many, the
- * conversations of the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
- */
-function sourceOf(
-  companyId: number,
-  matches: SearchMatches | undefined,
-  listed: Fragment,
-): { from: Fragment; and?: Fragment } {
-  if (matches === undefined) return { from: sql`conversation_activity` }
-  if ('contactIds' in matches) return { from: fewConversations(companyId, matches) }
-  const [first = '', second = first] = matches.texts
-  const { profileText } = matches
-  return {
-    from: sql`(
-      select activity.* from conversation_activity activity
-      where activity.company_id = ${companyId} ${listed}
-      limit ${MAX_EXAMINED}
-    )`,
-    and: sql`
-      and (
-        select
-          strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
-          ${profileText === null ? sql`` : sql`or strpos(existing.profile_search, ${profileText}) > 0`}
-        from conversations existing
-        join customers customer on (customer.company_id, customer.id) = (existing.company_id, existing.customer_id)
-        join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
-        where (existing.company_id, existing.id) = (${companyId}, activity.conversation_id)
-      )
-    `,
-  }
-}
-
-/** Lateral with a limit: a probe of the index for each row, independent of the statistics. */
-function fewConversations(
-  companyId: number,
-  { contactIds, conversationIds }: Extract<SearchMatches, { contactIds: unknown }>,
-): Fragment {
-  const named = sql`union select unnest(${[...conversationIds]}::bigint[])`
-  return sql`(
-    select activity.*
-    from (
-      select conversation.id
-      from unnest(${[...contactIds]}::bigint[]) as contact (id)
-      cross join lateral (
-        select existing.id
-        from customers customer
-        join conversations existing on (existing.company_id, existing.customer_id) = (customer.company_id, customer.id)
-        where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
-        limit ${MAX_OF_CONTACT}
-      ) as conversation
-      ${conversationIds.length === 0 ? sql`` : named}
-    ) as conversation
-    cross join lateral (
-      select existing.* from conversation_activity existing
-      where (existing.company_id, existing.conversation_id) = (${companyId}, conversation.id)
-      limit 1
-    ) as activity
-  )`
 }

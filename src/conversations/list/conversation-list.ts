@@ -11,7 +11,7 @@ import {
   toConversationCursor,
   unknownConversationCursor,
 } from './conversation-cursor.ts'
-import { type ConversationFilter, MAX_FILTERED_OFFSET } from './conversation-filter.ts'
+import { type ConversationFilter, MAX_FILTERED_OFFSET, MAX_RANKED } from './conversation-filter.ts'
 import {
   findLookedAtEnd,
   type ListedConversation,
@@ -20,6 +20,7 @@ import {
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
+import { findHiddenConversations } from './hidden-conversations.ts'
 import { findMatches, type MatchContacts } from './search-matches.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
@@ -59,31 +60,56 @@ export async function readConversationPage(
   matchContacts: MatchContacts,
 ) {
   const page = parsePage(query, PAGES)
-  const cursor = readConversationCursor(query)
-  const filter = await toFilter(db, companyId, query, matchContacts)
-  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const asked = await toFilter(db, companyId, query, matchContacts)
+  const isFiltered = Object.values(asked).some((value) => value !== undefined)
+  const { filter, cursor } = inOneOrder(asked, readConversationCursor(query), await isRankable(db, companyId, asked))
   if (cursor !== undefined) {
     const { rows, around } = await listFrom(db, companyId, cursor, page.pageSize, filter)
     const pagination = isFiltered
       ? toUncountedPagination(1, false)
       : toPagination(await readConversationTotal(db, companyId), 1, page.pageSize)
-    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(around) } }
+    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(around) }, hiddenMatches: null }
   }
-  if (isFiltered) return readFiltered(db, companyId, filter, page)
+  if (isFiltered) {
+    const shown = await readFiltered(db, companyId, filter, page)
+    const isNone = shown.rows.length === 0 && page.page === 1 && shown.pagination.nextCursor === null
+    return { ...shown, hiddenMatches: isNone ? await findHiddenConversations(db, companyId, filter) : null }
+  }
   const total = await readConversationTotal(db, companyId)
   // One more than requested shows whether another follows: the total may be older than the rows.
   const found = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize + 1, total })
   const rows = found.slice(0, page.pageSize)
   const pagination = toPagination(total, page.page, page.pageSize)
   const around = {
-    previous: pagination.prevPage === null ? undefined : rows.at(0),
-    next: found.length > rows.length ? rows.at(-1) : undefined,
+    previous: pagination.prevPage === null ? undefined : placeOf(rows.at(0)),
+    next: found.length > rows.length ? placeOf(rows.at(-1)) : undefined,
   }
-  return { rows, pagination: { ...pagination, ...toCursors(around) } }
+  return { rows, pagination: { ...pagination, ...toCursors(around) }, hiddenMatches: null }
+}
+
+/** A search ranks when it matches few, or in a short list. */
+async function isRankable(db: Db, companyId: number, { matches }: ConversationFilter): Promise<boolean> {
+  if (matches === undefined) return false
+  return 'contacts' in matches || (await readConversationTotal(db, companyId)) <= MAX_RANKED
+}
+
+/** A cursor goes on in the order that it comes from, or, if that cannot be, without leaving a conversation out. */
+function inOneOrder(
+  filter: ConversationFilter,
+  cursor: ConversationCursor | undefined,
+  isRanked: boolean,
+): { filter: ConversationFilter; cursor: ConversationCursor | undefined } {
+  if (cursor === undefined) return { filter: { ...filter, isRanked }, cursor }
+  const { starts, ...at } = { starts: undefined, ...cursor.at }
+  if (starts === undefined || isRanked) return { filter: { ...filter, isRanked: starts !== undefined }, cursor }
+  return { filter, cursor: starts ? undefined : { ...cursor, at } }
 }
 
 /** The places where the pages before and after a page start; undefined: there is none. */
 type Around = { previous: ActivityPlace | undefined; next: ActivityPlace | undefined }
+
+const placeOf = (row: ListedConversation | undefined): ActivityPlace | undefined =>
+  row && { activityUs: row.activityUs, id: row.id, ...(row.starts !== null && { starts: row.starts }) }
 
 const toCursors = ({ previous, next }: Around) => ({
   nextCursor: next === undefined ? null : toConversationCursor(next),
@@ -116,8 +142,8 @@ async function readFiltered(
   const shown = rows.slice(0, pageSize)
   const pagination = toUncountedPagination(page, hasNext)
   const around = {
-    previous: page === 1 ? undefined : shown.at(0),
-    next: rows.length > pageSize ? shown.at(-1) : await findLookedAtEnd(db, companyId, filter),
+    previous: page === 1 ? undefined : placeOf(shown.at(0)),
+    next: rows.length > pageSize ? placeOf(shown.at(-1)) : await findLookedAtEnd(db, companyId, filter),
   }
   return { rows: shown, pagination: { ...pagination, ...toCursors(around) } }
 }
@@ -140,8 +166,8 @@ async function listFrom(
   const end = isMore ? undefined : await findLookedAtEnd(db, companyId, filter, cursor)
   if (side === 'before') {
     const rows = found.slice(0, pageSize)
-    return { rows, around: { previous: rows.at(0), next: isMore ? rows.at(-1) : end } }
+    return { rows, around: { previous: placeOf(rows.at(0)), next: isMore ? placeOf(rows.at(-1)) : end } }
   }
   const rows = isMore ? found.slice(1) : found
-  return { rows, around: { previous: isMore ? rows.at(0) : end, next: rows.at(-1) } }
+  return { rows, around: { previous: isMore ? placeOf(rows.at(0)) : end, next: placeOf(rows.at(-1)) } }
 }

@@ -1,4 +1,6 @@
 import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
+import { startsWord } from '../../db/word-start.ts'
+import type { RankedMatch } from './conversation-filter.ts'
 
 /** How many of the newest conversations show whether many match. */
 const SAMPLE = 500
@@ -19,8 +21,8 @@ export async function areManyProfiles(db: Db, companyId: number, trigrams: reado
 }
 
 /**
- * The ids of conversations whose profile name contains a text, in no order, among those that the index finds for its
- * trigrams, of which `limit` are looked at; whether these were all.
+ * The conversations whose profile name contains a text, in no order, among those that the index finds for its trigrams, of
+ * which `limit` are looked at; whether these were all.
  */
 export async function selectByProfile(
   db: Db,
@@ -28,11 +30,15 @@ export async function selectByProfile(
   text: string,
   trigrams: readonly string[],
   limit: number,
-): Promise<{ ids: number[]; areAll: boolean }> {
-  const [row] = await db<{ examined: number; ids: number[] }[]>`
+): Promise<{ matches: RankedMatch[]; areAll: boolean }> {
+  const [row] = await db<{ examined: number; matches: RankedMatch[] }[]>`
     select
       count(*) as examined,
-      coalesce(array_agg(found.id) filter (where strpos(found.profile_search, ${text}) > 0), '{}') as ids
+      coalesce(
+        jsonb_agg(jsonb_build_object('id', found.id, 'starts', ${startsWord(sql`found.profile_search`, text)}))
+          filter (where strpos(found.profile_search, ${text}) > 0),
+        '[]'
+      ) as matches
     from (
       select conversation.id, conversation.profile_search
       from conversations conversation
@@ -42,8 +48,8 @@ export async function selectByProfile(
       limit ${limit}
     ) as found
   `
-  const { examined, ids } = row ?? { examined: 0, ids: [] }
-  return { ids, areAll: examined < limit }
+  const { examined, matches } = row ?? { examined: 0, matches: [] }
+  return { matches, areAll: examined < limit }
 }
 
 const holding = (trigrams: readonly string[]): Fragment =>

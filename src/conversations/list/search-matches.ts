@@ -1,10 +1,10 @@
 import type { Db } from '../../db/connect.ts'
 import { indexedText, trigramsOf } from '../../text/search-text.ts'
-import { MAX_EXAMINED, type SearchMatches } from './conversation-filter.ts'
+import { MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-filter.ts'
 import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
 
 /** The contacts that a search matches: the texts that they contain, and their ids unless they are many. */
-type ContactMatches = { readonly texts: readonly string[]; readonly ids: readonly number[] | null }
+type ContactMatches = { readonly texts: readonly string[]; readonly matches: readonly RankedMatch[] | null }
 
 /** Finds the contacts that a search matches; undefined when it contains nothing to search for. */
 export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<ContactMatches | undefined>
@@ -20,21 +20,21 @@ export async function findMatches(
   matchContacts: MatchContacts,
 ): Promise<SearchMatches | undefined> {
   const profileText = indexedText(search)
-  const [contacts, conversationIds] = await Promise.all([
+  const [found, conversations] = await Promise.all([
     matchContacts(db, companyId, search),
     findByProfile(db, companyId, profileText),
   ])
-  if (contacts === undefined) return undefined
-  const { texts, ids: contactIds } = contacts
-  if (contactIds !== null && conversationIds !== null) return { contactIds, conversationIds }
+  if (found === undefined) return undefined
+  const { texts, matches: contacts } = found
+  if (contacts !== null && conversations !== null) return { contacts, conversations }
   return { texts, profileText: profileText === '' ? null : profileText }
 }
 
-/** The ids of the conversations whose profile name contains a text; null when they are many or the index cannot count them. */
-async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly number[] | null> {
+/** The conversations whose profile name contains a text; null when they are many or the index cannot count them. */
+async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly RankedMatch[] | null> {
   if (text === '') return []
   const trigrams = trigramsOf(text)
   if (trigrams.length === 0 || (await areManyProfiles(db, companyId, trigrams))) return null
-  const { ids, areAll } = await selectByProfile(db, companyId, text, trigrams, MAX_EXAMINED)
-  return areAll && ids.length <= FEW ? ids : null
+  const { matches, areAll } = await selectByProfile(db, companyId, text, trigrams, MAX_EXAMINED)
+  return areAll && matches.length <= FEW ? matches : null
 }

@@ -1,0 +1,44 @@
+import { type Static, Type } from 'typebox'
+
+/** The matches that a list would show without some of its filters. */
+export const HiddenMatches = Type.Object(
+  {
+    total: Type.Integer({ description: 'The number of matches without these filters.' }),
+    totalIsExact: Type.Boolean({ description: 'False when there may be more than `total`.' }),
+    filters: Type.Array(Type.String(), { description: 'The query parameters that hide them.' }),
+  },
+  {
+    title: 'HiddenMatches',
+    description: 'The matches of a search that finds nothing but for filters.',
+    example: { total: 3, totalIsExact: true, filters: ['status'] },
+  },
+)
+export type HiddenMatches = Static<typeof HiddenMatches>
+
+/** The member `hiddenMatches` of a list that is searched. */
+export const hiddenMatchesMember = Type.Union([HiddenMatches, Type.Null()], {
+  description:
+    'When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null.',
+})
+
+export type Counted = { readonly total: number; readonly isExact: boolean }
+
+/**
+ * Finds which filters hide all matches of a search: those without which, one at a time, there are matches, or else all.
+ * `count` counts the matches under the other filters.
+ */
+export async function findHidden(
+  filters: readonly string[],
+  count: (kept: readonly string[]) => Promise<Counted>,
+): Promise<HiddenMatches | null> {
+  const without = async (names: readonly string[]): Promise<HiddenMatches> => {
+    const { total, isExact } = await count(filters.filter((name) => !names.includes(name)))
+    return { total, totalIsExact: isExact, filters: [...names] }
+  }
+  const all = await without(filters)
+  if (all.total === 0) return null
+  if (filters.length === 1) return all
+  const alone: string[] = []
+  for (const name of filters) if ((await without([name])).total > 0) alone.push(name)
+  return alone.length === 0 || alone.length === filters.length ? all : without(alone)
+}
