@@ -160,6 +160,8 @@ export const unsupportedContentEncoding = () =>
   unsupportedMediaType('Bodies with a Content-Encoding other than identity are not read')
 export const expectationFailed = () =>
   coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
+export const lateRequest = () => coded('request_timeout', 'The request did not arrive in time')
+
 export const slowBody = () =>
   coded('request_timeout', 'The body arrives too slowly: at least 8 KiB a second are expected')
 export const payloadTooLarge = (limitBytes: number) =>

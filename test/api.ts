@@ -8,7 +8,7 @@ import type { Pool } from '../src/db/connect.ts'
 import type { Permission } from '../src/http/admission/caller.ts'
 import { createRequestLimiter } from '../src/http/admission/rate-limit.ts'
 import type { BodyPaces } from '../src/http/body/body-pace.ts'
-import { createServer } from '../src/http/server/server.ts'
+import { createServer, type ServerDeps } from '../src/http/server/server.ts'
 import { newApiSecret, newClientId } from '../src/ids.ts'
 import { type Config, readConfig } from '../src/settings/config.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
@@ -24,7 +24,7 @@ type ApiOptions = {
   clock?: Clock
   /** With the console. */
   hasConsole?: boolean
-  maxConnections?: number
+  bounds?: ServerDeps['bounds']
   paces?: BodyPaces
   /** Each line that is logged, parsed. */
   onLog?: (line: Record<string, unknown>) => void
@@ -37,7 +37,7 @@ export async function createTestApi({
   config = {},
   clock = systemClock,
   hasConsole,
-  maxConnections,
+  bounds,
   paces,
   onLog,
 }: ApiOptions) {
@@ -52,7 +52,7 @@ export async function createTestApi({
   const apiKeys = createApiKeys(deps)
   const sessions = hasConsole ? createSessions({ ...deps, apiKeys }) : undefined
   const limiter = await createRequestLimiter(deps)
-  const bound = { ...(maxConnections !== undefined && { maxConnections }), ...(paces && { paces }) }
+  const bound = { ...(bounds && { bounds }), ...(paces && { paces }) }
   const app = await createServer({ ...deps, ...bound, apiKeys, sessions, limiter })
   await routes(app)
   compareAnswers(app)

@@ -4,11 +4,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
 import { isHostOf } from '../http/rules/host-rule.ts'
 import {
-  createFileSender,
   IMMUTABLE,
   REVALIDATE,
   readStaticFile,
   type StaticFile,
+  sendStaticFile,
 } from '../http/server/answers/static-file.ts'
 import type { Config } from '../settings/config.ts'
 import { pageHeaders } from './page-headers.ts'
@@ -41,18 +41,17 @@ const route = { config: { surface: 'public', waitsForOthers: true }, schema: { h
 export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps): FastifyPluginAsyncTypebox {
   const base = new URL(config.baseUrl)
   const headers = pageHeaders(sandboxUrl)
-  const send = createFileSender()
 
   const sendFile = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
     const file = await readPage(pagesFolder, name)
     if (file === undefined) throw notFound()
-    return send(request, reply.headers(headers), file, cacheControl)
+    return sendStaticFile(request, reply.headers(headers), file, cacheControl)
   }
 
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
     const file = await readPage(pagesFolder, 'index.html')
     if (file === undefined) return reply.code(503).type('text/plain').send(NOT_BUILT)
-    return send(request, reply.headers(headers), file, REVALIDATE)
+    return sendStaticFile(request, reply.headers(headers), file, REVALIDATE)
   }
 
   return async (app) => {

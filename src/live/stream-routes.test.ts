@@ -8,6 +8,7 @@ import { openStream } from '../../test/conversations/live-stream.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { eventually } from '../../test/service.ts'
 import { systemClock } from '../clock.ts'
+import type { ServerDeps } from '../http/server/server.ts'
 import { createHub } from './hub.ts'
 import { notify } from './live-store.ts'
 import { createPublish } from './publish.ts'
@@ -36,10 +37,14 @@ const publish = createPublish(db, () => {})
 const startHub = () => createHub({ db, clock: systemClock, readers, onFailure: () => {} })
 
 /** The service's streams with limits of the test, on a hub of their own. */
-async function startStreams(limits: Partial<typeof STREAM_LIMITS>) {
+async function startStreams(limits: Partial<typeof STREAM_LIMITS>, bounds?: ServerDeps['bounds']) {
   const hub = startHub()
   const routes = streamRoutes({ hub }, { ...STREAM_LIMITS, ...limits })
-  const { app } = await createTestApi({ db, routes: async (to) => void (await to.register(routes)) })
+  const { app } = await createTestApi({
+    db,
+    ...(bounds && { bounds }),
+    routes: async (to) => void (await to.register(routes)),
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}/public/v1/events`
   apps.push(app)
@@ -102,7 +107,7 @@ async function send(companyId: number, id: number): Promise<void> {
 }
 
 test('leaves out events for a slow reader, and sends it a reset when it has caught up', async () => {
-  const { url } = await startStreams({ staleMs: 60_000 })
+  const { url } = await startStreams({}, { answers: { windowSeconds: 1_000, budget: 100 * MUCH } })
   const key = await createTestKey(db)
   const slow = await openSlow(url, key.headers)
   const quick = await openStream(url, key.headers)
@@ -192,7 +197,7 @@ test('sends a reset to many streams of a company in groups, to each once', async
 })
 
 test('closes the connection of a reader that stays slow', async () => {
-  const { app, url } = await startStreams({ staleMs: 100 })
+  const { app, url } = await startStreams({}, { answers: { tickMs: 20, windowSeconds: 5 } })
   const key = await createTestKey(db)
   const slow = await openSlow(url, key.headers)
   slow.response.pause()

@@ -14,9 +14,8 @@ export const STREAM_LIMITS = {
   caller: 100,
   company: 300,
   process: 1_000,
-  /** Bytes that wait for a slow reader when events are left out, and how long it may take to read them. */
+  /** Bytes that wait for a slow reader when events are left out. */
   queuedBytes: 256 * 1024,
-  staleMs: 30_000,
 }
 type StreamLimits = typeof STREAM_LIMITS
 
@@ -151,13 +150,13 @@ function checkRoom(open: ReadonlySet<OpenStream>, { clientId, companyId }: Calle
 
 type OpenStream = Stream & {
   readonly clientId: string
-  /** Ends it with its credential, or when its reader is too slow. */
+  /** Ends it with its credential. */
   recheck(): Promise<void>
   end(): void
   readonly ended: Promise<void>
 }
 
-/** Takes the answer over. It ends with its connection, its credential, or a reader that is too slow. */
+/** Takes the answer over. It ends with its connection or its credential. */
 function createStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -177,17 +176,17 @@ function createStream(
     // So that a stop does not wait for the connection.
     connection: 'close',
   })
-  let staleSinceMs: number | undefined
+  let isBehind = false
 
   const write = (text: string | Buffer) => {
-    if (staleSinceMs !== undefined || raw.writableEnded) return
+    if (isBehind || raw.writableEnded) return
     // One write may be larger: only a reader that is behind misses events.
-    if (raw.writableLength > limits.queuedBytes) staleSinceMs = performance.now()
+    if (raw.writableLength > limits.queuedBytes) isBehind = true
     else raw.write(text)
   }
   raw.on('drain', () => {
-    if (staleSinceMs === undefined) return
-    staleSinceMs = undefined
+    if (!isBehind) return
+    isBehind = false
     write(eventOf('reset', '{}'))
   })
   const end = () => {
@@ -196,9 +195,8 @@ function createStream(
     setTimeout(() => raw.destroy(), END_MS).unref()
   }
   const recheck = async () => {
-    if (staleSinceMs !== undefined && performance.now() - staleSinceMs > limits.staleMs) raw.destroy()
     // A database that does not answer ends no stream.
-    else if (!(await request.server.isStillAdmitted(request).catch(() => true))) end()
+    if (!(await request.server.isStillAdmitted(request).catch(() => true))) end()
   }
   raw.on('close', resolve)
   return { companyId, clientId, topics, write, recheck, end, ended }

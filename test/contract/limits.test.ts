@@ -6,6 +6,10 @@ import {
   ROWS_AT_ONCE,
   ROWS_PER_SECOND,
 } from '../../src/contacts/matching/bulk-pace.ts'
+import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connection-limit.ts'
+import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
+import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
+import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -64,4 +68,23 @@ test('the page of limits states the pace of large work', () => {
 test('the page of limits states the burst to one customer', () => {
   const row = rows.find((line) => line.startsWith('| Messages to one customer |'))
   expect(row).toContain(`| ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} s |`)
+})
+
+test('the page of limits states the bounds of connections, answers and uploads', () => {
+  const MIB = 1024 * 1024
+  const boundOf = (what: string) => rows.find((line) => line.startsWith(`| ${what}`))?.split(' | ')[1]
+  const pace = ({ leastBytesPerSecond: rate, windowSeconds: window }: typeof UPLOAD_BOUNDS) =>
+    `${(rate * window) / 1024} KiB every ${window} s (${rate / 1024} KiB a second)`
+  expect(boundOf('Unanswered requests of one connection')).toContain(`${MOST_UNANSWERED};`)
+  expect(boundOf('An answer that its client')).toContain(pace(ANSWER_BOUNDS))
+  expect(boundOf('An upload or import that has not arrived')).toContain(pace(UPLOAD_BOUNDS))
+  expect([UPLOAD_MS, boundOf('A whole request')]).toEqual([3_600_000, '1 hour to arrive'])
+  const { budget, groupShare } = ANSWER_BOUNDS
+  const whole = `${budget / MIB} MiB, of one company or address ${(budget * groupShare) / MIB} MiB`
+  expect(boundOf('Bytes of answers that have waited')).toContain(whole)
+  expect(boundOf('Connections of clients')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))
+  expect(SHARE_OF_ADDRESS).toBe(1 / 4)
+  for (const what of ['Connections of one client address', 'Requests in flight of one client address']) {
+    expect(boundOf(what)).toBe('a quarter of these')
+  }
 })

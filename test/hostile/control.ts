@@ -85,9 +85,9 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/server/connection-limit.ts',
-    text: 'oldestUnused ?? longestIdle ?? newcomer',
-    replacement: 'newcomer',
+    file: 'src/http/connections/connection-limit.ts',
+    text: 'connections.end(ended ?? newcomer)',
+    replacement: 'connections.end(newcomer)',
   },
   {
     raises: 'healthy calls refused',

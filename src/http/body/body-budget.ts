@@ -128,8 +128,8 @@ function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; r
 const isUnread = ({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): boolean =>
   !hasBody(headers) || Number(headers['content-length'] ?? 0) > bodyLimit
 
-/** The owner that a body counts for: a client of a company, or an address. */
-function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
+/** The owner that a body or an answer counts for: a client of a company, or an address. */
+export function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
   const { caller } = request
   if (caller !== undefined) return { group: `company:${caller.companyId}`, client: caller.clientId, isKnown: true }
   const address = addressOf(request)

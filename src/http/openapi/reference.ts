@@ -4,14 +4,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { programFile } from '../../program-file.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Permission } from '../admission/caller.ts'
-import {
-  createFileSender,
-  type FileLimits,
-  IMMUTABLE,
-  REVALIDATE,
-  toStaticFile,
-  versionOf,
-} from '../server/answers/static-file.ts'
+import { IMMUTABLE, REVALIDATE, sendStaticFile, toStaticFile, versionOf } from '../server/answers/static-file.ts'
 import { completeDocument } from './components.ts'
 import { guideTo } from './guide.ts'
 import type { ReferencePage } from './reference-page.ts'
@@ -106,29 +99,29 @@ function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: Fastify
 export type ReferenceOptions = {
   /** The API key that the page fills in; it is asked for once, at the first request of the page. */
   findDemoToken?: () => Promise<string | undefined>
-  limits?: FileLimits
 }
 
 /**
  * `/openapi.json`, and `/docs` to read it by: without a key, and without a request to another host. The
  * files are made at the first request and served from memory.
  */
-export function serveReference(app: FastifyInstance, { findDemoToken, limits }: ReferenceOptions = {}): void {
-  const send = createFileSender(limits)
+export function serveReference(app: FastifyInstance, { findDemoToken }: ReferenceOptions = {}): void {
   const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
   const page = firstCall(async () => buildPage(await findDemoToken?.()))
   const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
-  app.get('/openapi.json', route, async (request, reply) => send(request, reply, await document(), REVALIDATE))
+  app.get('/openapi.json', route, async (request, reply) =>
+    sendStaticFile(request, reply, await document(), REVALIDATE),
+  )
   app.get('/docs', route, async (_request, reply) => reply.redirect('/docs/', 301))
   app.get('/docs/', route, async (request, reply) => {
     reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
-    return send(request, reply, (await page()).page, REVALIDATE)
+    return sendStaticFile(request, reply, (await page()).page, REVALIDATE)
   })
   app.get<{ Querystring: { v?: unknown } }>('/docs/js/scalar.js', route, async (request, reply) => {
     const { script } = await page()
     // During an upgrade the page of one version may ask for the script of the other: that answer is not kept.
-    return send(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
+    return sendStaticFile(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
   })
 }
 

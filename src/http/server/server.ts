@@ -1,13 +1,19 @@
 import { readFile } from 'node:fs/promises'
-import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
-import Fastify, { type ConnectionError, type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import Fastify, {
+  type ConnectionError,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+  LogController,
+} from 'fastify'
 import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
 import type { RequireOpen } from '../../db/pool/fair-pool.ts'
-import { badRequest, notFound } from '../../errors.ts'
+import { badRequest, errorCodeOf, lateRequest, notFound } from '../../errors.ts'
 import { newRequestId } from '../../ids.ts'
 import type { Config } from '../../settings/config.ts'
 import { codeOf, messageOf, StartError } from '../../start-error.ts'
@@ -16,14 +22,19 @@ import type { Tracing } from '../../telemetry/tracing.ts'
 import { actForCompanies } from '../admission/act-for-company.ts'
 import { createAdmission } from '../admission/admit.ts'
 import type { ApiKeys } from '../admission/authenticate.ts'
-import { clientAddress, trustedProxies } from '../admission/client-address.ts'
+import { clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/client-address.ts'
 import { unprefixedAddress } from '../admission/console-address.ts'
 import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
-import { countBodies } from '../body/body-budget.ts'
+import { countBodies, ownerOf } from '../body/body-budget.ts'
 import type { BodyPaces } from '../body/body-pace.ts'
 import { readJsonBodies } from '../body/json-body.ts'
+import { boundConnections, type ConnectionBounds } from '../connections/connection-limit.ts'
+import { type ClientConnection, trackConnections } from '../connections/connections.ts'
+import { boundPipelining } from '../connections/pipelining.ts'
+import { endSlowUploads, UPLOAD_MS, type UploadBounds } from '../connections/slow-uploads.ts'
+import { type AnswerBounds, boundAnswers } from '../connections/waiting-answers.ts'
 import { closeInput } from '../errors/closed-input.ts'
 import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
@@ -33,7 +44,6 @@ import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
 import type { AddressRule } from '../rules/address-rule.ts'
 import { compressAnswers } from './answers/compress-answers.ts'
 import { compileSerializer } from './answers/serialize.ts'
-import { boundConnections } from './connection-limit.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
 import type { Stopping } from './stopping.ts'
@@ -56,18 +66,17 @@ export type ServerDeps = {
   requireOpen?: RequireOpen
   stopping?: Stopping
   tracing?: Tracing
-  /** Connections of clients at most; absent: as many as the limit of open files admits. */
-  maxConnections?: number
+  /** Bounds of connections other than those of their modules, for tests. */
+  bounds?: ConnectionBounds & { answers?: Partial<AnswerBounds>; uploads?: Partial<UploadBounds> }
   /** How fast large bodies are read; absent: as body-pace.ts says. */
   paces?: BodyPaces
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
 
-// A client gets this long for its whole request, and a connection for the pauses in it; no answer takes longer than
+// A client gets this long for the head of a request, and a connection for the pauses in it; no answer takes longer than
 // a send that waits for its slot and for the provider.
 const HEADERS_TIMEOUT_MS = 15_000
-const REQUEST_TIMEOUT_MS = 60_000
 const CONNECTION_TIMEOUT_MS = 75_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
@@ -94,7 +103,9 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     serverFactory: await serverFactory(deps.config),
     clientErrorHandler: refuseUnreadable,
   })
-  boundConnections(app.server, deps)
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  const addressOf = ({ raw }: Pick<FastifyRequest, 'raw'>) => clientAddress(raw, isTrusted)
+  boundCosts(app, { ...deps, isTrusted, addressOf })
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
   app.decorateRequest('caller')
@@ -127,8 +138,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     checkContentEncoding(request.raw)
     done()
   })
-  const isTrusted = trustedProxies(deps.config.trustProxy)
-  countBodies(app, { addressOf: ({ raw }) => clientAddress(raw, isTrusted), ...(deps.paces && { paces: deps.paces }) })
+  countBodies(app, { addressOf, ...(deps.paces && { paces: deps.paces }) })
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)
@@ -142,11 +152,40 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   return app
 }
 
+type CostDeps = Pick<ServerDeps, 'log' | 'bounds'> & {
+  isTrusted: TrustedProxies
+  addressOf: (request: Pick<FastifyRequest, 'raw'>) => string
+}
+
+/** Bounds what each connection and each client address may cost. */
+function boundCosts(app: FastifyInstance, { log, bounds = {}, isTrusted, addressOf }: CostDeps): void {
+  const connections = trackConnections(app.server)
+  boundPipelining(connections)
+  const checkInFlight = boundConnections(app.server, connections, { log, isTrusted, ...bounds })
+  const ownerOfAnswers = ({ exchanges: [first], socket }: ClientConnection) => {
+    if (first?.as !== undefined) return ownerOf(first.as, addressOf)
+    const address = networkOf(socket.remoteAddress)
+    return { group: address, client: address }
+  }
+  const looks = [boundAnswers(connections, ownerOfAnswers, bounds.answers), endSlowUploads(connections, bounds.uploads)]
+  app.addHook('onClose', () => {
+    for (const { stop } of looks) stop()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    const exchange = connections.exchangeOf(request.raw)
+    if (exchange === undefined) return done()
+    exchange.as = request
+    reply.header('x-request-id', request.id)
+    checkInFlight(request.raw)
+    done()
+  })
+}
+
 /** HTTPS itself when it has a certificate; every timeout is set, none is left to the defaults of Node. */
 async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {
   const timeouts = {
     headersTimeout: HEADERS_TIMEOUT_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: UPLOAD_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: 5_000,
     // Refused with a body of our own.
@@ -179,7 +218,7 @@ async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>
   return certificate
 }
 
-/** Bytes that cannot be parsed as HTTP are refused on the socket, in the shape of every other refusal. */
+/** Bytes that cannot be parsed as HTTP, and requests that do not arrive in time, are refused on the socket, like all others. */
 function refuseUnreadable(error: ConnectionError, socket: Socket): void {
   // Up to 64 KiB of the request, which would stay until the next collection: 250 of them begin a collection of all objects.
   const { rawPacket }: { rawPacket?: unknown } = error
@@ -188,12 +227,14 @@ function refuseUnreadable(error: ConnectionError, socket: Socket): void {
     socket.destroy()
     return
   }
-  const body = JSON.stringify(badRequest('The request is not valid HTTP').body)
+  const refusal =
+    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? lateRequest() : badRequest('The request is not valid HTTP')
+  const body = JSON.stringify(refusal.body)
   socket.end(
     [
-      'HTTP/1.1 400 Bad Request',
+      `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
       `X-Request-Id: ${newRequestId()}`,
-      'X-Error-Code: bad_request',
+      `X-Error-Code: ${errorCodeOf(refusal.status, refusal.body)}`,
       'Content-Type: application/json; charset=utf-8',
       `Content-Length: ${Buffer.byteLength(body)}`,
       'Connection: close',

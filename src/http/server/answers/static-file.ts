@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { serviceUnavailable } from '../../../errors.ts'
 import { piecesOf } from '../../../files/pieces-of.ts'
 import { codeOf } from '../../../start-error.ts'
 
@@ -20,20 +19,11 @@ export type StaticFile = {
   readonly bodies: Readonly<Partial<Record<Encoding, Uint8Array>> & { identity: Uint8Array }>
 }
 
-export type FileLimits = {
-  /** Answers under way at the same time; further requests are refused with 503. */
-  readonly maxAnswers: number
-  /** The time that a client has to read one answer; then the connection is closed. */
-  readonly readDeadlineMs: number
-}
-
 /** Browsers ask each time whether their copy is current. */
 export const REVALIDATE = 'no-cache'
 /** Browsers keep it for a year without asking. */
 export const IMMUTABLE = 'public, max-age=31536000, immutable'
 
-const LIMITS: FileLimits = { maxAnswers: 64, readDeadlineMs: 60_000 }
-const RETRY_AFTER_SECONDS = 10
 /** Bytes that a connection that does not read may hold in memory: under TLS a chunk is copied when it is encrypted. */
 const CHUNK_BYTES = 64 * 1024
 /** Level 5 takes 0.2 s for 4.3 MB and saves 75 %; level 9 takes 0.8 s and saves 76 %. */
@@ -65,40 +55,23 @@ const readIfThere = (path: string): Promise<Buffer | undefined> =>
     throw error
   })
 
-/**
- * Serves static files: the encoding that the client prefers, 304 for a known ETag, 503 with Retry-After when too many
- * answers are under way. Content is written as fast as the client reads and no longer than the deadline.
- */
-export function createFileSender(limits: FileLimits = LIMITS) {
-  const limitAnswers = createAnswerLimit(limits)
-
-  return (request: FastifyRequest, reply: FastifyReply, file: StaticFile, cacheControl: string): FastifyReply => {
-    const encoding = preferredEncoding(request, file)
-    const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
-    reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    limitAnswers(request, reply)
-    const body = file.bodies[encoding] ?? file.bodies.identity
-    if (encoding !== 'identity') reply.header('content-encoding', encoding)
-    return reply
-      .header('content-length', String(body.length))
-      .type(file.contentType)
-      .send(Readable.from(piecesOf(body, CHUNK_BYTES), { objectMode: false, highWaterMark: CHUNK_BYTES }))
-  }
-}
-
-/** Admits an answer with a file: 503 with Retry-After beyond the limit; a client that reads too slowly is cut off. */
-function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
-  let answers = 0
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
-    answers += 1
-    const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
-    reply.raw.once('close', () => {
-      answers -= 1
-      clearTimeout(deadline)
-    })
-  }
+/** Serves a static file as fast as the client reads: the encoding that it prefers, or 304 for a known ETag. */
+export function sendStaticFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: StaticFile,
+  cacheControl: string,
+): FastifyReply {
+  const encoding = preferredEncoding(request, file)
+  const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
+  reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+  const body = file.bodies[encoding] ?? file.bodies.identity
+  if (encoding !== 'identity') reply.header('content-encoding', encoding)
+  return reply
+    .header('content-length', String(body.length))
+    .type(file.contentType)
+    .send(Readable.from(piecesOf(body, CHUNK_BYTES), { objectMode: false, highWaterMark: CHUNK_BYTES }))
 }
 
 function preferredEncoding({ headers }: FastifyRequest, { bodies }: StaticFile): Encoding {

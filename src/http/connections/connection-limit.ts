@@ -1,0 +1,131 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Logger } from 'pino'
+import { monotonicMs } from '../../clock.ts'
+import { rateLimitExceeded } from '../../errors.ts'
+import { clientAddress, networkOf, type TrustedProxies } from '../admission/client-address.ts'
+import { createHolders } from './address-holders.ts'
+import { type ClientConnection, type Connections, isFromProven } from './connections.ts'
+
+/** The rest of the open files is for the database, providers, receivers, mail servers and media. */
+const SHARE_OF_OPEN_FILES = 0.6
+const MOST_CONNECTIONS = 10_000
+/** Part of all connections that one client address may hold. */
+export const SHARE_OF_ADDRESS = 1 / 4
+const WARNING_SPACING_MS = 60_000
+const RETRY_AFTER_SECONDS = 1
+
+/** Connections of clients that one process accepts, of the number of files that it may have open. */
+export const connectionBound = (openFiles: number): number =>
+  Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(openFiles * SHARE_OF_OPEN_FILES)))
+
+/** Connections that one client address may hold. */
+export const addressBound = (connections: number): number => Math.max(1, Math.floor(connections * SHARE_OF_ADDRESS))
+
+/** The number of files that this process may have open. */
+export function openFileLimit(): number {
+  // Otherwise the report asks name servers for the names of peers.
+  Object.assign(process.report, { excludeNetwork: true })
+  // The report shows a stack, which would be read with the source maps: 27 MB.
+  const error = Object.assign(new Error('open files'), { stack: '' })
+  const report: { userLimits?: { open_files?: { soft: number | string } } } = process.report.getReport(error)
+  const soft = Number(report.userLimits?.open_files?.soft)
+  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY
+}
+
+export type ConnectionBounds = {
+  /** Connections of all clients; absent: as many as the limit of open files admits. */
+  maxConnections?: number
+  /** Connections of one client address; absent: a quarter. */
+  maxOfAddress?: number
+}
+
+type Deps = { log: Pick<Logger, 'warn'>; isTrusted: TrustedProxies } & ConnectionBounds
+
+/**
+ * Keeps the connections of a server below the limit of open files, and those of each client address below a quarter of it. Beyond
+ * either, the address (beyond the first: the one that holds most) loses a connection that serves no proven request: see `leastOf`.
+ * The log gets one line a minute.
+ *
+ * The connection of a trusted proxy counts for its client while it serves a request. Returns a check of such a request, which throws
+ * 429 when its client has too many in flight.
+ */
+export function boundConnections(
+  server: Server,
+  connections: Connections,
+  { log, isTrusted, ...bounds }: Deps,
+): (request: IncomingMessage) => void {
+  const openFiles = openFileLimit()
+  const maxConnections = bounds.maxConnections ?? connectionBound(openFiles)
+  const maxOfAddress = bounds.maxOfAddress ?? addressBound(maxConnections)
+  const holders = createHolders()
+  const ofProxies = new Set<ClientConnection>()
+  let nextWarningMs = Number.NEGATIVE_INFINITY
+
+  const makeRoom = (newcomer: ClientConnection): void => {
+    const [ended] = candidates(newcomer)
+    connections.end(ended ?? newcomer)
+    if (monotonicMs() < nextWarningMs) return
+    nextWarningMs = monotonicMs() + WARNING_SPACING_MS
+    log.warn({ maxConnections, openFiles }, 'http.connections.full')
+  }
+  function* candidates(newcomer: ClientConnection): Generator<ClientConnection> {
+    for (const held of holders.byMost()) {
+      const least = leastOf(held, newcomer)
+      if (least !== undefined) yield least
+    }
+    yield leastOf(ofProxies, newcomer) ?? newcomer
+  }
+
+  connections.watch({
+    opened: (connection) => {
+      const { remoteAddress } = connection.socket
+      if (isTrusted(remoteAddress)) ofProxies.add(connection)
+      else holders.add(networkOf(remoteAddress), connection)
+      if (holders.isBeyond(connection, maxOfAddress)) {
+        connections.end(leastOf(holders.sharing(connection), connection) ?? connection)
+      }
+      if (connections.open.size > maxConnections) makeRoom(connection)
+    },
+    asked: (connection, { request }) => {
+      if (ofProxies.has(connection)) holders.add(clientAddress(request, isTrusted), connection)
+    },
+    answered: (connection) => {
+      if (ofProxies.has(connection) && connection.exchanges.length === 0) holders.remove(connection)
+    },
+    closed: (connection) => {
+      ofProxies.delete(connection)
+      holders.remove(connection)
+    },
+  })
+  // Connections that are ended count until their sockets have closed.
+  server.maxConnections = Math.ceil(maxConnections * 1.2)
+
+  return (request) => {
+    const connection = connections.connectionOf(request)
+    if (connection === undefined || !ofProxies.has(connection)) return
+    if (!holders.isBeyond(connection, maxOfAddress)) return
+    throw rateLimitExceeded(RETRY_AFTER_SECONDS, 'Too many requests of your address are in flight')
+  }
+}
+
+/**
+ * The connection to end among these: the oldest without any request, else the oldest that has carried no proven request, else the
+ * oldest idle one, else the newcomer. One that serves a proven request is never ended.
+ */
+function leastOf(held: ReadonlySet<ClientConnection>, newcomer: ClientConnection): ClientConnection | undefined {
+  let least: ClientConnection | undefined
+  for (const connection of held) {
+    if (connection.exchanges.some(isFromProven)) continue
+    if (least === undefined || compare(connection, least) < 0) least = connection
+  }
+  return least
+
+  function compare(one: ClientConnection, other: ClientConnection): number {
+    return rankOf(one) - rankOf(other) || one.number - other.number
+  }
+  function rankOf(connection: ClientConnection): number {
+    if (connection === newcomer) return 3
+    if (connection.latest === undefined) return 0
+    return connection.isKnown ? 2 : 1
+  }
+}

@@ -1,0 +1,127 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+
+/** An unanswered request. */
+export type OpenRequest = {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Set as soon as a hook has run. */
+  as: FastifyRequest | undefined
+}
+
+export type ClientConnection = {
+  /** Carries HTTP; until the end of a TLS handshake the socket below it. */
+  socket: Socket
+  /** Older connections have lower numbers. */
+  readonly number: number
+  /** Unanswered requests, the oldest first. */
+  readonly exchanges: OpenRequest[]
+  /** The latest request. */
+  latest: IncomingMessage | undefined
+  /** It has carried a proven request. */
+  isKnown: boolean
+}
+
+/** What a bound of connections looks at. */
+export type Watcher = {
+  opened?(connection: ClientConnection): void
+  /** The socket carries HTTP from now on. */
+  ready?(connection: ClientConnection): void
+  asked?(connection: ClientConnection, exchange: OpenRequest): void
+  answered?(connection: ClientConnection): void
+  closed?(connection: ClientConnection): void
+}
+
+/** The open connections of a server and their unanswered requests. */
+export type Connections = {
+  readonly open: ReadonlySet<ClientConnection>
+  watch(watcher: Watcher): void
+  connectionOf(request: IncomingMessage): ClientConnection | undefined
+  exchangeOf(request: IncomingMessage): OpenRequest | undefined
+  end(connection: ClientConnection): void
+}
+
+/** Tracks the connections of a server. Must be called before the server listens. */
+export function trackConnections(server: Server | HttpsServer): Connections {
+  const open = new Set<ClientConnection>()
+  const bySocket = new WeakMap<Socket, ClientConnection>()
+  const byRequest = new WeakMap<IncomingMessage, OpenRequest>()
+  const watchers: Watcher[] = []
+  const handshakes = server instanceof HttpsServer ? new Map<string, ClientConnection>() : undefined
+  let opened = 0
+
+  const closed = (connection: ClientConnection): void => {
+    if (!open.delete(connection)) return
+    for (const watcher of watchers) watcher.closed?.(connection)
+  }
+  const ready = (connection: ClientConnection, socket: Socket): void => {
+    connection.socket = socket
+    bySocket.set(socket, connection)
+    for (const watcher of watchers) watcher.ready?.(connection)
+  }
+
+  server.on('connection', (socket: Socket) => {
+    opened += 1
+    const connection: ClientConnection = { socket, number: opened, exchanges: [], latest: undefined, isKnown: false }
+    open.add(connection)
+    const peer = peerOf(socket)
+    socket.once('close', () => {
+      handshakes?.delete(peer)
+      closed(connection)
+    })
+    for (const watcher of watchers) watcher.opened?.(connection)
+    if (socket.destroyed) return
+    if (handshakes === undefined) ready(connection, socket)
+    else handshakes.set(peer, connection)
+  })
+  if (handshakes !== undefined) {
+    server.on('secureConnection', (socket: Socket) => {
+      const connection = handshakes.get(peerOf(socket))
+      handshakes.delete(peerOf(socket))
+      if (connection === undefined || !open.has(connection)) return void socket.destroy()
+      socket.once('close', () => closed(connection))
+      ready(connection, socket)
+    })
+  }
+
+  const asked = (request: IncomingMessage, response: ServerResponse): void => {
+    const connection = bySocket.get(request.socket)
+    if (connection === undefined) return
+    const exchange: OpenRequest = { request, response, as: undefined }
+    byRequest.set(request, exchange)
+    connection.exchanges.push(exchange)
+    connection.latest = request
+    // Emitted for a response whose connection has closed, too.
+    response.once('close', () => {
+      connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1)
+      connection.isKnown ||= isFromProven(exchange)
+      for (const watcher of watchers) watcher.answered?.(connection)
+    })
+    for (const watcher of watchers) watcher.asked?.(connection, exchange)
+  }
+  // Before the handler, which answers many requests at once.
+  server.prependListener('request', asked).prependListener('checkExpectation', asked)
+
+  return {
+    open,
+    watch: (watcher) => void watchers.push(watcher),
+    connectionOf: (request) => bySocket.get(request.socket),
+    exchangeOf: (request) => byRequest.get(request),
+    end: (connection) => {
+      closed(connection)
+      connection.socket.destroy()
+    },
+  }
+}
+
+/** Whether a credential or a signature shows who sent a request. */
+export function isFromProven({ as }: OpenRequest): boolean {
+  if (as === undefined) return false
+  const isOperator = as.routeOptions.config.surface === 'operator' && as.refusal === undefined
+  return as.isProven || as.caller !== undefined || as.session !== null || isOperator
+}
+
+const peerOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
+  `${remoteAddress} ${remotePort} ${localPort}`

@@ -1,0 +1,101 @@
+import type { Socket } from 'node:net'
+import type { ClientConnection, Connections } from './connections.ts'
+import { createHeadCutter } from './head-cutter.ts'
+
+/** Unanswered requests of one connection; the next one is read when one of them is answered. */
+export const MOST_UNANSWERED = 8
+
+/**
+ * Reads at most `most` unanswered requests of each connection, and one pipelined request in each turn of the event loop. What
+ * follows stays unparsed: at most one chunk of 64 KiB here, the rest with the client.
+ */
+export function boundPipelining(connections: Connections, most = MOST_UNANSWERED): void {
+  const readers = new WeakMap<ClientConnection, () => void>()
+  connections.watch({
+    ready: (connection) => void readers.set(connection, readInTurns(connection, most)),
+    answered: (connection) => readers.get(connection)?.(),
+  })
+}
+
+/** Stands between a socket and Node's parser, which would parse all requests of a chunk at once. Returns a function that reads on. */
+function readInTurns(connection: ClientConnection, most: number): () => void {
+  const { socket } = connection
+  const cutter = createHeadCutter()
+  let isScheduled = false
+  const goOn = (): void => {
+    if (isScheduled || !cutter.holdsBytes()) return
+    isScheduled = true
+    setImmediate(() => {
+      isScheduled = false
+      read()
+    })
+  }
+  const gate = createGate(socket, cutter.holdsBytes, goOn)
+  const parse = takeFromParser(socket, (chunk) => {
+    cutter.hold(chunk)
+    read()
+  })
+
+  const isInBody = (): boolean => connection.latest?.complete === false
+  const read = (): void => {
+    let begun = 0
+    while (cutter.holdsBytes() && !socket.destroyed && gate.isOpen()) {
+      if (!isInBody() && connection.exchanges.length >= most) break
+      if (!isInBody() && begun > 0) {
+        goOn()
+        break
+      }
+      const before = connection.latest
+      parse(cutter.next())
+      if (connection.latest === before) continue
+      begun += 1
+      cutter.skipBody(isInBody() ? Number(connection.latest?.headers['content-length'] ?? 0) : 0)
+    }
+    gate.settle()
+  }
+  return goOn
+}
+
+/** Takes the chunks of a socket from Node's parser, and returns the function that passes them on. */
+function takeFromParser(socket: Socket, onData: (chunk: Buffer) => void): (piece: Buffer) => void {
+  const parsers = socket.listeners('data')
+  // Node removes these with a foreign reader, although they alone stop and start the handle of a socket.
+  const kept = (['pause', 'resume'] as const).map((event) => ({ event, listeners: socket.listeners(event) }))
+  socket.removeAllListeners('data')
+  socket.on('data', onData)
+  for (const { event, listeners } of kept) {
+    const left = socket.listeners(event)
+    for (const listener of listeners) if (!left.includes(listener)) socket.on(event, () => listener.call(socket))
+  }
+  return (piece) => {
+    for (const parser of parsers) parser.call(socket, piece)
+  }
+}
+
+/** Lets Node pause and resume a socket as it wants to, but start it only while no bytes of it wait. */
+function createGate(socket: Socket, bytesWait: () => boolean, onResume: () => void) {
+  const { pause, resume } = socket
+  let isOpen = true
+  let isShut = false
+  socket.pause = () => {
+    isOpen = false
+    return pause.call(socket)
+  }
+  socket.resume = () => {
+    isOpen = true
+    if (!bytesWait()) return resume.call(socket)
+    onResume()
+    return socket
+  }
+  return {
+    /** Whether Node wants the socket to be read. */
+    isOpen: () => isOpen,
+    /** Stops the socket while bytes wait, and starts it afterwards. */
+    settle: () => {
+      const hasToWait = bytesWait()
+      if (hasToWait) pause.call(socket)
+      else if (isShut && isOpen) resume.call(socket)
+      isShut = hasToWait
+    },
+  }
+}

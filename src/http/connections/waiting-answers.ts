@@ -1,0 +1,150 @@
+import type { ClientConnection, Connections } from './connections.ts'
+import { readUnacknowledged } from './unacknowledged.ts'
+
+const MIB = 1024 * 1024
+
+export type AnswerBounds = {
+  /** Bytes of all answers of this process that wait for their readers. */
+  readonly budget: number
+  /** The part of the budget that one company has, or one address. */
+  readonly groupShare: number
+  /** What a client has to take while an answer waits, measured over `windowSeconds`. */
+  readonly leastBytesPerSecond: number
+  readonly windowSeconds: number
+  readonly tickMs: number
+}
+
+export const ANSWER_BOUNDS: AnswerBounds = {
+  budget: 64 * MIB,
+  groupShare: 1 / 4,
+  leastBytesPerSecond: 8 * 1024,
+  windowSeconds: 10,
+  tickMs: 1_000,
+}
+
+type Owner = { readonly group: string; readonly client: string }
+
+/** A connection whose answers wait for their reader. */
+type Wait = {
+  readonly connection: ClientConnection
+  /** Waits that began later have higher numbers. */
+  readonly number: number
+  /** Bytes that had been taken at the last look. */
+  taken: number
+  /** Set once nothing moves: what the client had acknowledged when the window began, and the seconds since then. */
+  window: { acknowledged: number; seconds: number } | undefined
+}
+
+/**
+ * Ends connections whose clients take answers too slowly, and those whose waiting answers are over the budget: the oldest of
+ * the client that holds most, within a company or address that is over its part, else of all. Looks at all connections once a
+ * second, so that answers which are taken in the meantime cost nothing.
+ */
+export function boundAnswers(
+  connections: Connections,
+  ownerOf: (connection: ClientConnection) => Owner,
+  bounds: Partial<AnswerBounds> = {},
+): { stop(): void } {
+  const limits = { ...ANSWER_BOUNDS, ...bounds }
+  const lookForWaits = createLookForWaits(connections)
+  let isLooking = false
+  const look = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    const waits = lookForWaits()
+    const held = waits.map(({ connection, number }) => {
+      return { ...ownerOf(connection), connection, number, bytes: waitingBytes(connection) }
+    })
+    for (const { connection } of beyondBudget(held, limits)) connections.end(connection)
+    await endSlow(connections, waits, limits)
+    isLooking = false
+  }
+  const timer = setInterval(() => void look(), limits.tickMs).unref()
+  return { stop: () => clearInterval(timer) }
+}
+
+/** Finds the connections whose answers wait now and waited at the look before. */
+function createLookForWaits({ open }: Connections): () => Wait[] {
+  const waits = new Map<ClientConnection, Wait>()
+  let begun = 0
+  return () => {
+    for (const connection of waits.keys()) if (!open.has(connection)) waits.delete(connection)
+    const longer: Wait[] = []
+    for (const connection of open) {
+      const wait = waits.get(connection)
+      if (waitingBytes(connection) === 0) waits.delete(connection)
+      else if (wait !== undefined) longer.push(wait)
+      else {
+        begun += 1
+        waits.set(connection, { connection, number: begun, taken: takenBytes(connection), window: undefined })
+      }
+    }
+    return longer
+  }
+}
+
+/** Bytes of answers that the system has not taken; pipelined answers wait behind the first one. */
+const waitingBytes = ({ exchanges }: ClientConnection): number =>
+  exchanges.reduce((sum, { response }) => sum + response.writableLength, 0)
+
+/** Bytes that the system has taken. It keeps some megabytes for a client that does not read. */
+function takenBytes({ socket }: ClientConnection): number {
+  const handle: { bytesWritten?: number; writeQueueSize?: number } = Object(Reflect.get(socket, '_handle'))
+  return (handle.bytesWritten ?? 0) - (handle.writeQueueSize ?? 0)
+}
+
+type Held = Owner & { readonly number: number; readonly bytes: number }
+
+/** Returns what has to end until each group is within its part, and all are within the budget. A single answer may be larger. */
+export function beyondBudget<One extends Held>(
+  held: readonly One[],
+  { budget, groupShare }: Pick<AnswerBounds, 'budget' | 'groupShare'>,
+): One[] {
+  const groups = [...Map.groupBy(held, ({ group }) => group).values()]
+  const ended = new Set(groups.flatMap((ofGroup) => endsOf(ofGroup, budget * groupShare)))
+  return [
+    ...ended,
+    ...endsOf(
+      held.filter((one) => !ended.has(one)),
+      budget,
+    ),
+  ]
+}
+
+function endsOf<One extends Held>(held: readonly One[], limit: number): One[] {
+  let total = sumOf(held)
+  if (total <= limit) return []
+  const clients = [...Map.groupBy(held, ({ client }) => client).values()]
+  const byMost = clients.toSorted((one, other) => sumOf(other) - sumOf(one))
+  const ended: One[] = []
+  for (const one of byMost.flatMap((own) => own.toSorted((a, b) => a.number - b.number))) {
+    if (total <= limit || ended.length === held.length - 1) break
+    total -= one.bytes
+    ended.push(one)
+  }
+  return ended
+}
+
+const sumOf = (held: readonly Held[]): number => held.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Ends connections whose clients have acknowledged too little for a whole window. */
+async function endSlow(connections: Connections, waits: readonly Wait[], limits: AnswerBounds): Promise<void> {
+  const { leastBytesPerSecond, windowSeconds } = limits
+  const due = waits.filter((wait) => {
+    // An answer behind one that is not ready yet waits for the service.
+    if (wait.connection.socket.writableLength === 0) wait.window = undefined
+    else if (wait.window !== undefined) return ++wait.window.seconds >= windowSeconds
+    const moved = takenBytes(wait.connection) - wait.taken
+    wait.taken += moved
+    return wait.connection.socket.writableLength > 0 && moved < leastBytesPerSecond
+  })
+  if (due.length === 0) return
+  const unacknowledged = await readUnacknowledged(due.map(({ connection }) => connection.socket))
+  for (const [n, wait] of due.entries()) {
+    const acknowledged = takenBytes(wait.connection) - (unacknowledged[n] ?? 0)
+    const { window } = wait
+    const isSlow = window && acknowledged - window.acknowledged < leastBytesPerSecond * windowSeconds
+    if (isSlow) connections.end(wait.connection)
+    else wait.window = { acknowledged, seconds: 0 }
+  }
+}
