@@ -895,8 +895,8 @@ create table registrations (
   constraint registrations_channel_ids_check CHECK ((channel_ids <> '{}'::bigint[])),
   constraint registrations_events_check CHECK ((events <> '{}'::text[])),
   constraint registrations_method_check CHECK ((method = ANY (ARRAY['POST'::text, 'GET'::text]))),
-  constraint registrations_paused_are_inactive CHECK ((((paused_at IS NULL) = (paused_reason IS NULL)) AND ((paused_at IS NULL) OR (status = 'inactive'::text)))),
-  constraint registrations_paused_reason_check CHECK ((paused_reason = 'no_success'::text)),
+  constraint registrations_paused_are_inactive CHECK ((((paused_at IS NULL) = (paused_reason IS NULL)) AND ((paused_at IS NULL) OR (status = 'inactive'::text) OR (paused_reason = 'backlog'::text)))),
+  constraint registrations_paused_reason_check CHECK ((paused_reason = ANY (ARRAY['no_success'::text, 'backlog'::text]))),
   constraint registrations_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text])))
 );
 CREATE INDEX registrations_living ON public.registrations USING btree (company_id, id) WHERE (deleted_at IS NULL);

@@ -4,9 +4,10 @@ import { ago } from '../texts/format.ts'
 import { receiverText } from '../texts/receivers.ts'
 
 /** How a receiver does, the worst first: a pause, dead letters of a day, failures since the last success. */
-export function stateOf({ status, pausedAt, health }: Registration): { tone: Tone; words: string } {
+export function stateOf({ status, pausedReason, pausedAt, health }: Registration): { tone: Tone; words: string } {
   const { state } = receiverText
   const { deadLettered24h, consecutiveFailures, lastFailureAt, lastSuccessAt } = health
+  if (pausedAt !== null && pausedReason === 'backlog') return { tone: 'bad', words: state.onlyMessages(ago(pausedAt)) }
   if (pausedAt !== null) return { tone: 'bad', words: state.pausedByService(ago(pausedAt)) }
   if (status === 'inactive') return { tone: 'plain', words: state.paused }
   if (deadLettered24h > 0) return { tone: 'bad', words: state.dead(deadLettered24h, lastOf(lastFailureAt)) }

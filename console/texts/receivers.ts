@@ -14,6 +14,7 @@ export const receiverText = {
   state: {
     paused: 'Paused',
     pausedByService: (since: string) => `Paused after 5 days without a success, ${since}`,
+    onlyMessages: (since: string) => `Only messages are delivered: too many deliveries wait, ${since}`,
     dead: (dead: number, last: string | null) =>
       `${number(dead)}${dead < 10_000 ? '' : '+'} dead${last === null ? '' : `, last ${last}`}`,
     failing: (failures: number, last: string | null) =>

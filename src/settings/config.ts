@@ -43,6 +43,8 @@ export type Config = {
   readonly deliveryLogDays: number
   /** Hours after which a delivery that has not finished is dead-lettered. */
   readonly deliveryDeadlineHours: number
+  /** Waiting deliveries of events other than messages that a company may have. */
+  readonly webhookBacklog: number
   /** How long a process that is asked to stop goes on answering, so that proxies can use others. */
   readonly stopDelayMs: number
   readonly serviceName: string
@@ -141,7 +143,7 @@ export function readConfig(
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, isTerminal ? 'warn' : 'info'),
     stopDelayMs: read.integer('STOP_DELAY_MS', 1_000, 0, 60_000),
     cell: read.integer('CELL', 0, 0, 999),
-    ...readDeliveryTimes(read, faults),
+    ...readDeliveryBounds(read, faults),
     serviceName: read.matching('SERVICE_NAME', 'Service', /^[A-Za-z][A-Za-z0-9]{0,31}$/, '1 to 32 letters and digits'),
     apiKeyPrefix: read.matching('API_KEY_PREFIX', 'PARLEY', KEY_PREFIX, '1 to 32 letters and digits, no hyphen'),
     tls,
@@ -171,16 +173,20 @@ export function readConfig(
 }
 
 /** A delivery ends before its day is dropped: a day is kept for DELIVERY_LOG_DAYS after its end. */
-function readDeliveryTimes(
+function readDeliveryBounds(
   read: SettingReader,
   faults: string[],
-): Pick<Config, 'deliveryLogDays' | 'deliveryDeadlineHours'> {
+): Pick<Config, 'deliveryLogDays' | 'deliveryDeadlineHours' | 'webhookBacklog'> {
   const deliveryLogDays = read.integer('DELIVERY_LOG_DAYS', 30, 1, 3_650)
   const deliveryDeadlineHours = read.decimal('DELIVERY_DEADLINE_HOURS', 24, 0.01, 168)
   if (deliveryDeadlineHours > deliveryLogDays * 24) {
     faults.push('DELIVERY_DEADLINE_HOURS must not be longer than DELIVERY_LOG_DAYS')
   }
-  return { deliveryLogDays, deliveryDeadlineHours }
+  return {
+    deliveryLogDays,
+    deliveryDeadlineHours,
+    webhookBacklog: read.integer('WEBHOOK_BACKLOG', 500_000, 100, 100_000_000),
+  }
 }
 
 function readMail(

@@ -31,6 +31,7 @@ import type { Tracing } from '../telemetry/tracing.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/attempts/post.ts'
 import { createRecordEvents } from '../webhooks/events/record-events.ts'
+import { type BacklogGuard, createBacklogGuard } from '../webhooks/registrations/backlog/backlog.ts'
 import { createSubscribedEvents, type SubscribedEvents } from '../webhooks/registrations/subscribed-events.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
@@ -96,6 +97,7 @@ export type Deps = Dependencies & {
   /** The events about records that companies subscribe to. */
   subscribedEvents: SubscribedEvents
   recordEvents: RecordEvents
+  backlogs: BacklogGuard
 }
 
 /**
@@ -114,6 +116,8 @@ export function createDeps(dependencies: Dependencies): Deps {
   const subscribedEvents = createSubscribedEvents(dependencies.db, (error) =>
     log.debug({ reason: String(error) }, 'registrations.unread'),
   )
+  const publish = createPublish(dependencies.db, (error) => log.debug({ reason: String(error) }, 'live.lost'))
+  const backlogs = createBacklogs(dependencies, publish, subscribedEvents)
   return {
     ...dependencies,
     db: shareFairly(
@@ -136,16 +140,43 @@ export function createDeps(dependencies: Dependencies): Deps {
       clock: dependencies.clock,
       proxy: dependencies.config.webhookProxy,
     }),
-    publish: createPublish(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
+    publish,
     inbound: {},
     eventsStored: createSignal(),
     emailWorker: { current: undefined },
     deliveriesDue: createSignal(),
     subscribedEvents,
+    backlogs,
     recordEvents: createRecordEvents({
       clock,
       subscribedEvents,
+      onDeliveries: backlogs.added,
       mediaAddress: createMediaSigner({ ...config, clock }).address,
     }),
   }
+}
+
+/** Publishes registrations whose events stop or go on, and counts them among the subscriptions at once. */
+function createBacklogs(
+  { workerDb, config, log }: Dependencies,
+  publish: Deps['publish'],
+  subscribedEvents: SubscribedEvents,
+): BacklogGuard {
+  const onChanged = (companyId: number) => {
+    publish([{ topic: 'all', companyId }])
+    void subscribedEvents.refresh()
+  }
+  return createBacklogGuard({
+    db: workerDb,
+    most: config.webhookBacklog,
+    onPaused: (companyId, registrationIds) => {
+      log.warn({ companyId, registrationIds, reason: 'backlog' }, 'registration.paused')
+      onChanged(companyId)
+    },
+    onResumed: (companyId) => {
+      log.info({ companyId, reason: 'backlog' }, 'registration.resumed')
+      onChanged(companyId)
+    },
+    onFailure: (error) => log.error({ reason: String(error) }, 'registration.backlog_unread'),
+  })
 }

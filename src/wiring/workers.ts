@@ -58,6 +58,8 @@ const DELIVERY_ENDS_MS = 30_000
 /** Looks whether a pass over all rows is due. */
 const PASSES_MS = 600_000
 const COUNT_MS = 1_000
+/** How soon events go on whose backlog has halved. */
+const BACKLOGS_MS = 10_000
 /** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
 const STATISTICS_MS = 1_000
 /** Longer than any send takes, with all its waits. */
@@ -178,6 +180,7 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
     every(DELIVERY_DAYS_MS, 'delivery_days', () => maintainDeliveryDays(workerDb, config.deliveryLogDays)),
     every(MESSAGE_MONTHS_MS, 'message_months', () => makeMessageMonths(workerDb)),
     every(DELIVERY_ENDS_MS, 'delivery_ends', () => endDeliveries(createEndDeps(deps), stopping)),
+    every(BACKLOGS_MS, 'backlogs', () => deps.backlogs.resume()),
     every(COUNT_MS, 'contact_counts', () => addUpChanges(db)),
     every(STATISTICS_MS, 'statistics', () => analyzeGrownTables(db)),
   ]

@@ -1710,9 +1710,9 @@ export type Registration = {
   }
   /** Whether deliveries are signed. */
   hasSecret: boolean
-  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused. */
   pausedReason: string | null
-  /** When the service set the registration inactive; setting it `active` resumes. */
+  /** When the service paused the registration; setting it `active` resumes. */
   pausedAt: string | null
   created: string
   health: RegistrationHealth
@@ -1736,9 +1736,9 @@ export type RegistrationChange = {
   id?: number
   /** Whether deliveries are signed. */
   hasSecret?: boolean
-  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused. */
   pausedReason?: string | null
-  /** When the service set the registration inactive; setting it `active` resumes. */
+  /** When the service paused the registration; setting it `active` resumes. */
   pausedAt?: string | null
   created?: string
   health?: RegistrationHealth

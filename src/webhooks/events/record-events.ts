@@ -10,10 +10,17 @@ import { RECORD_EVENTS } from './record-kinds.ts'
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
   subscribedEvents: Pick<SubscribedEvents, 'has'>
+  /** Takes note of how many deliveries a company gets, before the commit. */
+  onDeliveries?: (companyId: number, deliveries: number) => void
 }
 
 /** Events about records of the API: built and enqueued in the transaction that changed the records. */
-export function createRecordEvents({ clock, subscribedEvents, mediaAddress }: RecordEventsDeps): RecordEvents {
+export function createRecordEvents({
+  clock,
+  subscribedEvents,
+  mediaAddress,
+  onDeliveries = () => {},
+}: RecordEventsDeps): RecordEvents {
   const deps: EventDeps = { mediaAddress, now: () => clock.now(), newId: randomUUID }
   return {
     isSubscribed: (event, companyIds) => [...companyIds].some((companyId) => subscribedEvents.has(companyId, event)),
@@ -26,7 +33,8 @@ export function createRecordEvents({ clock, subscribedEvents, mediaAddress }: Re
           envelopes.push(...built.map((one) => toEnvelope(companyId, event, deps.now(), one)))
         }
       }
-      await enqueueDeliveries(tx, envelopes)
+      const deliveries = Map.groupBy(await enqueueDeliveries(tx, envelopes), ({ companyId }) => companyId)
+      for (const [companyId, own] of deliveries) onDeliveries(companyId, own.length)
     },
   }
 }

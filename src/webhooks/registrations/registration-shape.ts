@@ -187,9 +187,9 @@ export const RegistrationReply = Type.Object(
     }),
     hasSecret: Type.Boolean({ description: 'Whether deliveries are signed.' }),
     pausedReason: nullableText(
-      'Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not.',
+      'Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused.',
     ),
-    pausedAt: nullableTime('When the service set the registration inactive; setting it `active` resumes.'),
+    pausedAt: nullableTime('When the service paused the registration; setting it `active` resumes.'),
     created: Type.String({ format: 'date-time' }),
     health: Health,
   },

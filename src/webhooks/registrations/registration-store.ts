@@ -20,8 +20,8 @@ export type RegistrationRow = {
   staticHeaders: string | null
   /** Encrypted; null: deliveries are not signed. */
   secret: string | null
-  /** Why and when the service set it inactive; null: it did not. */
-  pausedReason: 'no_success' | null
+  /** Why and when the service set it inactive (`no_success`) or stopped all events but messages (`backlog`); null: it did not. */
+  pausedReason: 'no_success' | 'backlog' | null
   pausedAt: Date | null
   createdAt: Date
 }
@@ -53,14 +53,14 @@ export async function findUnknownChannels(db: Db, companyId: number, channelIds:
   return rows.map(({ id }) => id)
 }
 
-/** The events other than messages that active registrations name, by company. */
+/** The events other than messages that active registrations name and get, by company. */
 export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
   db<{ companyId: number; events: string[] }[]>`
     select registration.company_id, array_agg(distinct named.event) as events
     from registrations registration
     cross join lateral unnest(registration.events) as named (event)
     where registration.status = 'active' and registration.deleted_at is null
-      and registration.events <> '{whatsapp.message.received}'
+      and registration.events <> '{whatsapp.message.received}' and registration.paused_reason is distinct from 'backlog'
     group by registration.company_id
   `
 

@@ -41,7 +41,11 @@ export type RegistrationRequest = {
 }
 
 /** `health` is part of the record; it changes nothing. */
-export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: RegistrationStatus; health?: unknown }
+export type RegistrationUpdate = Partial<RegistrationRequest> & {
+  status?: RegistrationStatus
+  health?: unknown
+  pausedReason?: unknown
+}
 
 /**
  * The faults of a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
@@ -132,10 +136,15 @@ export async function updateRegistration(
     const { changes, faults } = changedMembers(given, toRegistrationReply(stored), REGISTRATION_SERVICE_MEMBERS)
     const found = [...faults, ...registrationFaults(changes, deps.rules)]
     if (found.length > 0) throw validationError(found)
-    if (Object.keys(changes).length === 0) return stored
-    return change({ ...deps, db: tx }, companyId, stored, changes)
+    const resumed = resumes(request, stored) ? { ...changes, status: 'active' as const } : changes
+    if (Object.keys(resumed).length === 0) return stored
+    return change({ ...deps, db: tx }, companyId, stored, resumed)
   })
 }
+
+/** Whether a change resumes an active registration; a record that is written back as it was read does not. */
+const resumes = ({ status, pausedReason }: RegistrationUpdate, stored: Registration): boolean =>
+  status === 'active' && stored.status === 'active' && stored.pausedReason !== null && pausedReason === undefined
 
 async function change(
   deps: RegistrationDeps,

@@ -1,4 +1,4 @@
--- The active registrations of companies, for enqueue_deliveries. With `lease_ms`, a registration has a claim, and what its first
+-- The active registrations of companies, for enqueue_deliveries; one that is paused for its backlog has no event but messages. With `lease_ms`, a registration has a claim, and what its first
 -- attempts need, except those in `full_lanes`, those of `full_companies`, those with deliveries waiting (since yesterday: older
 -- ones wait for their receiver), and those that are being changed or whose company is. Registrations and companies with a claim
 -- are read under shared locks, as start_attempts does.
@@ -25,7 +25,12 @@ begin
     ) as living
   )
   select
-    registration.company_id, registration.id, registration.events, registration.channel_ids, registration.ordered,
+    registration.company_id, registration.id,
+    case when registration.paused_reason = 'backlog'
+      then array(select 'whatsapp.message.received' where 'whatsapp.message.received' = any (registration.events))
+      else registration.events
+    end,
+    registration.channel_ids, registration.ordered,
     case when held.id is not null then gen_random_uuid() end, held.url, held.method, held.static_headers, held.secret
   from (select company.id from unnest(company_ids) as company (id) order by 1) as company
   join registrations registration on registration.company_id = company.id

@@ -71,7 +71,7 @@ export const shouldPause = ({ quietSince, deadLetters }: Omit<PauseFacts, 'compa
 export function registerPausedGauge(registry: Registry, db: Db): void {
   new Gauge({
     name: 'parley_registrations_paused',
-    help: 'Webhook registrations that were set inactive because their receiver had no success for days',
+    help: 'Webhook registrations that are paused: inactive after days without a success, or without events for their backlog',
     registers: [registry],
     aggregator: 'max',
     async collect() {
