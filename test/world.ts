@@ -43,6 +43,8 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   text: 'Hello',
   media: null,
   content: null,
+  context: null,
+  error: null,
   quotedWamid: null,
   targetWamid: null,
   emoji: null,

@@ -428,5 +428,5 @@ const NOTHING_WRITTEN = {
     isWrittenTo: false,
     isClosed: false,
   },
-  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, place: null },
+  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, window: null, place: null },
 }

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Pagination, pathId } from '../http/shapes.ts'
+import { REFERRAL } from './content/message-members.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
 import { Direction, type MessageRecord, MessageStatus } from './message-reply.ts'
+import { WINDOW_MS } from './window.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
@@ -34,6 +36,7 @@ export const CONVERSATION_EXAMPLE = {
   window: { isOpen: true, closesAt: '2026-03-03T09:30:00.000Z' },
   assignee: null,
   controlledBy: null,
+  referral: null,
   groupId: null,
   status: 'open',
   unreadMessages: 1,
@@ -80,6 +83,7 @@ export const ConversationRecord = Type.Object(
       enum: ['business', 'agent', null],
       description: 'Whether the business or the AI agent of the provider answers; null: not reported.',
     }),
+    referral: REFERRAL,
     groupId: nullableText('The id of the group at the provider; null for a conversation with one customer.'),
     status: Type.Enum(['open', 'closed', 'snoozed']),
     unreadMessages: Type.Integer({
@@ -108,8 +112,6 @@ export const ConversationRecord = Type.Object(
 )
 export type ConversationRecord = Static<typeof ConversationRecord>
 
-const WINDOW_MS = 24 * 60 * 60 * 1000
-
 /** A conversation as lists show it. `now` decides whether the window is open. */
 export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
@@ -118,6 +120,7 @@ export const toConversationRecord = (row: Conversation, now: Date): Conversation
   window: windowOf(row.lastInboundAt, now),
   assignee: row.assignee,
   controlledBy: row.controlledBy,
+  referral: row.referral,
   groupId: row.groupId,
   status: row.status,
   unreadMessages: row.unreadMessages,

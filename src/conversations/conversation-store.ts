@@ -1,4 +1,5 @@
 import { type Db, sql } from '../db/connect.ts'
+import type { MessageContext } from './content/message-context.ts'
 import type { StructuredContent } from './content/structured-content.ts'
 import type { ConversationStatus } from './list/conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
@@ -62,6 +63,7 @@ export type Message = {
     uploadId?: string
     mimeType?: string | null
     filename?: string | null
+    voice?: boolean
   } | null
   reaction: string | null
   status: string
@@ -72,6 +74,7 @@ export type Message = {
   editedAt: Date | null
   revokedAt: Date | null
   content: StructuredContent | null
+  context: MessageContext | null
   quotedWamid: string | null
   /** The message that it answers, if that is known; of its text the first 500 characters. */
   quoted: {
@@ -109,7 +112,7 @@ const QUOTED_CHARACTERS = 500
 const messageColumns = sql`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
   message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
-  message.content, message.quoted_wamid,
+  message.content, message.context, message.quoted_wamid,
   message_kind(message.kind, message.template, message.content, message.media, message.type) as kind,
   (
     select json_build_object(

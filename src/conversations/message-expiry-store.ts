@@ -87,7 +87,8 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
         expired_count = greatest(conversation.expired_count, last.seq),
         last_text = case when conversation.message_count > last.seq then conversation.last_text end,
         last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
-        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end
+        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end,
+        referral = case when conversation.message_count > last.seq then conversation.referral end
       from (select target.conversation_id, max(target.seq) as seq from target group by target.conversation_id) as last
       where (conversation.company_id, conversation.id) = (${companyId}, last.conversation_id)
     )

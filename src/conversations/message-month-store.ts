@@ -136,7 +136,7 @@ export type WalkPlace = { companyId: number; id: number }
 
 /**
  * Lets the next `limit` conversations with messages of a month start after that month; returns the last one, undefined at the end.
- * The text of the last message goes with it. The walk reads one entry of an index for each conversation, not for each message.
+ * The text of the last message and the referral go with it. The walk reads one entry of an index for each conversation, not for each message.
  */
 export async function startConversationsAfter(
   db: Db,
@@ -180,7 +180,8 @@ export async function startConversationsAfter(
         expired_count = last.seq,
         last_text = case when conversation.message_count > last.seq then conversation.last_text end,
         last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
-        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end
+        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end,
+        referral = case when conversation.message_count > last.seq then conversation.referral end
       from last
       where (conversation.company_id, conversation.id) = (last.company_id, last.id)
         and conversation.expired_count < last.seq

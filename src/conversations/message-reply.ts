@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
-import { MESSAGE_MEMBERS } from './content/message-members.ts'
-import { StructuredContentShape } from './content/structured-content.ts'
+import { ERROR, MESSAGE_MEMBERS } from './content/message-members.ts'
+import { toReplyMember } from './content/reply-shape.ts'
+import { type StructuredContent, StructuredContentShape } from './content/structured-content.ts'
 import type { Message } from './conversation-store.ts'
 import type { StoredMessageDetails } from './message-details-store.ts'
 import { MessagePrice } from './usage/usage-shape.ts'
@@ -24,6 +25,7 @@ export const MESSAGE_EXAMPLE = {
     url: 'https://parley.example.com/media/c2lnbmVk.MTc3MzA0ODYwMA',
     type: 'image/jpeg',
     filename: null,
+    voice: false,
   },
   reaction: null,
   status: 'received',
@@ -42,20 +44,13 @@ export const MESSAGE_EXAMPLE = {
   location: null,
   contacts: null,
   order: null,
+  referral: null,
+  forwarded: false,
+  frequentlyForwarded: false,
+  referredProduct: null,
+  call: null,
   quoted: null,
 }
-
-const MessageFailure = Type.Union([
-  Type.Object(
-    {
-      code: nullableInteger('The error code of the provider.'),
-      title: nullableText('The error title of the provider.'),
-      details: nullableText('The details that the provider gave.'),
-    },
-    { title: 'MessageFailure', description: 'Why a message failed, as the provider reports it.' },
-  ),
-  Type.Null(),
-])
 
 const QuotedMessage = Type.Union([
   Type.Object(
@@ -84,12 +79,13 @@ export const MessageRecord = Type.Object(
         url: nullableText('The address of the file, which needs no credential and is valid for 7 days.'),
         type: nullableText('The MIME type.'),
         filename: nullableText('The name of the file.'),
+        voice: Type.Boolean({ description: 'Whether it is a voice note.' }),
       }),
       Type.Null(),
     ]),
     reaction: nullableText('The emoji of a reaction to this message.'),
     status: MessageStatus,
-    error: MessageFailure,
+    error: ERROR,
     pricing: MessagePrice,
     senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
     timestamp: nullableInteger('The time in epoch seconds.'),
@@ -103,7 +99,7 @@ export const MessageRecord = Type.Object(
     quotedMessageId: nullableInteger('The id of that message here; null while it is not known.'),
     kind: Type.String({
       description:
-        'The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider.',
+        'The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider.',
     }),
     ...MESSAGE_MEMBERS,
     quoted: QuotedMessage,
@@ -124,7 +120,7 @@ export const MessageDetailsRecord = Type.Object(
         status: Type.String({ description: 'A status that the provider reported, each once.' }),
         at: nullableTime('The time by the clock of the provider.'),
         receivedAt: Timestamp,
-        error: MessageFailure,
+        error: ERROR,
       }),
     ),
     deliveries: Type.Array(
@@ -161,6 +157,7 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
     url: row.media.link ?? (isStoredHere(row.media) ? mediaAddress(companyId, row.id) : null),
     type: row.media.mimeType ?? null,
     filename: row.media.filename ?? null,
+    voice: row.media.voice ?? false,
   },
   reaction: row.reaction,
   status: row.status as MessageRecord['status'],
@@ -171,20 +168,28 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   timestampIso: row.sentAt?.toISOString() ?? null,
   editedAt: row.editedAt?.toISOString() ?? null,
   revokedAt: row.revokedAt?.toISOString() ?? null,
-  content: row.content,
+  content: toContent(row.content),
   quotedWamid: row.quotedWamid,
   quotedMessageId: row.quoted?.id ?? null,
   kind: row.kind,
-  ...toMembers(row.content),
+  ...toMembers(row),
   quoted: row.quoted,
 })
 
-/** The members of the envelope that the content has. */
-const toMembers = (content: Message['content']): Pick<MessageRecord, keyof typeof MESSAGE_MEMBERS> => ({
-  reply: content?.type === 'reply' ? content.reply : null,
+const toContent = (content: Message['content']): StructuredContent | null =>
+  content?.type === 'reply' ? { ...content, reply: toReplyMember(content.reply) } : content
+
+/** The members of the envelope that content and context have. */
+const toMembers = ({ content, context }: Message): Pick<MessageRecord, keyof typeof MESSAGE_MEMBERS> => ({
+  reply: content?.type === 'reply' ? toReplyMember(content.reply) : null,
   location: content?.type === 'location' ? content.location : null,
   contacts: content?.type === 'contacts' ? content.contacts : null,
   order: content?.type === 'order' ? content.order : null,
+  referral: context?.referral ?? null,
+  forwarded: context?.forwarded ?? false,
+  frequentlyForwarded: context?.frequentlyForwarded ?? false,
+  referredProduct: context?.referredProduct ?? null,
+  call: content?.type === 'call' ? content.call : null,
 })
 
 const isStoredHere = ({ providerMediaId, uploadId }: NonNullable<Message['media']>): boolean =>

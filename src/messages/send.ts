@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
+import { WINDOW_MS } from '../conversations/window.ts'
 import {
   type AppError,
   dailyLimitReached,
@@ -16,7 +17,7 @@ import type { OutboundMessage, Providers, SendAddress, SendOutcome } from '../pr
 import { type Sender, usesMarketingAddress } from '../senders/sender.ts'
 import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
 import type { CompletedSend, Recipient } from './batch/complete-store.ts'
-import { type Send, WINDOW_MS } from './batch/decide-sends.ts'
+import type { Send } from './batch/decide-sends.ts'
 import type { PreparedSend } from './batch/prepare-sends.ts'
 import {
   type ComposeDeps,

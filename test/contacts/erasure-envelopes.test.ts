@@ -61,6 +61,14 @@ const KINDS: Record<string, (person: Person, target: string) => object> = {
   }),
   button: ({ word }) => ({ type: 'button', button: { text: word, payload: word } }),
   unsupported: ({ word }) => ({ type: 'unsupported', errors: [{ code: 131051, title: word }] }),
+  ad: ({ word }) => ({ type: 'text', text: { body: 'Hello' }, referral: { source_type: 'ad', ctwa_clid: word } }),
+  product: ({ word }, id) => ({
+    type: 'text',
+    text: { body: 'Hello' },
+    context: { id, referred_product: { product_retailer_id: word } },
+  }),
+  call: ({ word }) => ({ event: 'connect', session: { sdp: word } }),
+  'end of a call': ({ word }) => ({ event: 'terminate', cta_payload: word }),
   reaction: (_, id) => ({ type: 'reaction', reaction: { message_id: id, emoji: '👍' } }),
   'reaction taken back': (_, id) => ({ type: 'reaction', reaction: { message_id: id } }),
   edit: ({ word }, id) => ({ type: 'edit', ...change('edit', id, word) }),
@@ -86,7 +94,14 @@ async function say(shop: Shop, person: Person, { kind, sender, place }: Omit<Sai
   const named = SENDERS[sender](person)
   const message = { id, timestamp: textFrom('', '').timestamp, ...KINDS[kind]?.(person, target) }
   const contacts = [{ wa_id: person.phone, user_id: person.userId, profile: { name: person.name } }]
-  if (place === 'echo') {
+  const isCall = kind.endsWith('call')
+  if (isCall) {
+    const isOut = place === 'echo'
+    const direction = isOut ? 'BUSINESS_INITIATED' : 'USER_INITIATED'
+    const names = isOut && 'from' in named ? { to: person.phone } : isOut ? { to_user_id: person.userId } : named
+    const calls = [{ ...message, ...names, direction }]
+    await provider.report(bodyOf(changeOf(shop.phoneNumberId, { contacts, calls }, 'calls')))
+  } else if (place === 'echo') {
     const to = 'from' in named ? { to: person.phone } : { to_user_id: person.userId }
     const echo = { ...message, ...to, from: '390000000' }
     await provider.report(

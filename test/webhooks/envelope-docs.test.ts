@@ -28,7 +28,7 @@ function envelopeOf(message: object) {
 
 test.each(rows)('the docs show the envelope of $kind as the service builds it', ({ input, expected }) => {
   const { wamid, isEcho, timestamp, timestampIso, ...message } = envelopeOf(input).message
-  const present = Object.entries(message).filter(([name, value]) => value !== null || name === 'text')
+  const present = Object.entries(message).filter(([name, value]) => (value ?? false) !== false || name === 'text')
   expect(Object.fromEntries(present)).toEqual(expected)
 })
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { nullableText } from '../../http/shapes.ts'
+import { CallShape } from './call-shape.ts'
 import { ReplyShape } from './reply-shape.ts'
 
 const providersOwn = (description: string) => Type.Object({}, { additionalProperties: true, description })
@@ -12,6 +13,7 @@ const KINDS = {
     description: 'The contact cards, in the form of a send.',
   }),
   order: providersOwn('The order of the customer, as the provider describes it.'),
+  call: CallShape,
   reaction: Type.Object(
     {
       messageId: Type.Integer({ description: 'The id of the message.' }),

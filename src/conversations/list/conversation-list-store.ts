@@ -36,6 +36,8 @@ export type Conversation = {
   lastInboundAt: Date | null
   assignee: string | null
   controlledBy: 'business' | 'agent' | null
+  /** The ad or post that the last window began with, as the provider describes it. */
+  referral: object | null
   createdAt: Date
   updatedAt: Date
 }
@@ -208,7 +210,8 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
       jsonb_array_length(
         case jsonb_typeof(last.items) when 'array' then last.items end
       ) as last_item_count,
-      page.starts, page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
+      page.starts, page.assignee, conversation.controlled_by, conversation.referral, conversation.created_at,
+      conversation.updated_at
     from (
       select
         activity.conversation_id as id, activity.active_at, activity.assignee,

@@ -20,6 +20,8 @@ export type ConversationWrite = {
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
   lastInboundAt: Date | null
+  /** The last 24-hour window that the batch writes in; `isNew`: the batch began it. `referral`: the first one. */
+  window: { openedAt: Date; isNew: boolean; referral: object | null } | null
   /** The place of its last record among those of the same moment; null: it has none. */
   place: number | null
 }
@@ -52,6 +54,9 @@ const toRow = (conversation: ConversationWrite) => ({
   last_direction: conversation.lastDirection ?? undefined,
   last_message_at: conversation.lastMessageAt ?? undefined,
   last_inbound_at: conversation.lastInboundAt ?? undefined,
+  opened_at: conversation.window?.openedAt,
+  is_new_window: conversation.window?.isNew || undefined,
+  referral: conversation.window?.referral ?? undefined,
   place: conversation.place ?? undefined,
 })
 
@@ -59,8 +64,20 @@ const fromRows = (tx: Db, rows: readonly object[]) => sql`
   jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
     company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text,
     profile_search text, messages integer, unread integer, is_answered boolean, is_written_to boolean, is_closed boolean, last_text text, last_direction text,
-    last_message_at timestamptz, last_inbound_at timestamptz, place integer
+    last_message_at timestamptz, last_inbound_at timestamptz, opened_at timestamptz, is_new_window boolean,
+    referral jsonb, place integer
   )
+`
+
+/** The first referral of the last window: one that ended before the batch counts no more, one that the batch is late for stays. */
+const referralOf = sql`
+  case
+    when input.opened_at is null then existing.referral
+    when input.is_new_window or existing.last_inbound_at is null
+      or input.opened_at >= existing.last_inbound_at + interval '24 hours' then input.referral
+    when input.opened_at <= existing.last_inbound_at - interval '24 hours' then existing.referral
+    else coalesce(existing.referral, input.referral)
+  end
 `
 
 /** The list keeps the order of what came at one moment. */
@@ -84,6 +101,7 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
       last_direction = coalesce(input.last_direction, existing.last_direction),
       last_message_at = coalesce(input.last_message_at, existing.last_message_at),
       last_inbound_at = greatest(existing.last_inbound_at, input.last_inbound_at),
+      referral = ${referralOf},
       updated_at = ${at}
     from input
     where (existing.company_id, existing.id) = (input.company_id, input.id)
@@ -106,12 +124,13 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   created as (
     insert into conversations (
       company_id, id, sender_id, customer_id, user_id, profile_name, profile_search, status, unread_messages,
-      message_count, last_text, last_direction, last_message_at, last_inbound_at, created_at, updated_at
+      message_count, last_text, last_direction, last_message_at, last_inbound_at, referral, created_at, updated_at
     )
     overriding system value
     select
       company_id, id, sender_id, customer_id, user_id, profile_name, profile_search,
-      case when is_closed then 'closed' else 'open' end, unread, messages, last_text, last_direction, last_message_at, last_inbound_at, ${at}, ${at}
+      case when is_closed then 'closed' else 'open' end, unread, messages, last_text, last_direction, last_message_at,
+      last_inbound_at, referral, ${at}, ${at}
     from input
   ),
   listed as (
@@ -144,6 +163,8 @@ export type MessageWrite = {
   wamid: string | null
   sentAt: Date | null
   content: object | null
+  context: object | null
+  error: object | null
   quotedWamid: string | null
 }
 
@@ -162,21 +183,24 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
     wamid: message.wamid ?? undefined,
     sent_at: message.sentAt ?? undefined,
     content: message.content ?? undefined,
+    context: message.context ?? undefined,
+    error: message.error ?? undefined,
     quoted_wamid: message.quotedWamid ?? undefined,
   }))
   await tx`
     insert into messages (
       company_id, id, conversation_id, seq, direction, type, kind, text, media, status, sender_name, wamid,
-      is_echo, sent_at, content, quoted_wamid, created_at, updated_at
+      is_echo, sent_at, content, context, error, quoted_wamid, created_at, updated_at
     )
     overriding system value
     select
       company_id, id, conversation_id, seq, case when is_echo then 'outbound' else 'inbound' end, type, kind,
       text, media, case when is_echo then 'sent' else 'received' end, sender_name, wamid, is_echo, sent_at,
-      content, quoted_wamid, ${at}, ${at}
+      content, context, error, quoted_wamid, ${at}, ${at}
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
       company_id bigint, id bigint, conversation_id bigint, seq bigint, is_echo boolean, type text, kind text,
-      text text, media jsonb, sender_name text, wamid text, sent_at timestamptz, content jsonb, quoted_wamid text
+      text text, media jsonb, sender_name text, wamid text, sent_at timestamptz, content jsonb, context jsonb,
+      error jsonb, quoted_wamid text
     )
   `
 }

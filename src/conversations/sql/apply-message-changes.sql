@@ -1,5 +1,5 @@
 -- Applies the stored edits and revokes of messages, whether the change or the message arrived first. A revoke removes
--- media and content; the last message of a conversation changes the conversation's last text as well.
+-- media, content and context; the last message of a conversation changes the conversation's last text as well.
 create function apply_message_changes(keys message_key[], at timestamptz)
 returns void
 language plpgsql
@@ -14,6 +14,7 @@ begin
       text = case target.kind when 'revoke' then '[revoked]' else coalesce(target.text, message.text) end,
       media = case target.kind when 'revoke' then null else message.media end,
       content = case target.kind when 'revoke' then null else message.content end,
+      context = case target.kind when 'revoke' then null else message.context end,
       revoked_at = case target.kind when 'revoke' then target.occurred_at end,
       edited_at = case target.kind when 'edit' then target.occurred_at else message.edited_at end,
       updated_at = at

@@ -1,6 +1,7 @@
 import { type AccountEvent, recordAccountEvents } from '../../accounts/account-event-store.ts'
 import { areOfErased, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { applyHandovers } from '../../conversations/control-store.ts'
+import { type ChangedCall, recordCallEvents } from '../../conversations/recording/call-store.ts'
 import {
   findTargets,
   type MessageChange,
@@ -43,6 +44,7 @@ import { type Recorded, toContactChanges } from './recording/write-inbound.ts'
 import {
   type Arrived,
   type Conversing,
+  isCall,
   isChange,
   isConversational,
   isRenaming,
@@ -184,6 +186,7 @@ async function handleCustomers(
     writers,
   })
   const changed = await recordMessageChanges(tx, changeRecords, at)
+  const calls = await recordCalls(tx, written, recorded, at)
   const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
 
   deps.afterwards.push(() =>
@@ -191,7 +194,7 @@ async function handleCustomers(
       ...movedCompanies.map((companyId) => toReset({ companyId })),
       ...contacts.changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
       ...written.flatMap(({ sender }, index) => toLiveChanges(sender.companyId, recorded[index])),
-      ...targets.flatMap(({ companyId, id, conversationId }): LiveChange[] => [
+      ...[...targets, ...calls.values()].flatMap(({ companyId, id, conversationId }): LiveChange[] => [
         { topic: 'message', companyId, id },
         { topic: 'conversation', companyId, id: conversationId },
       ]),
@@ -199,6 +202,7 @@ async function handleCustomers(
   )
 
   const isNew = new Map<Conversing, Place>()
+  for (const [one, { id, conversationId }] of calls) isNew.set(one, { messageId: id, conversationId })
   for (const [index, one] of written.entries()) {
     const result = recorded[index]
     if (result?.isNew) isNew.set(one, result)
@@ -211,12 +215,38 @@ async function handleCustomers(
   }
   const fresh = routed.flatMap((one) => {
     const place = isNew.get(one)
-    return place === undefined ? [] : [{ ...one, messageId: place.messageId, conversationId: place.conversationId }]
+    if (place === undefined) return []
+    const { messageId, conversationId } = place
+    return [{ ...withCall(one, calls.get(one)), messageId, conversationId }]
   })
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(ofItem(toForwarded))
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(ofItem(toMedia))), await deps.forward(tx, toReceivers))
   await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...toContactChanges(contacts)])
   await publishContacts(deps, tx, fresh)
+}
+
+/** Adds further events of calls to their messages; answers with those that changed theirs. */
+async function recordCalls(
+  tx: Db,
+  written: readonly WrittenItem[],
+  recorded: readonly Recorded[],
+  at: Date,
+): Promise<Map<Conversing, ChangedCall>> {
+  const further = written.filter((_, place) => !recorded[place]?.isNew).filter(isCall)
+  const events = further.map(({ item, sender: { companyId } }) => ({ companyId, callId: item.callId, call: item.call }))
+  const changed = await recordCallEvents(tx, events, at)
+  return new Map(
+    further.flatMap((one, place): [Conversing, ChangedCall][] => {
+      const call = changed[place]
+      return call === undefined ? [] : [[one, call]]
+    }),
+  )
+}
+
+/** An event about a call with what is known of the call by now. */
+function withCall(one: Conversing, changed: ChangedCall | undefined): Conversing {
+  if (!isCall(one) || changed === undefined) return one
+  return { ...one, item: { ...one.item, details: { ...one.item.details, call: changed.call } } }
 }
 
 const changersOf = ({ companyId, writers }: MessageChange): IdentityKey[] =>

@@ -9,6 +9,7 @@ type Handler = 'customers' | 'statuses' | 'templates' | 'limits' | 'consent' | '
  */
 export const HANDLED_BY = {
   message: ['customers'],
+  call: ['customers'],
   change: ['customers'],
   reaction: ['customers'],
   'number-changed': ['customers'],

@@ -1,3 +1,4 @@
+import { WINDOW_MS } from '../../conversations/window.ts'
 import type { KeyedRequest } from '../../http/idempotency/idempotency-store.ts'
 
 /** One send, before the provider is called. */
@@ -88,8 +89,6 @@ export type ThrottleLimits = {
  * the clock of the database.
  */
 export type Now = { at: Date; slotsMs: number }
-
-export const WINDOW_MS = 24 * 60 * 60 * 1000
 
 /**
  * Decides for each send whether it may go out, in the order in which they came: the only place where consent, window,

@@ -1,4 +1,5 @@
 import type { JsonObject } from './json-member.ts'
+import type { MessageDetails, VoiceCall } from './message-details.ts'
 
 /** How an item finds its company: each kind of event names something else (decisions: Provider-facing webhook). */
 export type Route =
@@ -9,20 +10,6 @@ export type Route =
 
 /** Where an item stands: items of one group may be kept together. */
 export type Position = { group: string; index: number }
-
-/** A chosen button, a chosen row of a list, or the answers of a flow as JSON text. */
-export type Reply = { id: string | null; title: string | null; payload: string | null; responseJson: string | null }
-
-/** A message's members other than text and media (decisions: Envelope); objects and lists are the provider's own. */
-export type MessageDetails = {
-  reply: Reply | null
-  referral: JsonObject | null
-  location: JsonObject | null
-  contacts: readonly unknown[] | null
-  order: JsonObject | null
-}
-
-export const NO_DETAILS: MessageDetails = { reply: null, referral: null, location: null, contacts: null, order: null }
 
 /** Members of every item: its position, its route, its time, and its own text. */
 export type Placed = {
@@ -102,6 +89,14 @@ export type MessageItem = Conversational & {
   originalWamid: string | null
   details: MessageDetails
   error: ReportedError | null
+}
+
+/** An event about a call. All events of a call make one message; receivers get each event. */
+export type CallItem = Omit<MessageItem, 'kind'> & {
+  kind: 'call'
+  /** The provider's id of the call, which its message has as wamid; `wamid` is that of the event. */
+  callId: string
+  call: VoiceCall
 }
 
 /** Changes the message `originalWamid`; no message of its own. Receivers get it with the members of a message. */
@@ -247,6 +242,7 @@ export type UnreadableItem = Placed & { kind: 'unreadable-item'; reason: string 
 
 export type InboundItem =
   | MessageItem
+  | CallItem
   | ChangeItem
   | ReactionItem
   | StatusItem

@@ -113,6 +113,12 @@ export function isDeeper(value: unknown, levels: number, passedOver?: ReadonlySe
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1, passedOver))
 }
 
+/** The time of `secondsAt` in ISO 8601. */
+export function isoAt(object: JsonObject, name: string): string | null {
+  const seconds = secondsAt(object, name)
+  return seconds === null ? null : new Date(seconds * 1000).toISOString()
+}
+
 const LAST_SECOND = 253_402_300_799 // of the year 9999
 
 /** Whole epoch seconds out of seconds or milliseconds, number or digits; null for anything else. */

@@ -1,16 +1,22 @@
 import { TEXT_LIMIT } from '../events/bounds.ts'
-import type { MessageDetails, Reply } from '../events/event-item.ts'
-import { isObject, type JsonObject, listAt, memberAt, objectAt, textAt } from '../events/json-member.ts'
+import { isObject, isoAt, type JsonObject, listAt, memberAt, objectAt, textAt } from '../events/json-member.ts'
+import type { CallPermission, MessageDetails, Reply } from '../events/message-details.ts'
 
 /** Each detail of one message; null where it is absent, or longer than 65,536 characters: then only `raw` has it. */
 export function readDetails(message: JsonObject): MessageDetails {
   const contacts = listAt(message, 'contacts').filter(isObject)
+  const context = objectAt(message, 'context')
+  const frequentlyForwarded = memberAt(context, 'frequently_forwarded') === true
   return {
     reply: readReply(message),
     referral: detailAt(message, 'referral'),
+    forwarded: frequentlyForwarded || memberAt(context, 'forwarded') === true,
+    frequentlyForwarded,
+    referredProduct: detailAt(context, 'referred_product'),
     location: detailAt(message, 'location'),
     contacts: contacts.length > 0 && isWithinLimit(contacts) ? contacts : null,
     order: detailAt(message, 'order'),
+    call: null,
   }
 }
 
@@ -18,11 +24,37 @@ function readReply(message: JsonObject): Reply | null {
   const interactive = objectAt(message, 'interactive')
   const chosen = memberAt(interactive, 'button_reply') ?? memberAt(interactive, 'list_reply')
   const flow = memberAt(interactive, 'nfm_reply')
+  const permission = memberAt(interactive, 'call_permission_reply')
   const button = memberAt(message, 'button')
-  const reply: Reply = { id: null, title: null, payload: null, responseJson: null }
-  if (isObject(chosen)) return { ...reply, id: textAt(chosen, 'id'), title: textAt(chosen, 'title') }
-  if (isObject(flow)) return { ...reply, title: textAt(flow, 'body'), responseJson: wholeTextAt(flow, 'response_json') }
-  return isObject(button) ? { ...reply, title: textAt(button, 'text'), payload: wholeTextAt(button, 'payload') } : null
+  if (isObject(chosen)) {
+    const [id, title] = [textAt(chosen, 'id'), textAt(chosen, 'title')]
+    return { ...NO_REPLY, id, title, description: textAt(chosen, 'description') }
+  }
+  if (isObject(flow)) {
+    return { ...NO_REPLY, title: textAt(flow, 'body'), responseJson: wholeTextAt(flow, 'response_json') }
+  }
+  if (isObject(permission)) return { ...NO_REPLY, callPermission: readCallPermission(permission) }
+  if (!isObject(button)) return null
+  return { ...NO_REPLY, title: textAt(button, 'text'), payload: wholeTextAt(button, 'payload') }
+}
+
+const NO_REPLY: Reply = {
+  id: null,
+  title: null,
+  description: null,
+  payload: null,
+  responseJson: null,
+  callPermission: null,
+}
+
+function readCallPermission(permission: JsonObject): CallPermission {
+  const isPermanent = memberAt(permission, 'is_permanent')
+  return {
+    response: textAt(permission, 'response'),
+    source: textAt(permission, 'response_source'),
+    isPermanent: typeof isPermanent === 'boolean' ? isPermanent : null,
+    expiresAt: isoAt(permission, 'expiration_timestamp'),
+  }
 }
 
 function detailAt(message: JsonObject, name: string): JsonObject | null {

@@ -18,6 +18,7 @@ import { customerFinder } from './customer.ts'
 import { firstOf, type GraphExtension } from './graph-extension.ts'
 import type { GraphPosition, Slice } from './item-slice.ts'
 import { readAccountEvent, readNumberQuality, readPreference, readUserIdUpdate } from './items/account-item.ts'
+import { readCall } from './items/call-item.ts'
 import { readHandover } from './items/handover-item.ts'
 import { readMessage } from './items/message-item.ts'
 import { readStatus } from './items/status-item.ts'
@@ -98,6 +99,8 @@ function* readItems(change: Change): Generator<InboundItem> {
   if (readWhole) yield* readValue(change, readWhole)
   else if (field === 'messages') yield* readMessages(change, ['messages', 'statuses'])
   else if (field === 'standby') yield* readStandby(change)
+  else if (field === 'calls' && memberAt(change.value, 'calls') !== undefined)
+    yield* readMessages(change, ['calls', 'statuses'])
   else if (field === 'smb_message_echoes' || field === 'message_echoes') yield* readList(change, 'message_echoes')
   else if (field === 'user_preferences' || field === 'user_id_update') yield* readList(change, field)
   else if (HISTORY_FIELDS.has(field))
@@ -173,6 +176,7 @@ function readerOf(change: Change, list: string, elements: readonly unknown[]): E
   if (list === 'user_preferences') return (element, placed) => [readPreference(element, placed, findCustomer)]
   if (list === 'user_id_update') return (element, placed) => [readUserIdUpdate(element, placed, findCustomer)]
   const businessPhone = phoneAt(objectAt(change.value, 'metadata'), 'display_phone_number')
+  if (list === 'calls') return (element, placed) => [readCall(element, { placed, findCustomer, businessPhone })]
   const isEcho = list === 'message_echoes'
   return (element, placed) => readMessage(element, { placed, findCustomer, businessPhone, isEcho })
 }
@@ -210,6 +214,9 @@ const readIds = ({ body, extensions }: GraphBody, { entry, value, field }: Chang
 const namedAccount = (value: JsonObject, field: string | null): string | null =>
   field === 'account_update' ? idAt(objectAt(value, 'waba_info'), 'waba_id', ID_LIMIT) : null
 
+/** Lists whose items belong to one number. */
+const OF_ONE_NUMBER = new Set(['messages', 'message_echoes', 'calls'])
+
 /**
  * By the number if the event names one, else by the provider's app or the business account. Messages are never routed by
  * the account: it may have several numbers, and a message belongs to one.
@@ -217,7 +224,7 @@ const namedAccount = (value: JsonObject, field: string | null): string | null =>
 function routeOf({ phoneNumberId, appId, wabaAccountId }: Ids, list: string | undefined): Route {
   if (phoneNumberId !== null) return { by: 'sender', phoneNumberId }
   if (list !== undefined && appId !== null) return { by: 'app', appId }
-  if (wabaAccountId !== null && list !== 'messages' && list !== 'message_echoes')
+  if (wabaAccountId !== null && !(list !== undefined && OF_ONE_NUMBER.has(list)))
     return { by: 'account', wabaAccountId }
   return appId === null ? NOWHERE : { by: 'app', appId }
 }

@@ -21,6 +21,11 @@ const ABSENT = {
   location: null,
   contacts: null,
   order: null,
+  forwarded: false,
+  frequentlyForwarded: false,
+  referredProduct: null,
+  call: null,
+  error: null,
 }
 
 describe('the envelope', () => {
@@ -29,7 +34,7 @@ describe('the envelope', () => {
       `${META},"contacts":[{"wa_id":"491","profile":{"name":"Ida"},"user_id":"DE.1"}],"messages":[{"from":"491","id":"w1","timestamp":"1760000000","type":"text","text":{"body":"Hi"}}]`,
     )
     expect(envelopesOf(raw)).toEqual([
-      `{"version":"1","event":"whatsapp.message.received","companyId":7,"channel":{"provider":"meta","phoneNumber":"49301234567","channelId":3},"contact":{"phone":"491","name":"Ida","userId":"DE.1"},"message":{"wamid":"w1","type":"text","text":"Hi","isEcho":false,"timestamp":1760000000,"timestampIso":"2025-10-09T08:53:20.000Z","reply":null,"quotedWamid":null,"originalWamid":null,"groupId":null,"referral":null,"location":null,"contacts":null,"order":null},"raw":${raw}}`,
+      `{"version":"1","event":"whatsapp.message.received","companyId":7,"channel":{"provider":"meta","phoneNumber":"49301234567","channelId":3},"contact":{"phone":"491","name":"Ida","userId":"DE.1"},"message":{"wamid":"w1","type":"text","text":"Hi","isEcho":false,"timestamp":1760000000,"timestampIso":"2025-10-09T08:53:20.000Z","reply":null,"quotedWamid":null,"originalWamid":null,"groupId":null,"referral":null,"forwarded":false,"frequentlyForwarded":false,"referredProduct":null,"location":null,"contacts":null,"order":null,"call":null,"error":null},"raw":${raw}}`,
     ])
   })
 

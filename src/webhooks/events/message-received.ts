@@ -1,13 +1,8 @@
 import { Type } from 'typebox'
-import { MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
+import { ERROR, MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
-import {
-  type ChangeItem,
-  type InboundItem,
-  type MessageItem,
-  NO_DETAILS,
-  type ReactionItem,
-} from '../../providers/events/event-item.ts'
+import type { CallItem, ChangeItem, InboundItem, MessageItem, ReactionItem } from '../../providers/events/event-item.ts'
+import { NO_DETAILS } from '../../providers/events/message-details.ts'
 import { DEFAULT_PROVIDER, type ProviderName } from '../../providers/provider-name.ts'
 import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import { digitsOf } from '../../text/phone.ts'
@@ -49,21 +44,19 @@ const Message = Type.Object(
     timestampIso: nullableTime('The same time in ISO 8601.'),
     reply: MESSAGE_MEMBERS.reply,
     quotedWamid: nullableText('The message that this one answers.'),
-    originalWamid: nullableText('The message that this one edits or revokes.'),
+    originalWamid: nullableText(
+      'The message that this one edits or revokes; of an event about a call, the message of the call.',
+    ),
     groupId: nullableText('The group of the message; `contact` is the writer.'),
-    referral: Type.Union([
-      Type.Object(
-        {},
-        {
-          additionalProperties: true,
-          description: 'The ad or post that the customer came from, as the provider describes it.',
-        },
-      ),
-      Type.Null(),
-    ]),
+    referral: MESSAGE_MEMBERS.referral,
     location: MESSAGE_MEMBERS.location,
     contacts: MESSAGE_MEMBERS.contacts,
     order: MESSAGE_MEMBERS.order,
+    forwarded: MESSAGE_MEMBERS.forwarded,
+    frequentlyForwarded: MESSAGE_MEMBERS.frequentlyForwarded,
+    referredProduct: MESSAGE_MEMBERS.referredProduct,
+    call: MESSAGE_MEMBERS.call,
+    error: ERROR,
   },
   { title: 'EnvelopeMessage' },
 )
@@ -90,6 +83,11 @@ const EXAMPLE = {
     location: null,
     contacts: null,
     order: null,
+    forwarded: false,
+    frequentlyForwarded: false,
+    referredProduct: null,
+    call: null,
+    error: null,
   },
   raw: { object: 'whatsapp_business_account', entry: [] },
 }
@@ -133,7 +131,7 @@ export const messageReceived = {
 } satisfies EventKind
 
 /** An item that receivers get. */
-export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { isForwarded: true }
+export type Forwardable = (MessageItem | CallItem | ChangeItem | ReactionItem) & { isForwarded: true }
 
 export type EnvelopeChannel = {
   companyId: number
@@ -144,8 +142,7 @@ export type EnvelopeChannel = {
 }
 
 /** Whether deliveries are made of an item: messages, changes and reactions that receivers may subscribe to. */
-export const isForwardable = (item: InboundItem): item is Forwardable =>
-  (item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction') && item.isForwarded
+export const isForwardable = (item: InboundItem): item is Forwardable => 'isForwarded' in item && item.isForwarded
 
 /**
  * The body of every delivery of this item, serialised once (spec: Envelope). `raw` is the provider's own text, spliced
@@ -180,14 +177,14 @@ const toMessage = (item: Forwardable) => ({
 
 /** Members that the specification does not know (decisions: Envelope); null where they are absent. */
 function toAdditions(item: Forwardable) {
-  const { quotedWamid, originalWamid, details } = item.kind === 'reaction' ? NOTHING_MORE : item
-  const { reply, referral, location, contacts, order } = details
-  return { reply, quotedWamid, originalWamid, groupId: item.groupId, referral, location, contacts, order }
+  const { quotedWamid, originalWamid, details, error } = item.kind === 'reaction' ? NOTHING_MORE : item
+  const { reply, ...others } = details
+  return { reply, quotedWamid, originalWamid, groupId: item.groupId, ...others, error }
 }
 
-const NOTHING_MORE = { quotedWamid: null, originalWamid: null, details: NO_DETAILS }
+const NOTHING_MORE = { quotedWamid: null, originalWamid: null, details: NO_DETAILS, error: null }
 
-const toContent = ({ type, text, media }: MessageItem | ChangeItem) => ({
+const toContent = ({ type, text, media }: MessageItem | CallItem | ChangeItem) => ({
   type,
   text,
   ...(media && { media: toMedia(media) }),

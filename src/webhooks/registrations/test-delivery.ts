@@ -83,6 +83,11 @@ function sampleMessage(companyId: number, wamid: string, at: Date) {
       location: null,
       contacts: null,
       order: null,
+      forwarded: false,
+      frequentlyForwarded: false,
+      referredProduct: null,
+      call: null,
+      error: null,
     },
     raw: {
       object: 'whatsapp_business_account',

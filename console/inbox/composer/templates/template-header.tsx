@@ -127,7 +127,7 @@ export function HeaderPreview({ kind, value, file }: { kind: Kind; value: string
   return (
     <div className={css.preview}>
       {file === undefined ? (
-        <Media key={url} message={{ type: kind, kind, media: { url, type: null, filename: null } }} />
+        <Media key={url} message={{ type: kind, kind, media: { url, type: null, filename: null, voice: false } }} />
       ) : (
         <FilePreview file={file} size="large" alt={file.name} />
       )}

@@ -1,3 +1,5 @@
+import type { MessageContext } from '../../../conversations/content/message-context.ts'
+import { WINDOW_MS } from '../../../conversations/window.ts'
 import { identify, identifyGroup, type NamedCustomer, writeUnder } from '../../../customers/identify.ts'
 import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../../customers/identity-change.ts'
 import {
@@ -9,6 +11,7 @@ import {
   type PersonConversation,
 } from '../../../customers/people.ts'
 import { learnAnswer, learnRecipient, type RecipientReport } from '../../../customers/recipient.ts'
+import type { ReportedError } from '../../../providers/events/event-item.ts'
 import { eventTime } from './event-time.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
@@ -31,6 +34,10 @@ export type InboundRecord = {
   text: string | null
   media: object | null
   content: object | null
+  /** The referral, the forwarded mark and the referred product. */
+  context: MessageContext | null
+  /** Why the provider could not pass the content on. */
+  error: ReportedError | null
   quotedWamid: string | null
   targetWamid: string | null
   emoji: string | null
@@ -71,9 +78,14 @@ export type ChangedConversation = {
   profileName: string | null
   last: InboundRecord | null
   lastInboundAt: number | null
+  /** Of the last window that the batch opens or continues. */
+  window: OpenedWindow | null
   /** The place in the batch of its last record: the list keeps the order of what came at one moment. */
   place: number
 }
+
+/** When the batch first wrote in a window; `isNew`: the batch also wrote in an earlier one. `referral`: the first one. */
+export type OpenedWindow = { openedAt: number; isNew: boolean; referral: object | null }
 
 export type PlannedMessage = {
   readonly record: InboundRecord
@@ -166,7 +178,7 @@ function conversationOf(people: People, customer: Customer, record: InboundRecor
 
 const newChange = (companyId: number, conversation: PersonConversation): ChangedConversation => ({
   ...{ companyId, conversation, messages: 0, unread: 0, isAnswered: false, isWrittenTo: false },
-  ...{ profileName: null, last: null, lastInboundAt: null, place: 0 },
+  ...{ profileName: null, last: null, lastInboundAt: null, window: null, place: 0 },
 })
 
 /** A reaction is no message: it changes neither count nor last text. */
@@ -175,8 +187,9 @@ function applyRecord(change: ChangedConversation, record: InboundRecord, place: 
   change.place = place
   change.profileName = record.profileName ?? change.profileName
   if (record.opensWindow) {
-    const opened = writtenAt(record).getTime()
-    change.lastInboundAt = Math.max(change.lastInboundAt ?? opened, opened)
+    const openedAt = writtenAt(record).getTime()
+    change.window = continueWindow(change, openedAt, record.context?.referral ?? null)
+    change.lastInboundAt = Math.max(change.lastInboundAt ?? openedAt, openedAt)
   }
   if (record.kind === 'reaction') return null
   change.messages += 1
@@ -190,4 +203,15 @@ function applyRecord(change: ChangedConversation, record: InboundRecord, place: 
     conversation.isClosed = false
   }
   return { record, conversation, seq: conversation.messageCount + change.messages }
+}
+
+/** A late message of an earlier window does not count for the last one. */
+function continueWindow(
+  { window, lastInboundAt }: ChangedConversation,
+  openedAt: number,
+  referral: object | null,
+): OpenedWindow {
+  if (window === null || lastInboundAt === null) return { openedAt, isNew: false, referral }
+  if (openedAt >= lastInboundAt + WINDOW_MS) return { openedAt, isNew: true, referral }
+  return openedAt <= lastInboundAt - WINDOW_MS ? window : { ...window, referral: window.referral ?? referral }
 }

@@ -1,17 +1,19 @@
+import type { MessageContext } from '../../../conversations/content/message-context.ts'
 import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
 import type { Handover } from '../../../conversations/control-store.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
 import type {
+  CallItem,
   ChangeItem,
   EventCustomer,
   InboundItem,
-  MessageDetails,
   MessageItem,
   Placed,
   ReactionItem,
   TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
+import type { MessageDetails } from '../../../providers/events/message-details.ts'
 import type { RecordChange } from '../../../record-change.ts'
 import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
@@ -42,7 +44,7 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
   const { phone, userId, profileName } = item.customer
   const { groupId, isEcho } = item
   if (!namesCustomer(item)) return undefined
-  const isMessage = item.kind === 'message'
+  const isMessage = item.kind !== 'reaction'
   return {
     companyId: sender.companyId,
     senderId: sender.id,
@@ -50,12 +52,14 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     kind: item.kind === 'reaction' ? 'reaction' : isEcho ? 'echo' : 'message',
     ...{ phone, userId, groupId },
     profileName: groupId ?? (isEcho ? null : profileName),
-    wamid: item.wamid,
+    wamid: item.kind === 'call' ? item.callId : item.wamid,
     type: isMessage ? item.recordType : 'text',
     messageKind: isMessage ? kindOf(item) : null,
     text: isMessage ? item.recordText : null,
     media: isMessage ? item.media : null,
     content: isMessage ? toContent(item.details) : null,
+    context: isMessage ? toContext(item.details) : null,
+    error: isMessage ? item.error : null,
     quotedWamid: isMessage ? item.quotedWamid : null,
     targetWamid: isMessage ? null : item.targetWamid,
     emoji: isMessage ? null : item.emoji,
@@ -67,21 +71,34 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
 }
 
 /** The kind of a message, where its type does not say it. */
-const kindOf = ({ type, providerType, recordType }: MessageItem): string | null => {
+const kindOf = ({ type, providerType, recordType }: MessageItem | CallItem): string | null => {
   const kind = providerType === 'sticker' ? providerType : type
   return kind === recordType ? null : kind
 }
 
 /** The content that the conversation shows of a message in addition to its text, in a form that PostgreSQL stores. */
-function toContent({ reply, location, contacts, order }: MessageDetails): StructuredContent | null {
+function toContent({ reply, location, contacts, order, call }: MessageDetails): StructuredContent | null {
+  if (call !== null) return { type: 'call', call }
   if (reply !== null) return { type: 'reply', reply }
   if (location !== null) return { type: 'location', location: cleanJson(location) }
   if (order !== null) return { type: 'order', order: cleanJson(order) }
   return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
 }
 
+/** Where a message comes from, in a form that PostgreSQL stores; null: it says nothing of it. */
+function toContext(details: MessageDetails): MessageContext | null {
+  const { referral, forwarded, frequentlyForwarded, referredProduct } = details
+  const context: MessageContext = {
+    ...(referral !== null && { referral: cleanJson(referral) }),
+    ...(forwarded && { forwarded }),
+    ...(frequentlyForwarded && { frequentlyForwarded }),
+    ...(referredProduct !== null && { referredProduct: cleanJson(referredProduct) }),
+  }
+  return Object.keys(context).length === 0 ? null : context
+}
+
 /** Whether an item names the customer of its conversation. A group has a conversation of its own. */
-export const namesCustomer = ({ groupId, customer }: MessageItem | ReactionItem): boolean =>
+export const namesCustomer = ({ groupId, customer }: WrittenItem['item']): boolean =>
   groupId !== null || customer.phone !== null || customer.userId !== null
 
 /** The change of a number or a user id, as the rules of identity take it. */
@@ -105,7 +122,7 @@ export function toIdentityChange({ item, sender, receivedAt }: Renaming): Identi
 }
 
 /** The shown name of the writer; in a group with the phone number, since the conversation does not have it. */
-function writerOf({ groupId, customer }: MessageItem | ReactionItem): string | null {
+function writerOf({ groupId, customer }: WrittenItem['item']): string | null {
   const { profileName } = customer
   if (groupId === null) return profileName
   const identity = shownIdentityOf(customer)
@@ -156,6 +173,7 @@ export function toForwarded({ item, sender, messageId, conversationId }: PlacedI
 
 /** A message of the customer's own conversation is found by its row. Who writes in a group is no customer of a conversation. */
 function peopleOf(item: Forwardable, messageId: number | null, conversationId: number | null): string[] {
+  if (item.kind === 'call') return writerIdentities(item.customer)
   if (item.groupId === null && messageId !== null) return []
   if (item.groupId === null && item.kind === 'reaction' && conversationId !== null) {
     return [conversationPerson(conversationId)]

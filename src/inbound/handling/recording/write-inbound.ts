@@ -135,9 +135,20 @@ const toMessages = ({ messages }: InboundDecisions, ids: readonly number[], real
     const { record, conversation, seq } = planned
     const id = ids[place]
     if (id === undefined) throw new Error('A message has no id')
-    const { companyId, type, messageKind, text, media, senderName, wamid, sentAt, content, quotedWamid } = record
-    const members = { companyId, type, messageKind, text, media, senderName, wamid, sentAt, content, quotedWamid }
-    return { planned, id, ...members, conversationId: realId(conversation.id), seq, isEcho: record.kind === 'echo' }
+    const { companyId, type, messageKind, text, media, senderName, wamid, sentAt, quotedWamid } = record
+    const { content, context, error } = record
+    const members = { companyId, type, messageKind, text, media, senderName, wamid, sentAt, quotedWamid }
+    return {
+      planned,
+      id,
+      ...members,
+      content,
+      context,
+      error,
+      conversationId: realId(conversation.id),
+      seq,
+      isEcho: record.kind === 'echo',
+    }
   })
 
 /** Contacts lose numbers before others take them; rows come before those that refer to them. */
@@ -218,13 +229,13 @@ function toPlace(companyId: number, conversation: PersonConversation, realId: Re
 
 const NO_CHANGE: Omit<ConversationWrite, keyof ReturnType<typeof toPlace>> = {
   ...{ profileName: null, messages: 0, unread: 0, isAnswered: false, isWrittenTo: false, lastText: null },
-  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, place: null },
+  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, window: null, place: null },
 }
 
 /** The window opens by the earlier of both clocks, and never in the future. */
 function toWrite(change: ChangedConversation, realId: RealId, at: Date): ConversationWrite {
-  const { companyId, conversation, profileName, messages, unread, isAnswered, isWrittenTo, last, lastInboundAt } =
-    change
+  const { companyId, conversation, profileName, messages, unread, isAnswered, isWrittenTo, last } = change
+  const { lastInboundAt, window } = change
   return {
     ...toPlace(companyId, conversation, realId),
     ...{ profileName, messages, unread, isAnswered, isWrittenTo },
@@ -232,6 +243,7 @@ function toWrite(change: ChangedConversation, realId: RealId, at: Date): Convers
     lastDirection: last === null ? null : last.kind === 'echo' ? 'outbound' : 'inbound',
     lastMessageAt: last === null ? null : (last.sentAt ?? last.arrivedAt),
     lastInboundAt: lastInboundAt === null ? null : new Date(Math.min(lastInboundAt, at.getTime())),
+    window: window && { ...window, openedAt: new Date(Math.min(window.openedAt, at.getTime())) },
     place: change.place + 1,
   }
 }

@@ -1,5 +1,6 @@
 import type { Db } from '../../../db/connect.ts'
 import type {
+  CallItem,
   ChangeItem,
   InboundItem,
   MessageItem,
@@ -14,7 +15,7 @@ import { findSendersByAccount, findSendersByApp, findSendersByNumber, type Route
 /** An item, and when its event came. */
 export type Arrived = { item: InboundItem; receivedAt: Date; event: StoredEvent }
 export type Routed<T> = Omit<Arrived, 'item'> & { item: T; sender: RoutedSender }
-export type WrittenItem = Routed<MessageItem | ReactionItem>
+export type WrittenItem = Routed<MessageItem | CallItem | ReactionItem>
 export type Conversing = WrittenItem | Routed<ChangeItem>
 export type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
@@ -64,9 +65,11 @@ export async function routeItems(tx: Db, arrived: readonly Arrived[]): Promise<R
 /** A customer got another number or user id. */
 export const isRenaming = (one: Routed<InboundItem>): one is Renaming =>
   one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
-/** An item that the customer, or the business in its phone app, wrote. */
+/** An item that the customer, or the business in its phone app, wrote; a call, too. */
 export const isWritten = (one: Routed<InboundItem>): one is WrittenItem =>
-  one.item.kind === 'message' || one.item.kind === 'reaction'
+  one.item.kind === 'message' || one.item.kind === 'call' || one.item.kind === 'reaction'
+/** An event about a call. */
+export const isCall = (one: Routed<InboundItem>): one is Routed<CallItem> => one.item.kind === 'call'
 /** An edit or a deletion of an earlier message. */
 export const isChange = (one: Routed<InboundItem>): one is Routed<ChangeItem> => one.item.kind === 'change'
 /** An item that belongs to a conversation. */

@@ -68,7 +68,7 @@ function messageOfEcho(echo: JsonObject): JsonObject {
 }
 
 /** The id of a message that comes without one: the same for the same message, so that a repeated body is recognised. */
-function deriveWamid(message: JsonObject, { route }: Placed): string {
+export function deriveWamid(message: JsonObject, { route }: Placed): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([route, message]))
     .digest('base64url')
