@@ -259,6 +259,7 @@ create table conversations (
   controlled_by text,
   controlled_at timestamp with time zone,
   profile_search text,
+  referral jsonb,
   constraint conversations_by_customer UNIQUE (company_id, sender_id, customer_id),
   constraint conversations_pkey PRIMARY KEY (company_id, id),
   constraint conversations_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
@@ -806,6 +807,7 @@ create table messages (
   quoted_wamid text,
   kind text,
   priced_at timestamp with time zone,
+  context jsonb,
   constraint messages_pkey PRIMARY KEY (company_id, id),
   constraint messages_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint messages_status_check CHECK ((status = ANY (ARRAY['received'::text, 'pending'::text, 'unknown'::text, 'sent'::text, 'failed'::text, 'delivered'::text, 'read'::text])))

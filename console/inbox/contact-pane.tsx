@@ -16,6 +16,7 @@ import { useSession } from '../shell/session-context.ts'
 import { date, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './contact-pane.module.css'
+import { ReferralCard } from './content/referral-card.tsx'
 import { nameOf } from './list/conversation-row.tsx'
 import { useChange } from './use-change.ts'
 
@@ -38,6 +39,11 @@ export function ContactPane({ record, onClose }: { record: Conversation; onClose
           {sender.phoneName}
           <span className={css.soft}>{sender.phoneNumber}</span>
         </Fact>
+        {record.referral !== null && (
+          <Fact label={text.contact.cameFrom}>
+            <ReferralCard referral={record.referral} />
+          </Fact>
+        )}
         {record.groupId !== null && <Fact label={text.contact.title}>{text.contact.group}</Fact>}
         {data && <Facts contact={data} />}
       </dl>

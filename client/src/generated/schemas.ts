@@ -447,6 +447,9 @@ export type Conversation = {
   assignee: string | null
   /** Whether the business or the AI agent of the provider answers; null: not reported. */
   controlledBy: "business" | "agent" | null
+  referral: {
+    [name: string]: unknown
+  } | null
   /** The id of the group at the provider; null for a conversation with one customer. */
   groupId: string | null
   status: "open" | "closed" | "snoozed"
@@ -744,6 +747,32 @@ export type Envelope = {
   }
 }
 
+/** The call. */
+export type EnvelopeCall = {
+  /** Inbound: the customer called. */
+  direction: "inbound" | "outbound"
+  /** `missed`: it ended without an answer. */
+  status: "ringing" | "completed" | "missed" | "failed"
+  /** When it was answered; of an unanswered call, when it rang. */
+  startedAt: string | null
+  /** When it ended. */
+  endedAt: string | null
+  /** The provider's events about the call, such as `terminate`. */
+  events: Array<string>
+}
+
+/** The answer to a call permission request. */
+export type EnvelopeCallPermission = {
+  /** `accept` or `reject`. */
+  response: string | null
+  /** Who answered: `user_action`, or `automatic` after a call of the customer. */
+  source: string | null
+  /** Whether the permission has no end. */
+  isPermanent: boolean | null
+  /** The end of the permission. */
+  expiresAt: string | null
+}
+
 export type EnvelopeMedia = {
   /** A sticker is an `image`. */
   kind: "image" | "video" | "audio" | "document"
@@ -777,7 +806,7 @@ export type EnvelopeMessage = {
   reply: EnvelopeReply | null
   /** The message that this one answers. */
   quotedWamid: string | null
-  /** The message that this one edits or revokes. */
+  /** The message that this one edits or revokes; of an event about a call, the message of the call. */
   originalWamid: string | null
   /** The group of the message; `contact` is the writer. */
   groupId: string | null
@@ -793,6 +822,15 @@ export type EnvelopeMessage = {
   order: {
     [name: string]: unknown
   } | null
+  /** Whether the customer forwarded the message from another chat. */
+  forwarded: boolean
+  /** Whether it has been forwarded many times. */
+  frequentlyForwarded: boolean
+  referredProduct: {
+    [name: string]: unknown
+  } | null
+  call: EnvelopeCall | null
+  error: MessageFailure | null
 }
 
 export type EnvelopeReaction = {
@@ -808,10 +846,13 @@ export type EnvelopeReply = {
   id: string | null
   /** The title of the button or row. */
   title: string | null
+  /** The description of the row of a list. */
+  description: string | null
   /** The payload of the button of a template. */
   payload: string | null
   /** The answers of a flow, as JSON text. */
   responseJson: string | null
+  callPermission: EnvelopeCallPermission | null
 }
 
 /** An error with a code for programs and a message for readers. */
@@ -1290,6 +1331,8 @@ export type Message = {
     type: string | null
     /** The name of the file. */
     filename: string | null
+    /** Whether it is a voice note. */
+    voice: boolean
   } | null
   /** The emoji of a reaction to this message. */
   reaction: string | null
@@ -1313,7 +1356,7 @@ export type Message = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
-  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1325,6 +1368,17 @@ export type Message = {
   order: {
     [name: string]: unknown
   } | null
+  referral: {
+    [name: string]: unknown
+  } | null
+  /** Whether the customer forwarded the message from another chat. */
+  forwarded: boolean
+  /** Whether it has been forwarded many times. */
+  frequentlyForwarded: boolean
+  referredProduct: {
+    [name: string]: unknown
+  } | null
+  call: EnvelopeCall | null
   quoted: QuotedMessage | null
 }
 
@@ -1370,7 +1424,7 @@ export type MessageDetails = {
   }>
 }
 
-/** Why a message failed, as the provider reports it. */
+/** What went wrong, as the provider reports it. */
 export type MessageFailure = {
   /** The error code of the provider. */
   code: number | null
@@ -1408,6 +1462,8 @@ export type MessageStatus = {
     type: string | null
     /** The name of the file. */
     filename: string | null
+    /** Whether it is a voice note. */
+    voice: boolean
   } | null
   /** The emoji of a reaction to this message. */
   reaction: string | null
@@ -1431,7 +1487,7 @@ export type MessageStatus = {
   quotedWamid: string | null
   /** The id of that message here; null while it is not known. */
   quotedMessageId: number | null
-  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, or another name of the provider. */
+  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1443,6 +1499,17 @@ export type MessageStatus = {
   order: {
     [name: string]: unknown
   } | null
+  referral: {
+    [name: string]: unknown
+  } | null
+  /** Whether the customer forwarded the message from another chat. */
+  forwarded: boolean
+  /** Whether it has been forwarded many times. */
+  frequentlyForwarded: boolean
+  referredProduct: {
+    [name: string]: unknown
+  } | null
+  call: EnvelopeCall | null
   quoted: QuotedMessage | null
   /** The id of the conversation. */
   chatId: number
@@ -2162,7 +2229,7 @@ export type StickerByMediaId = {
 /** The content of the message in addition to text and media. */
 export type StructuredContent = {
   /** The name of the other member. */
-  type: "reply" | "interactive" | "location" | "contacts" | "order" | "reaction"
+  type: "reply" | "interactive" | "location" | "contacts" | "order" | "call" | "reaction"
   reply?: EnvelopeReply
   /** The interactive message, in the form of a send. */
   interactive?: {
@@ -2180,6 +2247,7 @@ export type StructuredContent = {
   order?: {
     [name: string]: unknown
   }
+  call?: EnvelopeCall
   /** A reaction that was sent; the message that it is for has it as `reaction`. */
   reaction?: {
     /** The id of the message. */

@@ -14,7 +14,7 @@ const PictureViewer = lazy(async () => ({ default: (await import('./picture-view
 export function Media({ message: { type, kind, media } }: { message: Pick<Message, 'type' | 'kind' | 'media'> }) {
   const [isBroken, setBroken] = useState(false)
   const url = media?.url == null ? null : URL.parse(media.url)
-  const label = media?.filename ?? (kind === 'sticker' ? text.kinds.sticker : text.conversation.media[type])
+  const label = media?.filename ?? labelOf({ type, kind, media })
   const isOwn = url?.pathname.startsWith('/media/') && url.host === location.host
   if (url === null || isBroken) return <Card label={label} icon={type === 'image' ? 'image' : 'file'} />
   if (!isOwn) {
@@ -35,13 +35,19 @@ export function Media({ message: { type, kind, media } }: { message: Pick<Messag
     return <video className={css.video} src={source} controls preload="none" onError={fail} />
   }
   // biome-ignore lint/a11y/useMediaCaption: customers send no captions
-  if (type === 'audio') return <audio className={css.audio} src={source} controls preload="none" onError={fail} />
+  if (type === 'audio')
+    return <audio className={css.audio} aria-label={label} src={source} controls preload="none" onError={fail} />
   return (
     <a className={css.card} href={source} target="_blank" rel="noreferrer">
       <Icon name="file" />
       <bdi className={css.label}>{label}</bdi>
     </a>
   )
+}
+
+function labelOf({ type, kind, media }: Pick<Message, 'type' | 'kind' | 'media'>): string {
+  if (media?.voice) return text.conversation.voiceNote
+  return kind === 'sticker' ? text.kinds.sticker : text.conversation.media[type]
 }
 
 /** A picture with its own proportions; a press shows it as large as the window. */

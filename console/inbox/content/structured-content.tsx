@@ -1,4 +1,5 @@
 import type { StructuredContent as Content, Message } from '../../../client/src/generated/schemas.ts'
+import { CallCard } from './call-card.tsx'
 import { ContactCards } from './contact-cards.tsx'
 import { at, distinct, listOf, textAt } from './json-content.ts'
 import { LocationCard } from './location-card.tsx'
@@ -6,11 +7,24 @@ import { OrderCard } from './order-card.tsx'
 import css from './structured-content.module.css'
 
 /** The content of a message in addition to text and media: a card, or the footer and the buttons of a question. All of it is plain text. */
-export function StructuredContent({ message: { location, contacts, order, content } }: { message: Message }) {
+export function StructuredContent({ message }: { message: Message }) {
+  const { location, contacts, order, call, reply, content } = message
   if (location !== null) return <LocationCard location={location} />
   if (contacts !== null) return <ContactCards contacts={contacts} />
   if (order !== null) return <OrderCard order={order} />
+  if (call !== null) return <CallCard call={call} />
+  if (reply !== null) return <ChosenRow reply={reply} />
   return content?.type === 'interactive' ? <Question interactive={content.interactive} /> : null
+}
+
+/** What the title of an answer does not say. */
+function ChosenRow({ reply: { description } }: { reply: NonNullable<Message['reply']> }) {
+  if (description === null) return null
+  return (
+    <p className={css.note} dir="auto">
+      {description}
+    </p>
+  )
 }
 
 function Question({ interactive }: { interactive: Content['interactive'] }) {

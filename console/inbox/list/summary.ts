@@ -11,6 +11,7 @@ const GONE: ReadonlySet<string | null> = new Set(['[revoked]', '[erased]'])
 
 /** A message in one line: its kind, unless it is a text, and its own words. */
 export function summaryOf({ kind, text: content, itemCount = null }: Summarized): string {
+  if (content === '[call_permission_reply]') return text.conversation.callPermission.asked
   const label = labelOf(kind ?? 'text', itemCount)
   if (label === undefined || GONE.has(content)) return content ?? ''
   return content === null || isPlaceholder(kind, content) ? label : `${label}: ${content}`

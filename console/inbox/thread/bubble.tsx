@@ -5,12 +5,13 @@ import { Icon } from '../../parts/icon.tsx'
 import { time, utc } from '../../texts/format.ts'
 import { text } from '../../texts/text.ts'
 import { Media } from '../content/media.tsx'
+import { Origin } from '../content/origin.tsx'
 import { Quote } from '../content/quote.tsx'
 import { RichText } from '../content/rich-text.tsx'
 import { StructuredContent } from '../content/structured-content.tsx'
 import { isPlaceholder, summaryOfMessage } from '../list/summary.ts'
 import css from './bubble.module.css'
-import { reasonOf } from './failure-reason.ts'
+import { providersReason, reasonOf } from './failure-reason.ts'
 import { Ticks } from './ticks.tsx'
 
 type Props = {
@@ -23,9 +24,21 @@ type Props = {
 
 /** A message as the customer or the business wrote it. Nothing of it is HTML. */
 export function Bubble({ message, isGroup, isFirst, actions }: Props) {
-  const { direction, kind, media, quotedWamid, reaction, timestampIso, editedAt, revokedAt, status, senderName } =
-    message
+  const {
+    direction,
+    kind,
+    media,
+    quotedWamid,
+    reaction,
+    timestampIso,
+    editedAt,
+    revokedAt,
+    status,
+    senderName,
+    error,
+  } = message
   const isOut = direction === 'outbound'
+  const isIncomplete = status === 'received' && error !== null
   return (
     <div className={classes(css.row, isOut && css.out)} data-message={message.id}>
       {isFirst && (isOut || isGroup) && senderName && <p className={css.sender}>{senderName}</p>}
@@ -37,6 +50,7 @@ export function Bubble({ message, isGroup, isFirst, actions }: Props) {
           status === 'unknown' && css.unknown,
         )}
       >
+        <Origin message={message} />
         {quotedWamid !== null && <Quote message={message} />}
         {media && revokedAt === null && <Media message={message} />}
         <Content message={message} />
@@ -58,15 +72,17 @@ export function Bubble({ message, isGroup, isFirst, actions }: Props) {
       </div>
       {status === 'failed' && <Fault>{reasonOf(message)}</Fault>}
       {status === 'failed' && actions}
+      {isIncomplete && <Fault isUnknown>{providersReason(message) ?? text.conversation.notPassedOn}</Fault>}
       {status === 'unknown' && <Fault isUnknown>{text.ticks.unknown}</Fault>}
     </div>
   )
 }
 
 function Content({ message }: { message: Message }) {
-  const { kind, text: content, media, location, contacts, order, revokedAt } = message
+  const { kind, text: content, media, location, contacts, order, call, reply, revokedAt } = message
   // The name of a location is on its card.
-  if (content === null || location !== null) return null
+  if (content === null || location !== null || call !== null) return null
+  if (reply?.callPermission) return <span className={css.text}>{permissionOf(reply.callPermission)}</span>
   const isNamed = isPlaceholder(kind, content)
   if (isNamed && (media ?? contacts ?? order) !== null) return null
   return (
@@ -75,6 +91,9 @@ function Content({ message }: { message: Message }) {
     </span>
   )
 }
+
+const permissionOf = ({ response }: { response: string | null }): string =>
+  text.conversation.callPermission[response === 'accept' ? 'granted' : 'refused']
 
 /** A line below a bubble that says what is wrong with it. */
 export function Fault({ isUnknown = false, children }: { isUnknown?: boolean; children: ReactNode }) {

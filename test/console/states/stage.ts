@@ -153,6 +153,17 @@ async function writeEachKind({ service, conversationWith }: World, { api, phoneN
     { type: 'contacts', contacts: [card] },
     { type: 'location', location: { latitude: 45.4642, longitude: 9.19, name: 'Duomo', address: 'Piazza del Duomo' } },
     { type: 'sticker', sticker: {} },
+    { ...textOf('Look what I found'), context: { forwarded: true } },
+    {
+      ...textOf('Do you still have it?'),
+      referral: {
+        source_type: 'ad',
+        source_url: 'https://fb.me/1',
+        headline: 'Mugs of the year',
+        body: 'Until Sunday',
+      },
+    },
+    { type: 'unsupported', errors: [{ code: 131051, title: 'Message type unknown' }] },
     { type: 'audio', audio: { ...file, mime_type: 'audio/ogg; codecs=opus', voice: true } },
     { type: 'document', document: { ...file, mime_type: 'application/pdf', filename: 'the invoice of november.pdf' } },
     { type: 'image', image: { ...file, caption: 'This one' } },
