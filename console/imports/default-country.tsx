@@ -20,10 +20,11 @@ export function DefaultCountry({ country }: { country: string | null }) {
     mutationFn: (chosen: string) => api.updateMe({ settings: { defaultCountry: chosen === '' ? null : chosen } }),
     onSuccess: ({ data }) => client.setQueryData(settingsQuery.queryKey, data.settings),
   })
-  if (!may(session, 'customFields')) return <p>{importText.countryOf(country && nameOf(country))}</p>
+  if (!may(session, 'customFields'))
+    return <p className={css.soft}>{importText.countryOf(country && nameOf(country))}</p>
   return (
-    <div className={css.country}>
-      <span>{importText.country}</span>
+    <div className={css.choice}>
+      <span className={css.soft}>{importText.country}</span>
       <Select
         label={importText.country}
         value={country ?? ''}

@@ -26,12 +26,12 @@ export function ImportPane({ id }: { id: number }) {
     const missing = { title: importText.notFound, text: importText.notFoundText, onBack: leave }
     return <Failure error={error} retry={refetch} missing={missing} />
   }
-  const { status, rows, rows_read, failure, created_at, refusals } = data
+  const { status, rows, rows_read, failure, created_at, refusals, delimiter, encoding } = data
   return (
     <article className={pane.pane} aria-label={importText.name(id)}>
       <header className={pane.head}>
         <IconButton icon="back" label={importText.back} onClick={leave} />
-        <h2 className={css.name}>{importText.name(id)}</h2>
+        <h2 className={css.id}>{importText.name(id)}</h2>
         <Badge tone={TONES[status]}>{importText.states[status]}</Badge>
         <time dateTime={created_at} className={css.soft}>
           {dateAndTime(created_at)}
@@ -43,6 +43,11 @@ export function ImportPane({ id }: { id: number }) {
             {failure}
           </p>
         )}
+        <p className={css.soft}>
+          {delimiter === null || encoding === null
+            ? importText.lines
+            : importText.csv(importText.delimiters[delimiter], importText.encodings[encoding])}
+        </p>
         <div className={css.progress}>
           <progress max={Math.max(rows, 1)} value={rows_read} aria-label={importText.progress(rows_read, rows)} />
           <p>{importText.progress(rows_read, rows)}</p>

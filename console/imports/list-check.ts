@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import type { ReadConsent } from '../../src/text/lists/consent-words.ts'
 import type { ListHead } from './list-file.ts'
 import { readRows } from './list-file.ts'
 import { rowFault } from './list-mapping.ts'
@@ -15,6 +16,7 @@ export function useListCheck(
   head: ListHead | undefined,
   targets: readonly (string | null)[],
   phones: Phones | undefined,
+  readConsent: ReadConsent,
 ): ListCheck {
   const [check, setCheck] = useState(NOTHING)
   useEffect(() => {
@@ -27,7 +29,7 @@ export function useListCheck(
       for await (const part of readRows(file, head)) {
         if (isStopped) return
         for (const row of part) {
-          const fault = rowFault(row, targets, phones)
+          const fault = rowFault(row, targets, phones, readConsent)
           rows += 1
           if (fault === undefined) continue
           faulty += 1
@@ -41,6 +43,6 @@ export function useListCheck(
     return () => {
       isStopped = true
     }
-  }, [file, head, targets, phones])
+  }, [file, head, targets, phones, readConsent])
   return check
 }

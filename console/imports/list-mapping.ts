@@ -1,8 +1,12 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
+import { CONSENT_COLUMNS, mayRepeat, readRowConsent } from '../../src/text/lists/consent-columns.ts'
+import type { ReadConsent } from '../../src/text/lists/consent-words.ts'
+import { findProfile, profileTargets } from '../../src/text/lists/list-profiles.ts'
+import type { ListFormat } from '../../src/text/lists/list-scan.ts'
 import { CONTACT_TEXTS } from '../generated/lists.ts'
 import { labelOf } from '../texts/format.ts'
 import { importText } from '../texts/imports.ts'
-import type { ListFormat, ListRow } from './list-file.ts'
+import type { ListRow } from './list-lines.ts'
 import type { Phones } from './phone-reading.ts'
 
 export const CUSTOM = 'custom_fields.'
@@ -22,6 +26,10 @@ const KNOWN: Record<string, readonly string[]> = {
   id: ['contactid'],
   ...Object.fromEntries(CONTACT_TEXTS.map(({ name }) => [name, OTHER_NAMES.get(name) ?? []])),
   tags: ['tag', 'labels', 'label', 'groups'],
+}
+/** Columns of a CSV. */
+const CONSENT: Record<string, readonly string[]> = {
+  ...Object.fromEntries(CONSENT_COLUMNS.map((name) => [name, []])),
   'marketing_consent.email': ['marketingconsentemail', 'emailconsent', 'newsletter'],
   'marketing_consent.whatsapp': ['marketingconsentwhatsapp', 'whatsappconsent'],
 }
@@ -35,7 +43,7 @@ const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}
 
 /** Where a column can go: null leaves it out. */
 export function choicesOf(format: ListFormat, column: string, fields: readonly CustomField[]) {
-  const names = [...Object.keys(KNOWN), ...(format === 'ndjson' ? Object.keys(WHOLE) : [])]
+  const names = Object.keys({ ...KNOWN, ...(format === 'ndjson' ? WHOLE : CONSENT) })
   const own = `${CUSTOM}${column}`
   const defined = fields.map(({ key, displayName }) => ({
     value: `${CUSTOM}${key}`,
@@ -56,7 +64,9 @@ export function guessTargets(
   columns: readonly string[],
   fields: readonly CustomField[],
 ): (string | null)[] {
-  const targets = Object.entries({ ...KNOWN, ...(format === 'ndjson' && WHOLE) })
+  const profile = format === 'csv' ? findProfile(columns) : undefined
+  if (profile !== undefined) return profileTargets(profile, columns)
+  const targets = Object.entries({ ...KNOWN, ...(format === 'ndjson' ? WHOLE : CONSENT) })
   const taken = new Set<string>()
   return columns.map((column) => {
     const name = plain(column)
@@ -77,21 +87,21 @@ export function mappingFault(targets: readonly (string | null)[]): string | unde
   const chosen = targets.filter((target) => target !== null)
   if (!chosen.includes('email') && !chosen.includes('phone') && !chosen.includes('id'))
     return importText.faults.noIdentity
-  const twice = chosen.find((target, place) => chosen.indexOf(target) !== place)
+  const twice = chosen.find((target, place) => chosen.indexOf(target) !== place && !mayRepeat(target))
   return twice === undefined ? undefined : importText.faults.twice(importText.targets.get(twice) ?? labelOf(twice))
 }
 
 const EMAIL = /^[^\s@,;<>"]+@[^\s@,;<>"]+\.[^\s@.,;<>"]+$/
-const FLAG = /^(true|false|1|0)$/i
 
 /** The reason for which the service would refuse a row, as far as the page knows; undefined: none. */
 export function rowFault(
-  { cells, isBroken }: ListRow,
+  { cells, fault }: ListRow,
   targets: readonly (string | null)[],
   phones: Phones,
+  readConsent: ReadConsent,
 ): string | undefined {
   const { faults } = importText
-  if (isBroken) return faults.broken
+  if (fault !== undefined) return faults[fault]
   const textOf = (target: string) => {
     const value = cells[targets.indexOf(target)]
     return value === undefined || value === null ? '' : String(value).trim()
@@ -102,7 +112,8 @@ export function rowFault(
   if (email === '' && phones.isBlank(phone) && id === '') return faults.noAddress
   if (email !== '' && !EMAIL.test(email)) return faults.email
   if (!phones.isBlank(phone) && 'fault' in phones.read(phone, phones.country)) return faults.phone
-  const flags = targets.filter((target) => target?.startsWith('marketing_consent.'))
-  const isWrong = flags.some((target) => target !== null && textOf(target) !== '' && !FLAG.test(textOf(target)))
-  return isWrong ? faults.consent : undefined
+  const consents = targets.flatMap((column, place) =>
+    column !== null && column in CONSENT ? [{ column, cell: String(cells[place] ?? '') }] : [],
+  )
+  return 'fault' in readRowConsent(consents, readConsent) ? faults.consent : undefined
 }

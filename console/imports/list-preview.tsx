@@ -1,4 +1,5 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
+import type { ReadConsent } from '../../src/text/lists/consent-words.ts'
 import { Badge } from '../parts/feedback/badge.tsx'
 import { Select } from '../parts/forms/select.tsx'
 import { importText } from '../texts/imports.ts'
@@ -13,13 +14,18 @@ type Props = {
   targets: readonly (string | null)[]
   /** Undefined: rows are not checked yet. */
   phones: Phones | undefined
+  readConsent: ReadConsent
   onMap: (place: number, target: string | null) => void
 }
 
 /** The first rows of a list, with the target of each column above it and the fault of each row before it. */
-export function ListPreview({ head: { format, columns, first }, fields, targets, phones, onMap }: Props) {
+export function ListPreview({ head: { format, columns, first }, fields, targets, phones, readConsent, onMap }: Props) {
   const named = columns.map((column, place) => ({ place, name: column || importText.unnamed(place + 1), column }))
-  const rows = first.map((row, at) => ({ row, number: at + 1, fault: phones && rowFault(row, targets, phones) }))
+  const rows = first.map((row, at) => ({
+    row,
+    number: at + 1,
+    fault: phones && rowFault(row, targets, phones, readConsent),
+  }))
   return (
     // The region scrolls, so the keyboard must reach it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: see above

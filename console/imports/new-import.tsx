@@ -1,8 +1,8 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { CustomField } from '../../client/src/generated/schemas.ts'
-import { api } from '../client.ts'
+import { CONSENT_COLUMNS } from '../../src/text/lists/consent-columns.ts'
+import type { NamedStyle } from '../../src/text/lists/list-scan.ts'
 import { offeredFieldsQuery } from '../fields/field-queries.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { Empty } from '../parts/feedback/empty.tsx'
@@ -11,13 +11,16 @@ import { Skeleton } from '../parts/lists/skeleton.tsx'
 import pane from '../parts/pane.module.css'
 import { importText } from '../texts/imports.ts'
 import { text } from '../texts/text.ts'
+import { ConsentWordFields, useConsentWords } from './consent-words.tsx'
 import { DefaultCountry } from './default-country.tsx'
 import css from './imports.module.css'
 import { type ListCheck, useListCheck } from './list-check.ts'
-import { type ListHead, readHead, toUpload } from './list-file.ts'
+import { type ListHead, readListHead } from './list-file.ts'
 import { guessTargets, mappingFault } from './list-mapping.ts'
 import { ListPreview } from './list-preview.tsx'
+import { ListReading } from './list-reading.tsx'
 import { usePhones } from './phone-reading.ts'
+import { useUpload } from './use-upload.ts'
 
 const MAX_BYTES = 1024 ** 3
 const NO_FIELDS: CustomField[] = []
@@ -28,9 +31,11 @@ type Props = { file: File; onLeave: () => void }
 /** Maps the columns of a file, shows its first rows and counts its faults before it is imported. */
 export function NewImport({ file, onLeave }: Props) {
   const fields = useQuery(offeredFieldsQuery)
+  const [named, name] = useState<NamedStyle>({})
   const head = useQuery({
-    queryKey: ['list-head', file.name, file.size, file.lastModified],
-    queryFn: async () => (await readHead(file)) ?? null,
+    queryKey: ['list-head', file.name, file.size, file.lastModified, named],
+    queryFn: async () => (await readListHead(file, named)) ?? null,
+    placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
     retry: false,
   })
@@ -46,9 +51,15 @@ export function NewImport({ file, onLeave }: Props) {
       {file.size > MAX_BYTES || isUnreadable ? (
         <Empty icon="alert" title={isUnreadable ? importText.unreadable : importText.tooLarge}>
           <Button onClick={onLeave}>{importText.another}</Button>
+          {isNamed(named) && <Button onClick={() => name({})}>{importText.asFound}</Button>}
         </Empty>
       ) : head.data && !fields.isPending ? (
-        <Mapping file={file} head={head.data} fields={fields.data ?? NO_FIELDS} onStarted={onLeave} />
+        <Mapping
+          key={JSON.stringify(head.data.columns)}
+          {...{ file, named, head: head.data, fields: fields.data ?? NO_FIELDS }}
+          onName={name}
+          onStarted={onLeave}
+        />
       ) : (
         <Skeleton rows={6} />
       )}
@@ -56,31 +67,48 @@ export function NewImport({ file, onLeave }: Props) {
   )
 }
 
-type MappingProps = { file: File; head: ListHead; fields: CustomField[]; onStarted: () => void }
+const isNamed = ({ delimiter, encoding }: NamedStyle): boolean => delimiter !== undefined || encoding !== undefined
 
-function Mapping({ file, head, fields, onStarted }: MappingProps) {
+type MappingProps = {
+  file: File
+  head: ListHead
+  named: NamedStyle
+  fields: CustomField[]
+  onName: (named: NamedStyle) => void
+  onStarted: () => void
+}
+
+function Mapping({ file, head, named, fields, onName, onStarted }: MappingProps) {
   const [chosen, choose] = useState<readonly (string | null)[]>()
   const guessed = useMemo(() => guessTargets(head.format, head.columns, fields), [head, fields])
   const targets = chosen ?? guessed
-  const fault = mappingFault(targets)
+  const consent = useConsentWords(head.columns)
+  const fault = mappingFault(targets) ?? consent.fault
   const phones = usePhones()
-  const check = useListCheck(file, fault === undefined ? head : undefined, targets, phones)
-  const { send, isSending, error } = useUpload(file, head, targets, onStarted)
+  const check = useListCheck(file, fault === undefined ? head : undefined, targets, phones, consent.readWord)
+  const { send, isSending, error } = useUpload({ file, head, targets, words: consent.words }, onStarted)
+  const hasConsent =
+    head.format === 'csv' && targets.some((target) => target !== null && CONSENT_COLUMNS.includes(target))
   const canSend = fault === undefined && check.isDone && check.rows > check.faulty
   return (
     <>
+      <section className={css.reading} aria-label={importText.reading}>
+        {head.format === 'csv' && <ListReading head={head} named={named} onName={onName} />}
+        {targets.includes('phone') && phones && <DefaultCountry country={phones.country} />}
+        {hasConsent && <ConsentWordFields texts={consent.texts} setTexts={consent.setTexts} />}
+      </section>
       <ListPreview
         head={head}
         fields={fields}
         targets={targets}
         phones={phones}
+        readConsent={consent.readWord}
         onMap={(place, target) => choose(targets.map((one, at) => (at === place ? target : one)))}
       />
       <footer className={css.foot}>
         <div role="status" className={css.words}>
           {fault ?? <Checked check={check} />}
         </div>
-        {targets.includes('phone') && phones && <DefaultCountry country={phones.country} />}
         {error && (
           <p role="alert" className={css.fault}>
             {faultText(error)}
@@ -108,27 +136,4 @@ function Checked({ check: { rows, faulty, faults, isDone } }: { check: ListCheck
       )}
     </>
   )
-}
-
-/** Sends the list once, however often it is pressed: a lost answer is asked for again with the same key. */
-function useUpload(file: File, head: ListHead, targets: readonly (string | null)[], onStarted: () => void) {
-  const client = useQueryClient()
-  const navigate = useNavigate()
-  const [keys] = useState(() => new Map<string, string>())
-  const { mutate, isPending, error } = useMutation({
-    mutationFn: async () => {
-      const data = await toUpload(file, head, targets)
-      const mapping = JSON.stringify(targets)
-      const idempotencyKey = keys.get(mapping) ?? crypto.randomUUID()
-      keys.set(mapping, idempotencyKey)
-      const contentType = head.format === 'csv' ? 'text/csv' : 'application/x-ndjson'
-      return (await api.importContacts({ contentType, data }, { idempotencyKey })).data
-    },
-    onSuccess: async ({ id }) => {
-      void client.invalidateQueries({ queryKey: ['imports'] })
-      await navigate({ to: '/imports/{-$id}', params: { id: String(id) } })
-      onStarted()
-    },
-  })
-  return { send: () => mutate(), isSending: isPending, error }
 }

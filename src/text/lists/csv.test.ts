@@ -1,7 +1,8 @@
+import { parse } from 'csv-parse'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FIELD_MAX_BYTES, parseCsvRow, toCsvRow } from './csv.ts'
-import type { Delimiter } from './delimiter.ts'
+import { DELIMITERS, type Delimiter } from './delimiter.ts'
 import { createRecordReader, type ListRecord, RECORD_MAX_BYTES } from './record-reader.ts'
 
 function read(all: Buffer, sizes: readonly number[] = [all.length], delimiter: Delimiter | null = ','): ListRecord[] {
@@ -41,14 +42,39 @@ test('written rows are read back, however the stream is cut', () => {
   )
 })
 
-test('reading can go on at the end of any record, with the same lines', () => {
+/** The rows of csv-parse, with the place behind each. It reads well-formed lists only as Parley does. */
+async function readWithLibrary(bytes: Buffer, delimiter: Delimiter): Promise<{ fields: string[]; end: number }[]> {
+  const parser = parse({ delimiter, info: true, relax_column_count: true, record_delimiter: ['\r\n', '\n'] })
+  parser.end(bytes)
+  const rows: { fields: string[]; end: number }[] = []
+  for await (const { record, info } of parser) rows.push({ fields: record, end: info.bytes })
+  return rows
+}
+
+test('well-formed rows are those of csv-parse, and end at the same byte', async () => {
+  const plain = fc.string({ unit: fc.constantFrom('a', '"', ',', ';', '\t', '\r\n', '\n', ' ', 'é', '😀') })
+  const rows = fc.array(fc.array(plain, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 })
+  await fc.assert(
+    fc.asyncProperty(rows, fc.constantFrom(...DELIMITERS), async (list, delimiter) => {
+      const bytes = Buffer.from(list.map((fields) => toCsvRow(fields, { delimiter, isRaw: true })).join(''))
+      const own = read(bytes, [7], delimiter).map((record) => ({
+        fields: parseCsvRow(textOf(record.bytes), delimiter).fields,
+        end: record.end,
+      }))
+      expect(own).toEqual(await readWithLibrary(bytes, delimiter))
+      expect(own.map(({ fields }) => fields)).toEqual(list)
+    }),
+  )
+})
+
+test.each(DELIMITERS)('reading can go on at the end of any record, with the same lines: %j', (delimiter) => {
   fc.assert(
     fc.property(fc.array(fc.array(anyField, { minLength: 1, maxLength: 3 }), { maxLength: 5 }), (list) => {
-      const bytes = Buffer.from(list.map((fields) => toCsvRow(fields)).join(''))
-      const records = read(bytes)
+      const bytes = Buffer.from(list.map((fields) => toCsvRow(fields, { delimiter })).join(''))
+      const records = read(bytes, [bytes.length], delimiter)
       for (const [place, record] of records.entries()) {
         const line = bytes.subarray(0, record.end).toString('latin1').split('\n').length
-        const reader = createRecordReader(',', { byte: record.end, line })
+        const reader = createRecordReader(delimiter, { byte: record.end, line })
         const rest = [...reader.push(new Uint8Array(bytes.subarray(record.end))), ...reader.end()]
         expect(rest).toEqual(records.slice(place + 1))
       }

@@ -11,8 +11,9 @@ const { db, operator, createCompany, codeOf } = service
 const newCompany = () => createCompany({ isConnected: false })
 type Company = Awaited<ReturnType<typeof newCompany>>
 const open = async (company: Company, path = '/console/imports') => (await openSigned(path, company.key.token)).page
-const choose = (page: Page, name: string, content: string) =>
-  page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) })
+const chooseBytes = (page: Page, name: string, buffer: Buffer) =>
+  page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/plain', buffer })
+const choose = (page: Page, name: string, content: string) => chooseBytes(page, name, Buffer.from(content))
 const contactsOf = async (company: Company) => (await company.api('GET', '/contacts?sort=email&limit=100')).body
 const target = (page: Page, column: string) => page.getByRole('combobox', { name: `Target of ${column}` })
 
@@ -145,15 +146,88 @@ test('a file without rows, a mapping without an address, and an upload that fail
   expect(await page.getByRole('button', { name: /^Import/ }).isDisabled()).toBe(true)
   await page.getByRole('button', { name: 'Back' }).click()
   await choose(page, 'people.csv', 'email\r\nada@example.com\r\n')
-  await page.context().route('**/contacts/import', (route) => route.abort())
+  await page.context().route('**/contacts/import?*', (route) => route.abort())
   await page.getByRole('button', { name: 'Import 1 row' }).click()
   await page.getByRole('alert').getByText('The service cannot be reached').waitFor()
-  await page.context().unroute('**/contacts/import')
+  await page.context().unroute('**/contacts/import?*')
   await page.getByRole('button', { name: 'Import 1 row' }).click()
   await page.getByText('Completed').waitFor()
   await page.goto(`${origin}/console/imports/999999`)
   await page.getByText('Import not found').waitFor()
   await expectAccessible(page)
+})
+
+test('a German list in Windows-1252 is read as found, shown, and imported as it is', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  const list =
+    'E-Mail;Telefon;Vorname;Newsletter\r\nzoe@example.com;+49 1512 3456789;Zoë;Ja\r\nmax@example.com;;Max;Nein\r\n'
+  await chooseBytes(page, 'kunden.csv', Buffer.from(list, 'latin1'))
+  const [separator, encoding] = ['Separator', 'Encoding'].map((name) =>
+    page.getByRole('combobox', { name, exact: true }),
+  )
+  expect([await separator!.inputValue(), await encoding!.inputValue()]).toEqual([';', 'windows-1252'])
+  await target(page, 'Vorname').selectOption('First name')
+  await target(page, 'Telefon').selectOption('Phone')
+  await page.getByText('Its consent is no known word').waitFor()
+  await page.getByLabel('Words that opt in').fill('ja')
+  await page.getByLabel('Words that opt out').fill('nein')
+  await page.getByText('2 rows, no fault found.').waitFor()
+  await page.getByRole('cell', { name: 'Zoë', exact: true }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Import 2 rows' }).click()
+  await page.getByText('Completed').waitFor()
+  await page.getByText('CSV · Semicolon · Windows-1252').waitFor()
+  expect((await contactsOf(company)).data).toMatchObject([
+    { email: 'max@example.com', marketing_consent: { email: false } },
+    { email: 'zoe@example.com', first_name: 'Zoë', phone: '+4915123456789', marketing_consent: { email: true } },
+  ])
+})
+
+test('separator and encoding can be changed, and a file in UTF-16 is sent as it is', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  const list = '\uFEFFemail\tName, full;nick\r\nzoe@example.com\tZoë 😀\r\n'
+  await chooseBytes(page, 'list.txt', Buffer.from(list, 'utf16le'))
+  const separator = page.getByRole('combobox', { name: 'Separator', exact: true })
+  await target(page, 'Name, full;nick').waitFor()
+  await separator.selectOption('Semicolon')
+  await target(page, 'nick').waitFor()
+  await separator.selectOption('Tab')
+  await target(page, 'Name, full;nick').waitFor()
+  await page.getByRole('combobox', { name: 'Encoding', exact: true }).selectOption('UTF-8')
+  await page.getByText('This file has no rows.').waitFor()
+  await page.getByRole('button', { name: 'Read it as it was found' }).click()
+  await target(page, 'Name, full;nick').selectOption('Field without a definition: Name, full;nick')
+  await page.getByText('1 row, no fault found.').waitFor()
+  await page.getByRole('button', { name: 'Import 1 row' }).click()
+  await page.getByText('CSV · Tab · UTF-16').waitFor()
+  await page.getByText('Completed').waitFor()
+  expect((await contactsOf(company)).data).toMatchObject([{ custom_fields: { 'Name, full;nick': 'Zoë 😀' } }])
+})
+
+test('an export of Mailchimp is mapped with its consent, and lines of JSON keep every digit', async () => {
+  const company = await newCompany()
+  const page = await open(company)
+  const list =
+    'Email Address,First Name,MEMBER_RATING,CONFIRM_TIME,CONFIRM_IP,LEID,EUID,TAGS\nada@example.com,Ada,2,2021-05-01 10:05:00,203.0.113.8,1,a,"""vip"""\n'
+  await choose(page, 'subscribed_members_export.csv', list)
+  await page.getByText('An export of Mailchimp').waitFor()
+  await page.getByText('1 row, no fault found.').waitFor()
+  await page.getByRole('button', { name: 'Import 1 row' }).click()
+  await page.getByText('Completed').waitFor()
+  expect((await contactsOf(company)).data).toMatchObject([
+    { first_name: 'Ada', tags: ['vip'], marketing_consent: { email: true } },
+  ])
+  await page.getByRole('button', { name: 'All imports' }).click()
+  const lines =
+    '{"mail":"bob@example.com","crm":12345678901234567890}\n{"mail":"cleo@example.com","crm":"12345678901234567890"}\n'
+  await choose(page, 'people.ndjson', lines)
+  await page.getByText('A number has more digits than can be kept: put it in quotes: 1 row').waitFor()
+  await target(page, 'crm').selectOption('Field without a definition: crm')
+  await page.getByRole('button', { name: 'Import 2 rows' }).click()
+  await expect.poll(() => page.locator('[data-count=refused]').innerText()).toBe('1')
+  expect((await contactsOf(company)).data.at(-1)).toMatchObject({ custom_fields: { crm: '12345678901234567890' } })
 })
 
 test('a developer does not see imports, and on a small window the screen fits', async () => {

@@ -19,7 +19,12 @@ const openTemplates = async (page: Page) => {
   await page.getByRole('dialog').getByRole('button', { name: /en_US/ }).first().waitFor()
 }
 const search = (label: string) => (page: Page) => page.getByLabel(label).first().fill('nobody has this name')
-const CSV = ['Email,First,Tier', 'ada@example.org,Ada,gold', 'not an email,Bruno,', 'chiara@example.org,Chiara,silver']
+const CSV = [
+  'Email;First;Tier;Phone;Newsletter',
+  'ada@example.org;Ada;gold;+39 333 1234567;yes',
+  'not an email;Bruno;;;',
+  'chiara@example.org;Chiara;silver;328 123 4567;sì',
+]
 const closeWindow = changing((record: object) => ({
   ...record,
   window: { isOpen: false, closesAt: '2026-01-01T00:00:00.000Z' },
