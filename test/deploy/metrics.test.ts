@@ -111,10 +111,20 @@ test('a service without requests shows fewer than 600 lines', () => {
   expect(first.split('\n').length).toBeLessThan(600)
 })
 
+type Rule = { alert: string; expr: string; annotations: { runbook?: string } }
+const rules: Rule[] = parse(readFileSync(file('deploy/alerts.yml'), 'utf8')).groups.flatMap(
+  (group: { rules: Rule[] }) => group.rules,
+)
+
+test('each alert links to its section of the runbook, and each section has an alert', () => {
+  const sections = [...readFileSync(file('docs/runbook.md'), 'utf8').matchAll(/^## (\w+)$/gm)].map(([, name]) => name)
+  expect(rules.map(({ alert }) => alert)).toEqual(sections)
+  expect(rules.map(({ annotations }) => annotations.runbook)).toEqual(
+    rules.map(({ alert }) => `docs/runbook.md#${alert.toLowerCase()}`),
+  )
+})
+
 describe('every selector finds a series after one request', () => {
-  const rules: { alert: string; expr: string }[] = parse(
-    readFileSync(file('deploy/alerts.yml'), 'utf8'),
-  ).groups.flatMap((group: { rules: object[] }) => group.rules)
   const { panels }: { panels: { title: string; targets: { expr: string }[] }[] } = JSON.parse(
     readFileSync(file('deploy/grafana.json'), 'utf8'),
   )
