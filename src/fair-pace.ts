@@ -3,7 +3,7 @@ import { createFairQueue } from './fair-queue.ts'
 
 const LONGEST_WAIT_MS = 1_000
 
-export type Pace = { readonly perSecond: number; readonly burst: number }
+type Rate = { readonly perSecond: number; readonly burst: number }
 
 /** A piece of work that waits for its turn; `onTurn` is called when it may begin. */
 export type Turn<Owner> = { readonly owner: Owner; readonly cost: number; readonly onTurn: () => void }
@@ -20,7 +20,7 @@ export type FairPace<Owner> = {
 /**
  * Paces work of several owners to `perSecond` cost units together, owners round robin. A cost may not exceed `burst`.
  */
-export function createFairPace<Owner>({ perSecond, burst }: Pace, nowMs = monotonicMs): FairPace<Owner> {
+export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monotonicMs): FairPace<Owner> {
   const waiting = createFairQueue<Owner, Turn<Owner>>()
   let room = burst
   let filledAtMs = nowMs()

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import {
-  GIVE_UP_AFTER_MS,
-  MOST_WAITING,
-  ROWS_AT_ONCE,
+  ARRAY_WAIT_MS,
+  ARRAYS_WAITING_MAX,
+  ROWS_PER_TURN,
   ROWS_PER_SECOND,
 } from '../../src/contacts/matching/bulk-pace.ts'
 import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connection-limit.ts'
@@ -61,8 +61,8 @@ test('docs/limits.md has every bound of the bodies that callers with a key send'
 
 test('the page of limits states the pace of large work', () => {
   const row = rows.find((line) => line.includes('rows of imports in a second'))
-  expect(row).toContain(`| ${shown(ROWS_PER_SECOND)}, in turns of ${ROWS_AT_ONCE} |`)
-  expect(row).toContain(`longer than ${GIVE_UP_AFTER_MS / 1_000} s, or behind ${MOST_WAITING} others`)
+  expect(row).toContain(`| ${shown(ROWS_PER_SECOND)}, in turns of ${ROWS_PER_TURN} |`)
+  expect(row).toContain(`longer than ${ARRAY_WAIT_MS / 1_000} s, or behind ${ARRAYS_WAITING_MAX} others`)
 })
 
 test('the page of limits states the burst to one customer', () => {

@@ -11,7 +11,7 @@ import { decodeBytes } from '../../text/lists/encoding.ts'
 import { encodingName, withoutBlank } from '../../text/lists/list-scan.ts'
 import { createRecordReader, type ListRecord } from '../../text/lists/record-reader.ts'
 import { memberOf } from '../../text/own-member.ts'
-import { ROWS_AT_ONCE, waitForRows } from '../matching/bulk-pace.ts'
+import { ROWS_PER_TURN, waitForRows } from '../matching/bulk-pace.ts'
 import { rekeyMailboxes } from '../matching/mailbox.ts'
 import type { Twins } from '../matching/mailbox-store.ts'
 import type { ContactWrite } from '../members/contact-record.ts'
@@ -40,7 +40,7 @@ export type ImportRunDeps = {
 }
 
 /**
- * Continues an import from the row where it stopped. A transaction writes `ROWS_AT_ONCE` and counts them, so that each row
+ * Continues an import from the row where it stopped. A transaction writes `ROWS_PER_TURN` and counts them, so that each row
  * is applied once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports
  * run, and `gone` when the import has ended before.
  * @throws when `signal` is aborted, and the errors of the blob store and the database
@@ -93,12 +93,12 @@ async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {
     waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.push(chunk))]
-    const ready = waiting.length - (waiting.length % ROWS_AT_ONCE)
-    for (let at = 0; at < ready; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+    const ready = waiting.length - (waiting.length % ROWS_PER_TURN)
+    for (let at = 0; at < ready; at += ROWS_PER_TURN) yield waiting.slice(at, at + ROWS_PER_TURN)
     waiting = waiting.slice(ready)
   }
   waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.end())]
-  for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+  for (let at = 0; at < waiting.length; at += ROWS_PER_TURN) yield waiting.slice(at, at + ROWS_PER_TURN)
 }
 
 type Row = {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { createFairPace } from '../../fair-pace.ts'
-import { MOST_WAITING, ROWS_AT_ONCE, ROWS_PER_SECOND, waitForRows } from './bulk-pace.ts'
+import { ARRAYS_WAITING_MAX, ROWS_PER_TURN, ROWS_PER_SECOND, waitForRows } from './bulk-pace.ts'
 
 const { db } = await createTestDatabase()
 const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
@@ -39,8 +39,8 @@ test('a company that works alone waits for nothing; beside others arrays and row
     order.push(name)
   }
   await Promise.all([
-    rows('array', 101, 4 * ROWS_AT_ONCE),
-    rows('import', 102, 4 * ROWS_AT_ONCE, new AbortController().signal),
+    rows('array', 101, 4 * ROWS_PER_TURN),
+    rows('import', 102, 4 * ROWS_PER_TURN, new AbortController().signal),
     rows('short', 103, 1),
   ])
   expect(order[0]).toBe('short')
@@ -50,11 +50,11 @@ test('too many waiting arrays of a company are 503 with Retry-After; an import t
   call(201)
   call(202)
   const ended = new AbortController()
-  const busy = Array.from({ length: MOST_WAITING + 2 }, () => waitForRows(db, 201, ROWS_AT_ONCE, ended))
+  const busy = Array.from({ length: ARRAYS_WAITING_MAX + 2 }, () => waitForRows(db, 201, ROWS_PER_TURN, ended))
   await expect(waitForRows(db, 201, 26)).rejects.toMatchObject({ status: 503, headers: { 'retry-after': '5' } })
   const other = waitForRows(db, 202, 26)
   ended.abort(new Error('ended'))
   const outcomes = await Promise.allSettled(busy)
-  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(MOST_WAITING - 2)
+  expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(ARRAYS_WAITING_MAX - 2)
   await other
 })

@@ -4,12 +4,12 @@ import { overloaded } from '../../errors.ts'
 import { createFairPace, type FairPace, type Turn } from '../../fair-pace.ts'
 
 /** Rows of one turn and of one transaction of an import: more would hold up other requests for longer. */
-export const ROWS_AT_ONCE = 250
+export const ROWS_PER_TURN = 250
 /** Rows of all companies in a second and process, while more than one company works: a third of what one core writes. */
 export const ROWS_PER_SECOND = 4_000
 /** Arrays that wait: a company has at most so many, each so long. */
-export const MOST_WAITING = 100
-export const GIVE_UP_AFTER_MS = 20_000
+export const ARRAYS_WAITING_MAX = 100
+export const ARRAY_WAIT_MS = 20_000
 const RETRY_AFTER_SECONDS = 5
 
 const paces = new WeakMap<Pool, FairPace<number>>()
@@ -25,12 +25,12 @@ type Wait = {
  * @throws {AppError} 503 with `Retry-After` when the wait takes too long, or too many arrays of the company wait
  */
 export async function waitForRows(pool: Pool, companyId: number, rows: number, { signal }: Wait = {}): Promise<void> {
-  const until = signal ?? AbortSignal.timeout(GIVE_UP_AFTER_MS)
+  const until = signal ?? AbortSignal.timeout(ARRAY_WAIT_MS)
   const pace = paceOf(pool)
-  if (signal === undefined && pace.waitingOf(companyId) >= MOST_WAITING) throw overloaded(RETRY_AFTER_SECONDS)
-  for (let left = rows; left > 0; left -= ROWS_AT_ONCE) {
+  if (signal === undefined && pace.waitingOf(companyId) >= ARRAYS_WAITING_MAX) throw overloaded(RETRY_AFTER_SECONDS)
+  for (let left = rows; left > 0; left -= ROWS_PER_TURN) {
     if (isAlone(companyId)) return
-    const isInTime = await takeTurn(pace, companyId, Math.min(left, ROWS_AT_ONCE), until)
+    const isInTime = await takeTurn(pace, companyId, Math.min(left, ROWS_PER_TURN), until)
     signal?.throwIfAborted()
     if (!isInTime) throw overloaded(RETRY_AFTER_SECONDS)
   }
@@ -55,7 +55,7 @@ function takeTurn(pace: FairPace<number>, owner: number, cost: number, signal: A
 }
 
 function paceOf(pool: Pool): FairPace<number> {
-  const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_AT_ONCE })
+  const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_PER_TURN })
   paces.set(pool, pace)
   return pace
 }

@@ -14,7 +14,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { ROWS_AT_ONCE } from '../matching/bulk-pace.ts'
+import { ROWS_PER_TURN } from '../matching/bulk-pace.ts'
 import { STATE_MEMBERS } from '../members/contact-members.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
 import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'
@@ -125,7 +125,7 @@ export async function writeChanges(
   const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
   const { writes, writtenAt } = writesOf(tx, companyId, updated, added, addedRows)
-  const isLarge = contacts.length > ROWS_AT_ONCE
+  const isLarge = contacts.length > ROWS_PER_TURN
   for (const write of isLarge ? writes : []) await write()
   // All statements are sent at once; the server runs them in this order.
   await Promise.all([
@@ -165,7 +165,7 @@ export async function writeChanges(
   })
 }
 
-/** The statements that write the rows, each of at most `ROWS_AT_ONCE`, and when each row was written. */
+/** The statements that write the rows, each of at most `ROWS_PER_TURN`, and when each row was written. */
 function writesOf(
   tx: Db,
   companyId: number,
@@ -183,14 +183,14 @@ function writesOf(
   const writes = [
     ...(changed.length > 0 ? [() => releaseEmails(tx, companyId, changed)] : []),
     ...toWrites(updated, updateContacts),
-    ...toWrites(added, insertContacts, added.length <= ROWS_AT_ONCE ? addedRows : undefined),
+    ...toWrites(added, insertContacts, added.length <= ROWS_PER_TURN ? addedRows : undefined),
   ]
   return { writes, writtenAt }
 }
 
 const partsOf = (changes: readonly Change[]): Change[][] =>
-  Array.from({ length: Math.ceil(changes.length / ROWS_AT_ONCE) }, (_, part) =>
-    changes.slice(part * ROWS_AT_ONCE, (part + 1) * ROWS_AT_ONCE),
+  Array.from({ length: Math.ceil(changes.length / ROWS_PER_TURN) }, (_, part) =>
+    changes.slice(part * ROWS_PER_TURN, (part + 1) * ROWS_PER_TURN),
   )
 
 const toEntry = (
