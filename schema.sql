@@ -35,11 +35,13 @@ create table api_keys (
   address_limit_per_minute integer,
   writable_fields text[],
   identity_secret text,
+  stored_bytes_per_hour bigint,
   constraint api_keys_pkey PRIMARY KEY (client_id),
   constraint api_keys_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint api_keys_address_limit_per_minute_check CHECK ((address_limit_per_minute > 0)),
   constraint api_keys_key_limit_per_minute_check CHECK ((key_limit_per_minute > 0)),
-  constraint api_keys_permissions_check CHECK ((permissions <> '{}'::text[]))
+  constraint api_keys_permissions_check CHECK ((permissions <> '{}'::text[])),
+  constraint api_keys_stored_bytes_per_hour_check CHECK ((stored_bytes_per_hour > 0))
 );
 CREATE INDEX api_keys_by_company ON public.api_keys USING btree (company_id, created_at);
 CREATE INDEX api_keys_with_origins ON public.api_keys USING btree (client_id) WHERE ((allowed_origins <> '{}'::text[]) AND (revoked_at IS NULL));
@@ -63,10 +65,13 @@ create table companies (
   read_receipts boolean not null default true,
   default_country text,
   registration_limit integer not null default 50,
+  session_rate_limit_per_minute integer not null default 3000,
+  agents_may_erase boolean not null default false,
   constraint companies_pkey PRIMARY KEY (id),
   constraint companies_default_country_check CHECK ((default_country ~ '^[A-Z]{2}$'::text)),
   constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0)),
-  constraint companies_registration_limit_check CHECK ((registration_limit > 0))
+  constraint companies_registration_limit_check CHECK ((registration_limit > 0)),
+  constraint companies_session_rate_limit_check CHECK ((session_rate_limit_per_minute > 0))
 );
 CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
 
@@ -113,6 +118,7 @@ create table console_sessions (
   idle_until timestamp with time zone not null,
   ends_at timestamp with time zone not null,
   role text not null default 'agent'::text,
+  is_of_key boolean not null default false,
   constraint console_sessions_by_digest UNIQUE (digest),
   constraint console_sessions_pkey PRIMARY KEY (id),
   constraint console_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),

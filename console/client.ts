@@ -66,9 +66,21 @@ const jsonOf = <Answer>(response: Response): Promise<Answer> =>
     throw new ApiError('', { code: 'offline' })
   })
 
+let hasSeveral = false
+/** Whether the page is signed out because the browser sent several session cookies: another site may have set one. */
+export const hasSeveralCookies = (): boolean => hasSeveral
+
+/** Remembers why a request was answered 401. */
+export function noteSignedOut(body: unknown): void {
+  hasSeveral = member(member(member(body, 'error'), 'details'), 'hasSeveralCookies') === true
+}
+
 /** The error of an answer that is no success. A session that has ended signs the page out. */
 export function refusalOf(body: unknown, response: Response): ApiError {
-  if (response.status === 401) onSignedOut()
+  if (response.status === 401) {
+    noteSignedOut(body)
+    onSignedOut()
+  }
   return errorOf(body, response)
 }
 

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, errorOf } from './client.ts'
+import { ApiError, errorOf, noteSignedOut } from './client.ts'
 
 /** The work of a session: an agent works in the inbox, a developer with receivers, an admin does both and manages sessions. */
 export const ROLES = ['agent', 'developer', 'admin'] as const
@@ -12,6 +12,8 @@ export type Session = {
   company: { id: number; name: string } | null
   permissions: string[]
   role: Role
+  /** Whether the session may erase contacts. */
+  mayErase: boolean
   endsAt: string
   features: {
     sandboxUrl: string | null
@@ -30,7 +32,10 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async (): Promise<Session | null> => {
     const response = await send(ADDRESS)
-    if (response.status === 401) return null
+    if (response.status === 401) {
+      noteSignedOut(await bodyOf(response))
+      return null
+    }
     return answerOf<Session>(response)
   },
   staleTime: Number.POSITIVE_INFINITY,

@@ -96,7 +96,9 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
-  await app.register(contactRoutes({ ...deps, erase: (companyId, id) => eraseContact(erasure, companyId, id) }))
+  await app.register(
+    contactRoutes({ ...deps, limiter, erase: (companyId, id) => eraseContact(erasure, companyId, id) }),
+  )
   await app.register(contactTimelineRoutes(deps))
   await app.register(archiveRoutes({ ...deps, mediaAddress: media.signer.address }))
   await app.register(contactImportRoutes(deps))

@@ -121,6 +121,13 @@ export const unauthorized = (message = 'The credential is missing or wrong') =>
   coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
 /** 401 of a request without a valid session; the console then shows its sign-in page. */
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
+/** 401 of a request with more than one cookie of the console: another site may have set one of them. */
+export const severalSessions = () =>
+  coded(
+    'unauthorized',
+    'The browser sent several session cookies, so that none counts: remove the cookies of this site and sign in again',
+    { hasSeveralCookies: true },
+  )
 /** One refusal for every failed sign-in: it does not say what was wrong. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
 /** 409 of a sign-in link in a browser that is signed in: its page asks, and names both. */

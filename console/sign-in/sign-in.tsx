@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { ApiError } from '../client.ts'
+import { ApiError, hasSeveralCookies } from '../client.ts'
 import { forgetDrafts } from '../inbox/composer/draft.ts'
 import { forgetAttached } from '../inbox/composer/files/attached.ts'
 import { Button } from '../parts/button.tsx'
@@ -33,13 +33,18 @@ export function SignIn({ code, hasEnded, onDone }: Props) {
           </p>
         ) : (
           <>
-            <p className={css.intro}>{hasEnded ? text.signIn.ended : text.signIn.intro}</p>
+            <p className={css.intro}>{introOf(hasEnded)}</p>
             <TokenForm fault={fault} isBusy={isBusy} onSubmit={submit} />
           </>
         )}
       </div>
     </main>
   )
+}
+
+function introOf(hasEnded: boolean): string {
+  if (hasSeveralCookies()) return text.signIn.severalCookies
+  return hasEnded ? text.signIn.ended : text.signIn.intro
 }
 
 type QuestionProps = { question: Replacement; isBusy: boolean; onStay: () => void; onSwitch: () => void }

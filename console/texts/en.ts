@@ -29,6 +29,8 @@ export const en = {
     refused: 'This key, token or link is not valid. It may be mistyped, revoked or expired.',
     usedLink: 'This link does not work any more. Links work once and expire. Ask for a new one, or sign in with a key.',
     ended: 'Your session has ended. Sign in to go on where you were.',
+    severalCookies:
+      'You are signed out: the browser sent several session cookies, and another site may have set one of them. Remove the cookies of this site, then sign in again.',
     empty: 'Paste a key or token first.',
     replaceTitle: 'Switch to another session?',
     replace: (current: string, offered: string) =>

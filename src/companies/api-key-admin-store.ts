@@ -14,11 +14,15 @@ export type ApiKey = {
   readonly keyLimitPerMinute: number | null
   readonly addressLimitPerMinute: number | null
   readonly writableFields: readonly string[] | null
+  readonly storedBytesPerHour: number | null
   readonly hasIdentitySecret: boolean
 }
 
 /** The settings of a key for browsers that can be changed. */
-export type ApiKeyLimits = Pick<ApiKey, 'keyLimitPerMinute' | 'addressLimitPerMinute' | 'writableFields'>
+export type ApiKeyLimits = Pick<
+  ApiKey,
+  'keyLimitPerMinute' | 'addressLimitPerMinute' | 'writableFields' | 'storedBytesPerHour'
+>
 
 type ApiKeyValues = {
   clientId: string
@@ -35,19 +39,19 @@ type ApiKeyValues = {
 
 const columns = sql`
   client_id, name, permissions, allowed_origins, expires_at, created_at,
-  key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret is not null as has_identity_secret`
+  key_limit_per_minute, address_limit_per_minute, writable_fields, stored_bytes_per_hour, identity_secret is not null as has_identity_secret`
 
 /** Inserts a key; undefined when there is no such living company. */
 export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValues): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
     insert into api_keys (
       client_id, company_id, name, digest, permissions, allowed_origins, expires_at,
-      key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret
+      key_limit_per_minute, address_limit_per_minute, writable_fields, stored_bytes_per_hour, identity_secret
     )
     select ${values.clientId}, id, ${values.name}, ${values.digest},
            ${[...values.permissions]}::text[], ${[...values.allowedOrigins]}::text[], ${values.expiresAt}::timestamptz,
            ${values.limits.keyLimitPerMinute}::integer, ${values.limits.addressLimitPerMinute}::integer,
-           ${arrayOrNull(values.limits)}::text[], ${values.identitySecret}::text
+           ${arrayOrNull(values.limits)}::text[], ${values.limits.storedBytesPerHour}::bigint, ${values.identitySecret}::text
     from companies
     where id = ${companyId}
       and deleted_at is null
@@ -80,7 +84,8 @@ export async function updateApiKeyLimits(
     set
       key_limit_per_minute = ${limits.keyLimitPerMinute},
       address_limit_per_minute = ${limits.addressLimitPerMinute},
-      writable_fields = ${arrayOrNull(limits)}::text[]
+      writable_fields = ${arrayOrNull(limits)}::text[],
+      stored_bytes_per_hour = ${limits.storedBytesPerHour}
     where company_id = ${companyId}
       and client_id = ${clientId}
       and revoked_at is null

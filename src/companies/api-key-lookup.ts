@@ -7,7 +7,7 @@ import type { ApiKeys } from '../http/admission/authenticate.ts'
 import type { BrowserKey, Caller } from '../http/admission/caller.ts'
 import type { Config } from '../settings/config.ts'
 import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
-import { browserLimits, isBrowserKey } from './browser-key.ts'
+import { browserLimits, isBrowserKey, storedBytesLimits } from './browser-key.ts'
 
 /** How long a key is cached: a revoked one stops working on every process within this time. */
 const KEY_TTL_MS = 3_000
@@ -69,6 +69,7 @@ const toCaller = (key: LiveApiKey): Caller =>
 
 const toBrowserKey = (key: LiveApiKey): BrowserKey => ({
   limits: browserLimits(key.rateLimitPerMinute, { ofKey: key.keyLimitPerMinute, ofAddress: key.addressLimitPerMinute }),
+  storedBytes: storedBytesLimits(key.storedBytesPerHour),
   writableFields: key.writableFields,
   identitySecret: key.identitySecret,
 })

@@ -17,6 +17,8 @@ export type LiveApiKey = {
   addressLimitPerMinute: number | null
   /** Null: all. */
   writableFields: string[] | null
+  /** Null: the default. */
+  storedBytesPerHour: number | null
   defaultCountry: PhoneCountry | null
   /** Encrypted. */
   identitySecret: string | null
@@ -29,7 +31,7 @@ export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey |
   const [key] = await db<LiveApiKey[]>`
     select
       api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, default_country, expires_at,
-      key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret,
+      key_limit_per_minute, address_limit_per_minute, writable_fields, stored_bytes_per_hour, identity_secret,
       closed_at is not null as is_closed
     from api_keys
     join companies on companies.id = api_keys.company_id

@@ -83,7 +83,13 @@ export async function changeApiKey(
   return key
 }
 
-const SETTINGS = ['rateLimitPerMinute', 'rateLimitPerAddress', 'writableFields', 'identitySecret'] as const
+const SETTINGS = [
+  'rateLimitPerMinute',
+  'rateLimitPerAddress',
+  'writableFields',
+  'storedBytesPerHour',
+  'identitySecret',
+] as const
 
 /** The faults of the settings that only keys for browsers have. */
 export function browserFaults(
@@ -95,11 +101,19 @@ export function browserFaults(
   return isBrowserKey(permissions) ? [] : SETTINGS.filter(isSet).map((path) => ({ path, message }))
 }
 
+const NO_LIMITS: ApiKeyLimits = {
+  keyLimitPerMinute: null,
+  addressLimitPerMinute: null,
+  writableFields: null,
+  storedBytesPerHour: null,
+}
+
 /** The members of the input, as they are stored. */
 const toLimits = (input: BrowserKeySettings): Partial<ApiKeyLimits> => ({
   ...(input.rateLimitPerMinute !== undefined && { keyLimitPerMinute: input.rateLimitPerMinute }),
   ...(input.rateLimitPerAddress !== undefined && { addressLimitPerMinute: input.rateLimitPerAddress }),
   ...(input.writableFields !== undefined && { writableFields: input.writableFields }),
+  ...(input.storedBytesPerHour !== undefined && { storedBytesPerHour: input.storedBytesPerHour }),
 })
 
 /** The company's keys that are not revoked, oldest first; an expired one is still listed. */
@@ -142,7 +156,7 @@ function readNewApiKey(input: NewApiKey, clock: Clock, faults: FieldFault[]) {
   return {
     name,
     permissions,
-    limits: { keyLimitPerMinute: null, addressLimitPerMinute: null, writableFields: null, ...toLimits(input) },
+    limits: { ...NO_LIMITS, ...toLimits(input) },
     allowedOrigins: parseOrigins(input.allowedOrigins ?? [], faults),
     expiresAt: parseExpiry(input.expiresAt ?? null, clock, faults),
   }

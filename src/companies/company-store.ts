@@ -13,23 +13,38 @@ export type Company = {
   readonly defaultCountry: PhoneCountry | null
   /** Webhook registrations that it may have. */
   readonly registrationLimit: number
+  /** Requests per minute that its console sessions may make together. */
+  readonly sessionRateLimitPerMinute: number
+  /** Whether console sessions with the role agent may erase contacts. */
+  readonly agentsMayErase: boolean
   readonly createdAt: Date
 }
 
-type CompanyValues = { name: string; rateLimitPerMinute: number; readReceipts: boolean; registrationLimit: number }
+type CompanyValues = {
+  name: string
+  rateLimitPerMinute: number
+  readReceipts: boolean
+  registrationLimit: number
+  sessionRateLimitPerMinute: number
+  agentsMayErase: boolean
+}
 type NullableValues = { defaultCountry: PhoneCountry | null }
 
 const columns = sql`
-  id, name, rate_limit_per_minute, read_receipts, default_country, registration_limit, created_at
+  id, name, rate_limit_per_minute, read_receipts, default_country, registration_limit,
+  session_rate_limit_per_minute, agents_may_erase, created_at
 `
 
 /** Inserts a company in the range of ids of this installation (CELL) and returns it. */
 export async function insertCompany(db: Db, values: CompanyValues & NullableValues): Promise<Company> {
   const [company] = await db<[Company]>`
-    insert into companies (name, rate_limit_per_minute, read_receipts, default_country, registration_limit)
+    insert into companies (
+      name, rate_limit_per_minute, read_receipts, default_country, registration_limit, session_rate_limit_per_minute,
+      agents_may_erase
+    )
     values (
       ${values.name}, ${values.rateLimitPerMinute}, ${values.readReceipts}, ${values.defaultCountry},
-      ${values.registrationLimit}
+      ${values.registrationLimit}, ${values.sessionRateLimitPerMinute}, ${values.agentsMayErase}
     )
     returning ${columns}`
   return company
@@ -63,7 +78,10 @@ export async function updateCompanyRow(
     set name = coalesce(${change.name}, name),
         rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute),
         read_receipts = coalesce(${change.readReceipts}, read_receipts),
-        registration_limit = coalesce(${change.registrationLimit}, registration_limit)
+        registration_limit = coalesce(${change.registrationLimit}, registration_limit),
+        session_rate_limit_per_minute =
+          coalesce(${change.sessionRateLimitPerMinute}, session_rate_limit_per_minute),
+        agents_may_erase = coalesce(${change.agentsMayErase}, agents_may_erase)
         ${change.defaultCountry === undefined ? sql`` : sql`, default_country = ${change.defaultCountry}`}
     where id = ${companyId}
       and deleted_at is null

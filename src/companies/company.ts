@@ -17,12 +17,15 @@ export type NewCompany = {
   /** ISO code of two letters. */
   defaultCountry?: string | null
   registrationLimit?: number
+  sessionRateLimitPerMinute?: number
+  agentsMayErase?: boolean
 }
 export type CompanyChange = Partial<NewCompany>
 
 /** The standard plan (decisions: Rate limit). */
 const STANDARD_RATE_LIMIT_PER_MINUTE = 100
 export const STANDARD_REGISTRATION_LIMIT = 50
+export const STANDARD_SESSION_RATE_LIMIT = 3_000
 
 /** Creates a company; it has no keys and no senders yet. A name of blanks only: 422. */
 export async function createCompany(db: Db, input: NewCompany): Promise<Company> {
@@ -32,6 +35,8 @@ export async function createCompany(db: Db, input: NewCompany): Promise<Company>
     readReceipts: input.readReceipts ?? true,
     defaultCountry: checkCountry(input.defaultCountry ?? null),
     registrationLimit: input.registrationLimit ?? STANDARD_REGISTRATION_LIMIT,
+    sessionRateLimitPerMinute: input.sessionRateLimitPerMinute ?? STANDARD_SESSION_RATE_LIMIT,
+    agentsMayErase: input.agentsMayErase ?? false,
   })
 }
 
@@ -52,6 +57,8 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
     rateLimitPerMinute: change.rateLimitPerMinute ?? null,
     readReceipts: change.readReceipts ?? null,
     registrationLimit: change.registrationLimit ?? null,
+    sessionRateLimitPerMinute: change.sessionRateLimitPerMinute ?? null,
+    agentsMayErase: change.agentsMayErase ?? null,
     ...(change.defaultCountry !== undefined && { defaultCountry: checkCountry(change.defaultCountry) }),
   })
   if (company === undefined) throw companyNotFound()

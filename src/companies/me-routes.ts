@@ -12,8 +12,17 @@ const DefaultCountry = nullableText(
   'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code.',
 )
 
+const AgentsMayErase = Type.Boolean({
+  description: 'Whether console sessions with the role `agent` may erase contacts.',
+})
+
 const SettingsBody = Type.Object(
-  { settings: Type.Object({ defaultCountry: Type.Optional(DefaultCountry) }) },
+  {
+    settings: Type.Object({
+      defaultCountry: Type.Optional(DefaultCountry),
+      agentsMayErase: Type.Optional(AgentsMayErase),
+    }),
+  },
   { title: 'SettingsChange', example: { settings: { defaultCountry: 'IT' } } },
 )
 
@@ -27,10 +36,11 @@ const Me = Type.Object(
         description: 'Whether the console shows customers that an agent has read their messages and is writing.',
       }),
       defaultCountry: DefaultCountry,
+      agentsMayErase: AgentsMayErase,
     }),
     limits: Type.Object({
       requestsPerMinute: Type.Integer({
-        description: 'The requests that all API keys of the company share; of a key for browsers, its own.',
+        description: 'The requests that all API keys of the company share.',
       }),
     }),
   },
@@ -40,13 +50,31 @@ const Me = Type.Object(
       company: { id: 1, name: 'Rossi Shoes' },
       name: 'Shop',
       permissions: ['WhatsApp'],
-      settings: { readReceipts: true, defaultCountry: 'IT' },
+      settings: { readReceipts: true, defaultCountry: 'IT', agentsMayErase: false },
       limits: { requestsPerMinute: 100 },
     },
   },
 )
 
-const MeReply = Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' })
+const MeReply = Type.Object(
+  { data: Me },
+  { title: 'MeReply', description: 'The company and permissions of the credential.' },
+)
+
+/** Every visitor of a page can read its key. */
+const BrowserMeReply = Type.Object(
+  { data: Type.Object({ permissions: Type.Array(Type.Enum([...PERMISSIONS])) }) },
+  {
+    title: 'BrowserMeReply',
+    description: 'The answer to a key that holds only `ContactsUpsert`.',
+    'x-permissions': ['ContactsUpsert'],
+    example: { data: { permissions: ['ContactsUpsert'] } },
+  },
+)
+
+const EitherMeReply = Type.Union([MeReply, BrowserMeReply], {
+  description: 'The company and permissions of the credential.',
+})
 
 export type MeDeps = {
   db: Db
@@ -66,11 +94,14 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
           tags: ['Credentials'],
           operationId: 'getMe',
           summary: 'Get the company and permissions of the credential',
-          description: 'Takes any API key.',
-          response: { 200: MeReply },
+          description: 'Takes any API key. One that holds only `ContactsUpsert` gets its permissions and nothing else.',
+          response: { 200: EitherMeReply },
         },
       },
-      async ({ caller }) => ({ data: toMe(caller, await getCompany(db, caller.companyId)) }),
+      async ({ caller }) =>
+        caller.browser === undefined
+          ? { data: toMe(caller, await getCompany(db, caller.companyId)) }
+          : { data: { permissions: [...caller.permissions] } },
     )
 
     app.patch(
@@ -95,10 +126,10 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-const toMe = (caller: Caller, { id, name, readReceipts, defaultCountry }: Company) => ({
+const toMe = (caller: Caller, { id, name, readReceipts, defaultCountry, agentsMayErase }: Company) => ({
   company: { id, name },
   name: caller.keyName,
   permissions: [...caller.permissions],
-  settings: { readReceipts, defaultCountry },
-  limits: { requestsPerMinute: caller.browser?.limits.ofKey ?? caller.rateLimitPerMinute },
+  settings: { readReceipts, defaultCountry, agentsMayErase },
+  limits: { requestsPerMinute: caller.rateLimitPerMinute },
 })

@@ -28,14 +28,14 @@ export function sessionRoutes({ db, sessions, features, addressOf }: Deps): Fast
       async (request, reply) => {
         const line = { requestId: request.id, address: addressOf(request) }
         try {
-          const { session, cookie } = await sessions.signIn(request.body.token, {
+          const { session, cookies } = await sessions.signIn(request.body.token, {
             agent: String(request.headers['user-agent'] ?? ''),
             cookies: request.headers.cookie,
             mayReplace: request.body.replace,
           })
           const about = { sessionId: session.id, companyId: session.company?.id, name: session.name }
           request.log.info({ ...line, ...about }, 'console.signed_in')
-          reply.header('set-cookie', cookie)
+          reply.header('set-cookie', cookies)
           return toSessionReply(session, features)
         } catch (error) {
           if (error instanceof AppError) request.log.warn(line, 'console.sign_in_refused')
@@ -50,7 +50,7 @@ export function sessionRoutes({ db, sessions, features, addressOf }: Deps): Fast
 
     app.delete('/console/api/session', { config: own, schema: { hide } }, async (request, reply) => {
       await sessions.end(null, sessionOf(request).id)
-      reply.header('set-cookie', sessions.signOutCookie)
+      reply.header('set-cookie', sessions.signOutCookies)
       return { success: true }
     })
 

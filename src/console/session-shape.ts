@@ -85,6 +85,7 @@ export const toSessionReply = (session: Session, features: Features) => ({
   company: session.company,
   permissions: session.permissions,
   role: session.role,
+  mayErase: session.role === 'admin' || (session.role === 'agent' && session.state.agentsMayErase),
   endsAt: session.endsAt.toISOString(),
   features,
 })

@@ -20,6 +20,9 @@ export type SessionRow = Grant & {
   /** The company is being moved to another installation. */
   isClosed: boolean
   defaultCountry: PhoneCountry | null
+  /** Null: a session of the operator. */
+  sessionRateLimitPerMinute: number | null
+  agentsMayErase: boolean | null
   permissions: Permission[]
   agent: string
   createdAt: Date
@@ -32,8 +35,8 @@ export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
 const columns = sql`
-  id, company_id, company_name, is_closed, default_country, client_id, name, permissions, role, agent, created_at,
-  seen_at, ends_at`
+  id, company_id, company_name, is_closed, default_country, session_rate_limit_per_minute, agents_may_erase, client_id, name,
+  permissions, role, agent, created_at, seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
 const isCurrent = (operatorId: string) => sql`(client_id not like 'operator:%' or client_id = ${operatorId})`
@@ -54,20 +57,23 @@ export async function insertSession(
     with link as (
       delete from sign_in_links
       where digest = ${code} and expires_at > now()
-      returning company_id, client_id, name, permissions, role
+      returning company_id, client_id, name, permissions, role, false as is_of_key
     ),
     granted as (
-      select company_id, client_id, name, permissions, role
+      select company_id, client_id, name, permissions, role, is_of_key
       from link
       union all
       select
         ${grant?.companyId ?? null}::bigint, ${grant?.clientId ?? ''}::text, ${grant?.name ?? ''}::text,
-        ${[...(grant?.permissions ?? [])]}::text[], ${grant?.role ?? 'agent'}::text
+        ${[...(grant?.permissions ?? [])]}::text[], ${grant?.role ?? 'agent'}::text,
+        ${grant !== undefined && grant.companyId !== null}::boolean
       where ${grant !== undefined}::boolean
     )
-    insert into console_sessions (digest, company_id, client_id, name, permissions, role, agent, idle_until, ends_at)
+    insert into console_sessions (
+      digest, company_id, client_id, name, permissions, role, is_of_key, agent, idle_until, ends_at
+    )
     select
-      ${digest}, granted.company_id, client_id, name, permissions, role, ${agent},
+      ${digest}, granted.company_id, client_id, name, permissions, role, is_of_key, ${agent},
       now() + lifetime.idle_seconds * interval '1 second',
       now() + lifetime.whole_seconds * interval '1 second'
     from granted
@@ -112,7 +118,7 @@ export async function findLink(
 /** Finds the state of a living company. */
 export async function findCompanyState(db: Db, companyId: number): Promise<CompanyState | undefined> {
   const [company] = await db<CompanyState[]>`
-    select closed_at is not null as is_closed, default_country
+    select closed_at is not null as is_closed, default_country, session_rate_limit_per_minute, agents_may_erase
     from companies
     where id = ${companyId} and deleted_at is null`
   return company
@@ -161,6 +167,20 @@ export async function deleteOldestSessions(db: Db, companyId: number | null, lim
       order by id desc
       offset ${limit}
     )`
+}
+
+/** Ends the oldest sessions that began with an API key of the company, beyond the newest `limit`; those of its links stay. */
+export async function deleteOldestOfKey(db: Db, companyId: number, clientId: string, limit: number): Promise<void> {
+  await db`
+    delete from console_sessions
+    where company_id = ${companyId}
+      and id in (
+        select id
+        from console_sessions
+        where company_id = ${companyId} and client_id = ${clientId} and is_of_key
+        order by id desc
+        offset ${limit}
+      )`
 }
 
 /** Stores a link; undefined when the company, or the operator, has as many as it may have. */

@@ -29,6 +29,7 @@ describe('signing in', () => {
       company: { id: company.companyId, name: 'Acme' },
       permissions: ['Transactional'],
       role: 'admin',
+      mayErase: true,
       endsAt: expect.any(String),
       features: {
         sandboxUrl: null,
@@ -93,9 +94,12 @@ describe('signing in', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401, 401, 401, 401])
   })
 
-  test('gives a cookie that scripts cannot read and that is sent to the console only', async () => {
-    const [cookie] = [(await attempt(ADMIN_TOKEN)).headers['set-cookie']].flat()
-    expect(cookie).toMatch(/^parley=[A-Za-z0-9]{43}; Max-Age=43200; HttpOnly; SameSite=Strict; Path=\/console$/)
+  test('gives a cookie that scripts cannot read, and takes the one of earlier versions away', async () => {
+    const cookies = [(await attempt(ADMIN_TOKEN)).headers['set-cookie']].flat()
+    expect(cookies).toEqual([
+      expect.stringMatching(/^parley=[A-Za-z0-9]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax$/),
+      'parley=; Max-Age=0; Path=/console; HttpOnly; SameSite=Lax',
+    ])
   })
 
   test('fails in one way and with equal work, whatever the reason', async () => {
@@ -185,6 +189,36 @@ async function statementsOf(token: string): Promise<number> {
   return count - before + 1
 }
 
+test('a key has five sessions at a time: a sixth sign-in ends the oldest, and sessions of its links stay', async () => {
+  const own = await createCompany({ isConnected: false })
+  const key = await createKey(own.companyId)
+  const sessions = [await signIn(key.token)]
+  const { body } = await sessions[0]!.page('POST', '/public/v1/console/sign-in-links', { name: 'Mara' })
+  const person = await signIn(codeOf(body.url))
+  for (let n = 0; n < 5; n += 1) sessions.push(await signIn(key.token))
+  const statusOf = async ({ page }: (typeof sessions)[number]) => (await page('GET', '/session')).status
+  expect(await Promise.all(sessions.map(statusOf))).toEqual([401, 200, 200, 200, 200, 200])
+  expect(await statusOf(person)).toBe(200)
+})
+
+test('a browser that sends two session cookies is signed out with a sentence, never in as either', async () => {
+  const [own, other] = [await createCompany({ isConnected: false }), await createCompany({ isConnected: false })]
+  const [one, two] = [await signIn(own.key.token), await signIn(other.key.token)]
+  for (const cookie of [`${one.cookie}; ${two.cookie}`, `${two.cookie}; ${one.cookie}`, `${one.cookie}; parley=`]) {
+    for (const path of ['/session', '/public/v1/contacts']) {
+      const answer = await page(cookie)('GET', path)
+      expect([answer.status, answer.body.error]).toEqual([
+        401,
+        expect.objectContaining({
+          message: expect.stringContaining('several session cookies'),
+          details: { hasSeveralCookies: true },
+        }),
+      ])
+    }
+  }
+  expect((await one.page('GET', '/session')).body.company.id).toBe(own.companyId)
+})
+
 describe('a session ends', () => {
   const ended = async (ask: ReturnType<typeof page>) =>
     eventually(async () => (await ask('GET', '/session')).status === 401, 5_000)
@@ -194,7 +228,10 @@ describe('a session ends', () => {
     const { status, headers } = await page('DELETE', '/session', undefined, { 'content-type': undefined })
     expect([status, headers['set-cookie']]).toEqual([
       200,
-      'parley=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/console',
+      [
+        'parley=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax',
+        'parley=; Max-Age=0; Path=/console; HttpOnly; SameSite=Lax',
+      ],
     ])
     expect((await page('GET', '/session')).status).toBe(401)
   })

@@ -12,6 +12,7 @@ import { newApiSecret, newClientId, parseId } from '../ids.ts'
 import type { Config } from '../settings/config.ts'
 import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
 import {
+  deleteOldestOfKey,
   deleteOldestSessions,
   deleteSession,
   findCompanyState,
@@ -38,6 +39,8 @@ const LIFETIMES = {
 const TOUCH_SECONDS = 60
 /** Sessions of a company, and of the operator; a further sign-in ends the oldest. */
 export const MOST_SESSIONS = 1_000
+/** Sessions that began with one API key. */
+export const MOST_SESSIONS_OF_KEY = 5
 const MOST_AGENT = 300
 /** The permissions that a session can have; `ContactsUpsert` is the restriction of keys for browsers. */
 export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
@@ -49,17 +52,17 @@ type Browser = { agent: string; cookies?: string | undefined; mayReplace?: boole
 export type ConsoleSessions = Sessions & {
   /**
    * Signs in with an API key, the operator's token or the code of a link, which is used up. Returns the session and the
-   * `Set-Cookie` header. The present session of the browser ends.
+   * `Set-Cookie` headers. The present session of the browser ends.
    * @throws {AppError} 401 `unauthorized`, the same for every reason; 409 `session_exists`, which uses up nothing, for a link
    *   that would replace the present session without `mayReplace`
    */
-  signIn(token: string, browser: Browser): Promise<{ session: Session; cookie: string }>
+  signIn(token: string, browser: Browser): Promise<{ session: Session; cookies: string[] }>
   /** Ends a session of the company, or as the operator (null) any; 404 when there is none. Within 3 s on every node. */
   end(companyId: number | null, id: string | number): Promise<void>
   /** The sessions of the company, or as the operator (null) all, the latest first. */
   list(companyId: number | null, before: number | null, limit: number): Promise<Session[]>
-  /** The `Set-Cookie` header that signs a browser out. */
-  signOutCookie: string
+  /** The `Set-Cookie` headers that sign a browser out. */
+  signOutCookies: string[]
   /** A fingerprint of the present token: links of the operator, and sessions from them, end when it changes. */
   operatorId: string
   /** Forgets what this process remembers, after a key was changed here. */
@@ -88,8 +91,13 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       return row && toSession(row)
     })
 
+  const secretIn = (header: string | undefined): string | undefined => {
+    const sent = cookie.read(header)
+    return sent.state === 'one' ? sent.secret : undefined
+  }
+
   const use = async (header: string | undefined): Promise<Session | undefined> => {
-    const secret = cookie.read(header)
+    const secret = secretIn(header)
     const session = secret === undefined ? undefined : await find(secret)
     if (secret === undefined || session === undefined || !isTouchDue(session, clock)) return session
     await touchSession(db, session.id, lifetimeOf(session).idleSeconds, TOUCH_SECONDS)
@@ -98,7 +106,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   }
 
   const findPresent = async (header: string | undefined): Promise<Session | undefined> => {
-    const secret = cookie.read(header)
+    const secret = secretIn(header)
     return secret === undefined ? undefined : find(secret)
   }
 
@@ -110,7 +118,8 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
 
   return {
     use,
-    signIn: createSignIn({ db, cookie, findGrant, findRow, findPresent, endSession }),
+    areSeveral: (header) => cookie.read(header).state === 'several',
+    signIn: createSignIn({ db, cookie, findGrant, findRow, findPresent, endSession, forgetSessions: sessions.clear }),
     isLive: async (header) => (await findPresent(header)) !== undefined,
     findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
     end: async (companyId, id) => {
@@ -119,7 +128,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
     },
     list: async (companyId, before, limit) =>
       (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
-    signOutCookie: cookie.take(),
+    signOutCookies: cookie.take(),
     operatorId,
     clear: () => {
       sessions.clear()
@@ -136,6 +145,8 @@ type SignInSteps = {
   /** The session of a `Cookie` header. */
   findPresent: (cookies: string | undefined) => Promise<Session | undefined>
   endSession: (companyId: number | null, id: number) => Promise<boolean>
+  /** Forgets the sessions that this process remembers. */
+  forgetSessions: () => void
 }
 
 /** Every step is taken whatever the token is, so that all refusals take the same time. */
@@ -146,6 +157,7 @@ function createSignIn({
   findRow,
   findPresent,
   endSession,
+  forgetSessions,
 }: SignInSteps): ConsoleSessions['signIn'] {
   return async (token, { agent, cookies, mayReplace = false }) => {
     const present = await findPresent(cookies)
@@ -158,10 +170,14 @@ function createSignIn({
     const row = await findRow(digest.toString('hex'))
     if (created === undefined || row === undefined) throw signInRefused()
     await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
-    if (created.companyId !== null) await rememberSignIn(db, created.companyId, row.name)
+    if (created.companyId !== null) {
+      await deleteOldestOfKey(db, created.companyId, row.clientId, MOST_SESSIONS_OF_KEY)
+      forgetSessions()
+      await rememberSignIn(db, created.companyId, row.name)
+    }
     if (present !== undefined) await endSession(null, present.id)
     const session = toSession(row)
-    return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
+    return { session, cookies: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
   }
 }
 
@@ -209,7 +225,12 @@ const toSession = (row: SessionRow): Session =>
   Object.freeze({
     id: row.id,
     company: row.companyId === null ? null : { id: row.companyId, name: row.companyName ?? '' },
-    state: { isClosed: row.isClosed, defaultCountry: row.defaultCountry },
+    state: {
+      isClosed: row.isClosed,
+      defaultCountry: row.defaultCountry,
+      sessionRateLimitPerMinute: row.sessionRateLimitPerMinute ?? Number.POSITIVE_INFINITY,
+      agentsMayErase: row.agentsMayErase ?? true,
+    },
     name: row.name,
     permissions: row.permissions,
     role: row.role,

@@ -2,8 +2,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { mapInStretches } from '../batching/stretches.ts'
 import type { Pool } from '../db/connect.ts'
-import { contactNotFound } from '../errors.ts'
+import { contactNotFound, forbidden, rateLimitExceeded } from '../errors.ts'
 import type { Caller } from '../http/admission/caller.ts'
+import type { Session } from '../http/admission/console-session.ts'
+import type { RequestLimiter } from '../http/admission/rate-limit.ts'
 import { acceptForms } from '../http/body/form-body.ts'
 import { compileExceptBody } from '../http/errors/validate.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
@@ -35,6 +37,7 @@ export type ContactRoutesDeps = {
   erase(companyId: number, contactId: number): Promise<void>
   publish: Publish
   recordEvents: RecordEvents
+  limiter: Pick<RequestLimiter, 'countShownContacts'>
 }
 
 const TAGS = ['Contacts']
@@ -151,6 +154,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const { companyId } = request.caller
         const listed = readListRequest(request.query)
         const page = await listContacts(deps.db, companyId, listed)
+        await countForAgent(deps, request.session, page.contacts.length)
         return toListReply(companyId, listed, page, await findHiddenContacts(deps.db, companyId, listed, page))
       },
     )
@@ -243,8 +247,10 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       async (request) => {
         const { companyId } = request.caller
         const id = contactId(request.params.id)
-        if (request.query.erase) await deps.erase(companyId, id)
-        else {
+        if (request.query.erase) {
+          refuseToErase(request.session)
+          await deps.erase(companyId, id)
+        } else {
           await removeContact(deps.db, companyId, id, deps.recordEvents)
           deps.publish([{ topic: 'contact', companyId, id }])
         }
@@ -252,6 +258,22 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
     )
   }
+}
+
+/** @throws {AppError} 429 with `Retry-After` when the lists of an agent's session show too many contacts in a minute */
+async function countForAgent(
+  { limiter }: Pick<ContactRoutesDeps, 'limiter'>,
+  session: Session | null,
+  contacts: number,
+): Promise<void> {
+  if (session?.role !== 'agent' || contacts === 0) return
+  const { isOver, retryAfterSeconds } = await limiter.countShownContacts(session.id, contacts)
+  if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'Too many contacts were listed within a minute')
+}
+
+function refuseToErase(session: Session | null): void {
+  if (session?.role === 'agent' && !session.state.agentsMayErase)
+    throw forbidden('Agents of this company may not erase contacts')
 }
 
 const changedBy = (caller: Caller): ChangedBy => ({ clientId: caller.clientId, source: 'api' })

@@ -31,11 +31,20 @@ const newSender = async (companyId: number, input: object = {}) =>
 const fieldsOf = (body: { error: { details: { fields: { path: string }[] } } }) =>
   body.error.details.fields.map((field) => field.path)
 
+/** Of a new company. */
+const NEW = { sessionRateLimitPerMinute: 3_000, agentsMayErase: false }
+
 describe('companies', () => {
   it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {
     const { status, body } = await call('POST', '/companies', { name: '  Acme  ' })
     expect(status).toBe(201)
-    const standard = { rateLimitPerMinute: 100, readReceipts: true, defaultCountry: null, registrationLimit: 50 }
+    const standard = {
+      rateLimitPerMinute: 100,
+      readReceipts: true,
+      defaultCountry: null,
+      registrationLimit: 50,
+      ...NEW,
+    }
     expect(body).toEqual({ id: body.id, name: 'Acme', ...standard, createdAt: expect.any(String) })
     expect(new Date(body.createdAt).toISOString()).toBe(body.createdAt)
     const other = await call('POST', '/companies', { name: 'Busy', rateLimitPerMinute: 5000 })
@@ -79,6 +88,8 @@ describe('companies', () => {
     [{ name: 'Acme', defaultCountry: 39 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 0 }, 422],
     [{ name: 'Acme', registrationLimit: 0 }, 422],
+    [{ name: 'Acme', sessionRateLimitPerMinute: 0 }, 422],
+    [{ name: 'Acme', agentsMayErase: 'yes' }, 422],
     [{ name: 'Acme', registrationLimit: 10_001 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: 1_000_001 }, 422],
     [{ name: 'Acme', rateLimitPerMinute: '100' }, 422],
@@ -147,6 +158,7 @@ describe('API keys', () => {
       rateLimitPerMinute: null,
       rateLimitPerAddress: null,
       writableFields: null,
+      storedBytesPerHour: null,
       hasIdentitySecret: false,
     }
     expect(created).toMatchObject({ status: 201 })

@@ -42,6 +42,50 @@ test.each(routes)('%s answers 403 to the roles that may not call it, and to no o
   expect(Object.values(statuses).filter((status) => status >= 500)).toEqual([])
 })
 
+test('an agent erases contacts only if the company or the operator allows it', async () => {
+  const own = await createCompany({ isConnected: false })
+  const roleOf = async (role: string) => {
+    const link = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara', role })
+    return signIn(codeOf(link.body.url))
+  }
+  const [agent, admin] = [await roleOf('agent'), await roleOf('admin')]
+  const newContact = async () =>
+    (await own.api('POST', '/contacts', { email: `${crypto.randomUUID()}@example.com` })).body.data[0].id
+  const erase = async ({ page }: typeof agent, id: number) =>
+    (await page('DELETE', `/public/v1/contacts/${id}?erase=true`)).status
+  const id = await newContact()
+  expect(agent.session.mayErase).toBe(false)
+  expect([await erase(agent, id), await erase(agent, 987654321)]).toEqual([403, 403])
+  expect((await own.api('GET', `/contacts/${id}`)).status).toBe(200)
+  expect((await agent.page('DELETE', `/public/v1/contacts/${await newContact()}`)).status).toBe(200)
+  expect([admin.session.mayErase, await erase(admin, await newContact())]).toEqual([true, 200])
+  expect((await own.api('DELETE', `/contacts/${await newContact()}?erase=true`)).status).toBe(200)
+
+  const allowed = await own.api('PATCH', '/me', { settings: { agentsMayErase: true } })
+  expect(allowed.body.data.settings.agentsMayErase).toBe(true)
+  await expect.poll(async () => (await agent.page('GET', '/session')).body.mayErase).toBe(true)
+  expect(await erase(agent, id)).toBe(200)
+  await operator('PATCH', `/companies/${own.companyId}`, { agentsMayErase: false })
+  await expect.poll(async () => erase(agent, 987654321)).toBe(403)
+})
+
+test('an agent lists 1,000 contacts a minute, an admin more', async () => {
+  const own = await createCompany({ isConnected: false })
+  const contacts = Array.from({ length: 100 }, (_, n) => ({ email: `agent${n}@example.com` }))
+  expect((await own.api('POST', '/contacts', contacts)).status).toBe(200)
+  const pagesOf = async (role: string) => {
+    const link = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara', role })
+    const { page } = await signIn(codeOf(link.body.url))
+    const answers = []
+    for (let n = 0; n < 11; n += 1) answers.push(await page('GET', '/public/v1/contacts?limit=100'))
+    return answers
+  }
+  const [agent, admin] = [await pagesOf('agent'), await pagesOf('admin')]
+  expect(agent.map(({ status }) => status)).toEqual([...Array(10).fill(200), 429])
+  expect(Number(agent.at(-1)?.headers['retry-after'])).toBeGreaterThan(0)
+  expect(admin.map(({ status }) => status)).toEqual(Array(11).fill(200))
+})
+
 test('the live stream has the topics of the role alone', async () => {
   const statuses: Record<string, number[]> = {}
   for (const role of EVERYONE) {

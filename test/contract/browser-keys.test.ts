@@ -42,6 +42,58 @@ async function createVictim(shop: Awaited<ReturnType<typeof createShop>>, member
   return victim
 }
 
+describe('what a key for browsers stores in an hour', () => {
+  const KIB = 1_024
+  const contact = (bytes: number) => ({ email: uniqueEmail(), customFields: { note: 'x'.repeat(bytes) } })
+
+  test('is bounded for the key and for an address, kept answers included', async () => {
+    const shop = await createShop({ storedBytesPerHour: 50 * KIB })
+    const statuses: number[] = []
+    for (let n = 0; n < 4; n += 1) {
+      const headers = n === 2 ? { 'idempotency-key': 'kept' } : {}
+      statuses.push((await shop.asPage('POST', '/contacts', contact(3 * KIB), headers)).status)
+    }
+    expect(statuses).toEqual([200, 200, 429, 429])
+    const over = await shop.write(contact(1))
+    expect([over.status, over.body.error.code]).toEqual([429, 'rate_limit_exceeded'])
+    expect(Number(over.headers.get('retry-after'))).toBeGreaterThan(3_000)
+    expect((await shop.asServer('POST', '/contacts', contact(60 * KIB))).status).toBe(200)
+    // What is only read, and what other addresses store, goes on; the key has its own bound.
+    expect((await shop.asPage('GET', '/me')).status).toBe(200)
+    const others: number[] = []
+    for (let n = 2; n < 8; n += 1) others.push(await writeFrom(`127.0.9.${n}`, shop.page.token, contact(9 * KIB)))
+    expect(others).toEqual([200, 200, 200, 200, 429, 429])
+  })
+
+  test('is 20 MiB unless the operator sets another number', async () => {
+    const shop = await createShop()
+    expect(shop.page.storedBytesPerHour).toBeNull()
+    const path = `/companies/${shop.companyId}/api-keys/${shop.page.clientId}`
+    expect((await operator('PATCH', path, { storedBytesPerHour: 2_000 })).body.storedBytesPerHour).toBe(2_000)
+    expect((await shop.write(contact(1_000))).status).toBe(429)
+    expect((await operator('PATCH', path, { storedBytesPerHour: null })).body.storedBytesPerHour).toBeNull()
+    expect((await shop.write(contact(60 * KIB))).status).toBe(200)
+    expect((await operator('PATCH', path, { storedBytesPerHour: 0 })).status).toBe(422)
+  })
+})
+
+async function writeFrom(localAddress: string, token: string, body: unknown): Promise<number> {
+  const dispatcher = new Agent({ localAddress })
+  atFileEnd(() => dispatcher.close())
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await request(`${url}/public/v1/contacts`, {
+    ...{ method: 'POST', headers, body: JSON.stringify(body), dispatcher },
+  })
+  await answer.body.dump()
+  return answer.statusCode
+}
+
+test('GET /public/v1/me shows a key for browsers its permissions and nothing else', async () => {
+  const shop = await createShop()
+  expect((await shop.asPage('GET', '/me')).body).toEqual({ data: { permissions: ['ContactsUpsert'] } })
+  expect((await shop.asServer('GET', '/me')).body.data).toMatchObject({ company: { id: shop.companyId } })
+})
+
 describe('a key that holds ContactsUpsert alone', () => {
   test('changes neither email nor phone of a contact, with the answer that it always gives', async () => {
     const shop = await createShop()
@@ -304,7 +356,6 @@ describe('the rate limit', () => {
     const changed = await operator('PATCH', path, { rateLimitPerMinute: 500, rateLimitPerAddress: null })
     expect(changed.body).toMatchObject({ rateLimitPerMinute: 500, rateLimitPerAddress: null, writableFields: null })
     expect((await from('127.0.2.3', shop.page.token)).limit).toBe(4)
-    expect((await shop.asPage('GET', '/me')).body.data.limits.requestsPerMinute).toBe(20)
   })
 
   test('and the fields are changed for keys of browsers alone', async () => {

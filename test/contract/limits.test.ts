@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { STORED_BYTES_PER_HOUR } from '../../src/companies/browser-key.ts'
+import { STANDARD_SESSION_RATE_LIMIT } from '../../src/companies/company.ts'
 import {
   ARRAY_WAIT_MS,
   ARRAYS_WAITING_MAX,
-  ROWS_PER_TURN,
   ROWS_PER_SECOND,
+  ROWS_PER_TURN,
 } from '../../src/contacts/matching/bulk-pace.ts'
+import { AGENT_CONTACTS_LIMIT, SESSION_LIMIT, SIGN_IN_LIMIT } from '../../src/http/admission/rate-limit.ts'
 import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connection-limit.ts'
 import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
@@ -63,6 +66,14 @@ test('the page of limits states the pace of large work', () => {
   const row = rows.find((line) => line.includes('rows of imports in a second'))
   expect(row).toContain(`| ${shown(ROWS_PER_SECOND)}, in turns of ${ROWS_PER_TURN} |`)
   expect(row).toContain(`longer than ${ARRAY_WAIT_MS / 1_000} s, or behind ${ARRAYS_WAITING_MAX} others`)
+})
+
+test('the page of limits states the bounds of sessions and of keys for browsers', () => {
+  const boundOf = (start: string) => rows.find((line) => line.startsWith(`| ${start}`))?.split(' | ')[1]
+  expect(boundOf('Requests of a session of the console')).toBe(`${SESSION_LIMIT}; ${SIGN_IN_LIMIT}`)
+  expect(boundOf('Requests of all sessions of a company')).toMatch(shown(STANDARD_SESSION_RATE_LIMIT))
+  expect(boundOf('Contacts that lists show')).toBe(shown(AGENT_CONTACTS_LIMIT))
+  expect(boundOf('Bytes that a key for browsers stores')).toMatch(`${STORED_BYTES_PER_HOUR / 1024 ** 2} MiB, a fifth`)
 })
 
 test('the page of limits states the burst to one customer', () => {

@@ -33,7 +33,7 @@ import type {
   LegacyTemplateEmail,
   ListedDelivery,
   ListedImport,
-  Me,
+  MeReply,
   Message,
   MessageContent,
   MessageDetails,
@@ -75,17 +75,13 @@ export abstract class Operations {
   protected abstract call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer>
   protected abstract open(request: ApiRequest, options?: RequestOptions): Promise<Response>
 
-  /** Get the company and permissions of the credential. Takes any API key. */
-  getMe(options?: RequestOptions): Promise<{
-    data: Me
-  }> {
+  /** Get the company and permissions of the credential. Takes any API key. One that holds only `ContactsUpsert` gets its permissions and nothing else. */
+  getMe(options?: RequestOptions): Promise<MeReply> {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
   }
 
   /** Change the settings of the company. Changes only the settings that are sent. Other processes follow within three seconds. */
-  updateMe(body: SettingsChange, options?: RequestOptions): Promise<{
-    data: Me
-  }> {
+  updateMe(body: SettingsChange, options?: RequestOptions): Promise<MeReply> {
     return this.call({ method: 'PATCH', path: '/public/v1/me', json: body }, options)
   }
 

@@ -1307,11 +1307,18 @@ export type Me = {
     readReceipts: boolean
     /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
     defaultCountry: string | null
+    /** Whether console sessions with the role `agent` may erase contacts. */
+    agentsMayErase: boolean
   }
   limits: {
-    /** The requests that all API keys of the company share; of a key for browsers, its own. */
+    /** The requests that all API keys of the company share. */
     requestsPerMinute: number
   }
+}
+
+/** The company and permissions of the credential. */
+export type MeReply = {
+  data: Me
 }
 
 export type Message = {
@@ -2178,6 +2185,8 @@ export type SettingsChange = {
   settings: {
     /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
     defaultCountry?: string | null
+    /** Whether console sessions with the role `agent` may erase contacts. */
+    agentsMayErase?: boolean
   }
 }
 

@@ -6,6 +6,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { faultText } from '../../parts/feedback/failure-text.ts'
 import { Dialog } from '../../parts/popups/dialog.tsx'
 import { Menu, MenuItem, MenuLine } from '../../parts/popups/menu.tsx'
+import { useSession } from '../../shell/session-context.ts'
 import { contactText } from '../../texts/contacts.ts'
 import { text } from '../../texts/text.ts'
 import { titleOf, useLeave } from '../contact-title.ts'
@@ -17,16 +18,19 @@ type Removal = 'archive' | 'erase'
 /** Archives a contact or erases its person, after saying what that removes. */
 export function ContactMenu({ contact }: { contact: Contact }) {
   const [dialog, open] = useState<Removal>()
+  const { mayErase } = useSession()
   return (
     <>
       <Menu align="end" trigger={<IconButton icon="more" label={text.more} />}>
         <MenuItem icon="file" onClick={() => open('archive')}>
           {removal.archive.item}
         </MenuItem>
-        <MenuLine />
-        <MenuItem icon="remove" isDanger onClick={() => open('erase')}>
-          {removal.erase.item}
-        </MenuItem>
+        {mayErase && <MenuLine />}
+        {mayErase && (
+          <MenuItem icon="remove" isDanger onClick={() => open('erase')}>
+            {removal.erase.item}
+          </MenuItem>
+        )}
       </Menu>
       {dialog && <RemovalDialog kind={dialog} contact={contact} onClose={() => open(undefined)} />}
     </>

@@ -8,6 +8,8 @@ select
   company.name as company_name,
   company.closed_at is not null as is_closed,
   company.default_country,
+  company.session_rate_limit_per_minute,
+  company.agents_may_erase,
   session.client_id,
   session.name,
   session.permissions,

@@ -100,6 +100,18 @@ describe('below the prefix of the console', () => {
     expect((await send('GET', CONTACTS, { authorization: `Bearer ${key.body.token}` })).status).toBe(200)
   })
 
+  test('the sessions of a company share a limit, which the operator changes; another company has its own', async () => {
+    const [shared, other] = [await createCompany({ isConnected: false }), await createCompany({ isConnected: false })]
+    await operator('PATCH', `/companies/${shared.companyId}`, { sessionRateLimitPerMinute: 6 })
+    const sessions = [await signIn(shared.key.token), await signIn(shared.key.token)]
+    const statuses: number[] = []
+    for (let n = 0; n < 8; n += 1) statuses.push((await sessions[n % 2]!.page('GET', '/session')).status)
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 200, 429, 429])
+    const over = await sessions[0]!.page('GET', CONTACTS)
+    expect([over.status, Number(over.headers['retry-after'])]).toEqual([429, expect.any(Number)])
+    expect((await (await signIn(other.key.token)).page('GET', '/session')).status).toBe(200)
+  })
+
   test('a session needs a role of the route', async () => {
     const { body: link } = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara' })
     const { page } = await signIn(service.codeOf(link.url))

@@ -1,5 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { companyNotFound, forbidden, notFound, rateLimitExceeded, signInRequired } from '../../errors.ts'
+import {
+  companyNotFound,
+  forbidden,
+  notFound,
+  rateLimitExceeded,
+  severalSessions,
+  signInRequired,
+} from '../../errors.ts'
 import { parseId } from '../../ids.ts'
 import type { Config } from '../../settings/config.ts'
 import { requestedHost } from '../rules/address-rule.ts'
@@ -28,6 +35,12 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
     setRateLimitHeaders(reply, standing)
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
   }
+  /** After its session, so that a session that is over its own limit spends nothing of the others'. */
+  const countCompany = async ({ company, state }: Session): Promise<void> => {
+    if (company === null) return
+    const { isOver, retryAfterSeconds } = await limiter.countSessionsOf(company.id, state.sessionRateLimitPerMinute)
+    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'Too many requests of all sessions of the company')
+  }
   const addressOf = (request: FastifyRequest): string => clientAddress(request.raw, isTrusted)
   const countSignIn = (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     count(reply, limiter.countSignIn(addressOf(request)))
@@ -35,7 +48,8 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
   const requireSession = async (request: FastifyRequest, reply: FastifyReply): Promise<Session> => {
     const session = await sessions.use(request.headers.cookie)
     await count(reply, session ? limiter.countSession(session.id) : limiter.countAddress(addressOf(request)))
-    if (session === undefined) throw signInRequired()
+    if (session === undefined) throw sessions.areSeveral(request.headers.cookie) ? severalSessions() : signInRequired()
+    await countCompany(session)
     request.session = session
     return session
   }

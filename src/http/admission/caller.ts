@@ -8,6 +8,8 @@ export type Permission = (typeof PERMISSIONS)[number]
 export type BrowserKey = {
   /** Requests of the key a minute, and those of one client address. */
   readonly limits: { readonly ofKey: number; readonly ofAddress: number }
+  /** Bytes that the key stores in an hour, and those of one client address. */
+  readonly storedBytes: { readonly ofKey: number; readonly ofAddress: number }
   /** The members of a contact that it may write; null: all. */
   readonly writableFields: readonly string[] | null
   /** Encrypted; null: it takes no proofs of identity. */

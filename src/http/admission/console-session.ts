@@ -7,6 +7,9 @@ export type CompanyState = {
   /** The company is being moved to another installation: requests for it are answered 503. */
   readonly isClosed: boolean
   readonly defaultCountry: PhoneCountry | null
+  /** Requests a minute that all sessions of the company share. */
+  readonly sessionRateLimitPerMinute: number
+  readonly agentsMayErase: boolean
 }
 
 /** A signed-in session of the console. It ends by time, by signing out, and with the credential that it comes from. */
@@ -33,6 +36,8 @@ export type Session = {
 export type Sessions = {
   /** The session of a `Cookie` header; using it keeps it from ending as unused. At most 3 s old. */
   use(cookie: string | undefined): Promise<Session | undefined>
+  /** Whether a `Cookie` header has more than one cookie of the name: it belongs to no session. */
+  areSeveral(cookie: string | undefined): boolean
   /** Whether the session of a `Cookie` header has not ended; reading it does not count as use. At most 3 s old. */
   isLive(cookie: string | undefined): Promise<boolean>
   /** The company that an operator acts for; undefined when there is none. At most 3 s old. */

@@ -17,6 +17,9 @@ export const STANDARD_LIMIT = 100
 /** Requests per window of one session of the console, and attempts to sign in of one address. */
 export const SESSION_LIMIT = 600
 export const SIGN_IN_LIMIT = 10
+/** Contacts that the lists of an agent's session show per window. */
+export const AGENT_CONTACTS_LIMIT = 1_000
+const HOUR_SECONDS = 3_600
 
 const MAX_BATCH = 1_000
 /** Requests that wait to be counted, and how long one waits; beyond either it is refused with 503. */
@@ -37,6 +40,14 @@ export type RequestLimiter = {
   countAddress(address: string): Promise<Standing>
   /** Counts one request of a session of the console. */
   countSession(sessionId: number): Promise<Standing>
+  /** Counts one request of a session against the limit that all sessions of its company share. */
+  countSessionsOf(companyId: number, limit: number): Promise<Standing>
+  /** Counts contacts that a list shows to an agent's session. */
+  countShownContacts(sessionId: number, contacts: number): Promise<Standing>
+  /** Counts bytes that a key for browsers stores, in an hour. */
+  countStoredBytes(clientId: string, bytes: number, limit: number): Promise<Standing>
+  /** Counts bytes that a key for browsers stores against the address they came from, in an hour. */
+  countStoredBytesFrom(clientId: string, address: string, bytes: number, limit: number): Promise<Standing>
   /** Counts one attempt to sign in to the console against the address it came from. */
   countSignIn(address: string): Promise<Standing>
   close(): Promise<void>
@@ -48,27 +59,31 @@ type Deps = {
   clock: Clock
   onRedisError?: (error: Error) => void
 }
+/** Points of one request for a key, in the window of the key. */
+type Use = { key: string; points: number; isHourly: boolean }
 /** The place of one request in its window, counted from 1, and how long the window still lasts. */
 type Count = { place: number; msBeforeNext: number }
 
 /**
- * Counts requests in fixed windows of 60 seconds, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
+ * Counts requests in fixed windows of 60 seconds, and bytes in windows of an hour, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
  * in Redis when there is one, with PostgreSQL while Redis is away. One process on the embedded database counts
  * in memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
  */
 export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> {
   const { redisUrl } = deps.config
   const redis = redisUrl === undefined ? undefined : await connectRedis(redisUrl, deps.onRedisError)
-  const limiter = chooseLimiter(deps, redis)
-  const count = createBatcher<string, Count>({
-    run: (keys) => countMany(limiter, keys),
+  const limiter = chooseLimiter(deps, redis, WINDOW_SECONDS)
+  const hourly = chooseLimiter(deps, redis, HOUR_SECONDS)
+  const count = createBatcher<Use, Count>({
+    run: (uses) => countMany(({ isHourly }) => (isHourly ? hourly : limiter), uses),
     maxItems: MAX_BATCH,
     maxWaiting: MAX_WAITING,
     maxWaitMs: MAX_WAIT_MS,
-    companyOf: (key) => key,
+    companyOf: ({ key }) => key,
     maxRunning: limiter instanceof RateLimiterMemory ? Number.POSITIVE_INFINITY : 2,
   })
-  const stand = async (key: string, limit: number): Promise<Standing> => toStanding(await count(key), limit, deps.clock)
+  const stand = async (key: string, limit: number, points = 1, isHourly = false): Promise<Standing> =>
+    toStanding(await count({ key, points, isHourly }), limit, deps.clock)
 
   return {
     countCompany: (companyId, limit) => stand(`company:${companyId}`, limit),
@@ -76,6 +91,11 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
     countKeyAddress: (clientId, address, limit) => stand(`key:${clientId}:${address}`, limit),
     countAddress: (address) => stand(`address:${address}`, STANDARD_LIMIT),
     countSession: (sessionId) => stand(`session:${sessionId}`, SESSION_LIMIT),
+    countSessionsOf: (companyId, limit) => stand(`sessions:${companyId}`, limit),
+    countShownContacts: (sessionId, contacts) => stand(`contacts:${sessionId}`, AGENT_CONTACTS_LIMIT, contacts),
+    countStoredBytes: (clientId, bytes, limit) => stand(`stored:${clientId}`, limit, bytes, true),
+    countStoredBytesFrom: (clientId, address, bytes, limit) =>
+      stand(`stored:${clientId}:${address}`, limit, bytes, true),
     countSignIn: (address) => stand(`sign-in:${address}`, SIGN_IN_LIMIT),
     close: async () => redis?.disconnect(),
   }
@@ -100,21 +120,21 @@ function toStanding({ place, msBeforeNext }: Count, limit: number, clock: Clock)
 }
 
 /** One write per key for all its requests; each gets its own place, in order. */
-async function countMany(limiter: RateLimiterAbstract, keys: string[]): Promise<Count[]> {
-  const totals = new Map<string, number>()
-  for (const key of keys) totals.set(key, (totals.get(key) ?? 0) + 1)
-
+async function countMany(limiterOf: (use: Use) => RateLimiterAbstract, uses: readonly Use[]): Promise<Count[]> {
   const before = new Map<string, Count>()
-  const write = async ([key, points]: [string, number]): Promise<void> => {
-    const { consumedPoints, msBeforeNext } = await limiter.consume(key, points)
+  const write = async ([key, ofKey]: [string, Use[]]): Promise<void> => {
+    const points = ofKey.reduce((sum, use) => sum + use.points, 0)
+    const [use] = ofKey
+    if (use === undefined) return
+    const { consumedPoints, msBeforeNext } = await limiterOf(use).consume(key, points)
     before.set(key, { place: consumedPoints - points, msBeforeNext })
   }
-  await Promise.all([...totals].map(write))
+  await Promise.all([...Map.groupBy(uses, ({ key }) => key)].map(write))
 
-  return keys.map((key) => {
+  return uses.map(({ key, points }) => {
     const count = before.get(key)
     if (count === undefined) throw new Error('A key was not counted')
-    count.place += 1
+    count.place += points
     return { ...count }
   })
 }
@@ -122,15 +142,16 @@ async function countMany(limiter: RateLimiterAbstract, keys: string[]): Promise<
 /** Numbers above it are moments in milliseconds, not points. */
 const MOMENTS = 1_000_000_000_000
 // The companies' own limits are compared here: to the library no window is ever full.
-const options = { points: 2_000_000_000, duration: WINDOW_SECONDS }
+const options = { points: 2_000_000_000 }
 
-function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstract {
+function chooseLimiter(deps: Deps, redis: Redis | undefined, duration: number): RateLimiterAbstract {
   const { databaseUrl, processes } = deps.config
   const isAlone = databaseUrl === undefined && processes === 1
-  const own = isAlone ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps)
+  const own = isAlone ? new RateLimiterMemory({ ...options, duration, keyPrefix: '' }) : inDatabase(deps, duration)
   if (redis === undefined) return own
   return new RateLimiterRedis({
     ...options,
+    duration,
     storeClient: redis,
     keyPrefix: 'parley',
     rejectIfRedisNotReady: true,
@@ -142,7 +163,7 @@ function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstrac
  * The library takes the time from this process, and the clocks of processes differ: every moment that it writes or compares
  * is moved to the database's time, and back when it is read.
  */
-function inDatabase({ db, clock }: Deps): RateLimiterPostgres {
+function inDatabase({ db, clock }: Deps, duration: number): RateLimiterPostgres {
   const query = async ({ text, values }: { text: string; values: (string | number | null)[] }) => {
     const ahead = clock.now().getTime() - systemClock.now().getTime()
     const moved = values.map((value) => (typeof value === 'number' && value > MOMENTS ? value + ahead : value))
@@ -151,6 +172,7 @@ function inDatabase({ db, clock }: Deps): RateLimiterPostgres {
   }
   return new RateLimiterPostgres({
     ...options,
+    duration,
     storeClient: { query },
     storeType: 'client',
     tableName: 'rate_limits',

@@ -26,7 +26,7 @@ type Key = Awaited<ReturnType<typeof createTestKey>>
 
 const asKey = async ({ headers }: Key) => ({ url: '/public/v1/lasting', headers })
 const asSession = async ({ token }: Key) => {
-  const { cookie = '' } = (await sessions?.signIn(token, { agent: '' })) ?? {}
+  const [cookie = ''] = (await sessions?.signIn(token, { agent: '' }))?.cookies ?? []
   const headers = { host: '127.0.0.1:3000', 'sec-fetch-site': 'same-origin', cookie }
   return { url: '/console/api/public/v1/lasting', headers }
 }

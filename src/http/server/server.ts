@@ -27,6 +27,7 @@ import { unprefixedAddress } from '../admission/console-address.ts'
 import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
+import { boundStoredBytes } from '../admission/stored-bytes.ts'
 import { countBodies, ownerOf } from '../body/body-budget.ts'
 import type { BodyPaces } from '../body/body-pace.ts'
 import { readJsonBodies } from '../body/json-body.ts'
@@ -139,6 +140,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   countBodies(app, { addressOf, ...(deps.paces && { paces: deps.paces }) })
+  boundStoredBytes(app, deps.limiter, addressOf)
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)

@@ -58,7 +58,10 @@ const number = (overrides: Record<string, string> = {}): string[] => {
 
 describe('company', () => {
   it('is created, shown, changed, listed and removed as by the API', async () => {
-    const settings = { rateLimitPerMinute: 250, readReceipts: false, defaultCountry: null, registrationLimit: 50 }
+    const settings = {
+      ...{ rateLimitPerMinute: 250, readReceipts: false, defaultCountry: null, registrationLimit: 50 },
+      ...{ sessionRateLimitPerMinute: 3_000, agentsMayErase: false },
+    }
     const created = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250', '--read-receipts', 'off')
     expect(created).toEqual({ id: created.id, name: 'Acme', ...settings, createdAt: expect.any(String) })
     const id = String(created.id)
@@ -68,6 +71,9 @@ describe('company', () => {
     expect(await json('company', 'update', id, '--name', 'New')).toEqual({ ...created, name: 'New' })
     expect(await json('company', 'update', id, '--read-receipts', 'on')).toMatchObject({ readReceipts: true })
     expect(await json('company', 'update', id, '--registration-limit', '80')).toMatchObject({ registrationLimit: 80 })
+    const sessions = ['--session-rate-limit-per-minute', '500', '--agents-may-erase', 'on']
+    const allowed = { sessionRateLimitPerMinute: 500, agentsMayErase: true }
+    expect(await json('company', 'update', id, ...sessions)).toMatchObject(allowed)
     expect(await json('company', 'update', id, '--default-country', 'it')).toMatchObject({ defaultCountry: 'IT' })
     expect(await json('company', 'update', id, '--default-country', 'none')).toMatchObject({ defaultCountry: null })
     expect(await json('company', 'list')).toContainEqual(await json('company', 'show', id))
@@ -79,13 +85,14 @@ describe('company', () => {
     const id = await newCompany()
     expect((await parley(['company', 'show', id])).out).toMatch(
       new RegExp(
-        `^id {18}${id}\nname {16}Acme\nrateLimitPerMinute {2}100\nreadReceipts {8}true\ndefaultCountry {6}-\nregistrationLimit {3}50\ncreatedAt {11}\\S+Z\n$`,
+        `^id {25}${id}\nname {23}Acme\nrateLimitPerMinute {9}100\nreadReceipts {15}true\ndefaultCountry {13}-\nregistrationLimit {10}50\nsessionRateLimitPerMinute {2}3000\nagentsMayErase {13}false\ncreatedAt {18}\\S+Z\n$`,
       ),
     )
     const lines = (await parley(['company', 'list'])).out.trimEnd().split('\n')
     const column = lines[0]!.indexOf('rateLimitPerMinute')
     expect(lines.length).toBeGreaterThan(1)
-    for (const line of lines.slice(1)) expect(line.slice(column)).toMatch(/^[0-9]+ +(true|false) +- +50 +\S+Z$/)
+    for (const line of lines.slice(1))
+      expect(line.slice(column)).toMatch(/^[0-9]+ +(true|false) +- +50 +3000 +false +\S+Z$/)
   })
 })
 

@@ -22,6 +22,10 @@ const DEFAULT_COUNTRY = '--default-country <code>'
 const DEFAULT_COUNTRY_MEANS = 'country of phone numbers without + or 00, such as IT; none: they have their country code'
 const REGISTRATION_LIMIT = '--registration-limit <number>'
 const REGISTRATION_LIMIT_MEANS = 'webhook registrations that it may have'
+const SESSION_RATE_LIMIT = '--session-rate-limit-per-minute <number>'
+const SESSION_RATE_LIMIT_MEANS = 'requests per minute that all its console sessions may make together'
+const AGENTS_MAY_ERASE = '--agents-may-erase <on|off>'
+const AGENTS_MAY_ERASE_MEANS = 'whether console sessions with the role agent may erase contacts'
 const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent reads and writes'
 
 /** `parley company …` */
@@ -34,6 +38,8 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
     .option(REGISTRATION_LIMIT, REGISTRATION_LIMIT_MEANS, toNumber)
+    .option(SESSION_RATE_LIMIT, SESSION_RATE_LIMIT_MEANS, toNumber)
+    .option(AGENTS_MAY_ERASE, AGENTS_MAY_ERASE_MEANS, toSwitch)
     .action((name: string, options: object, command: Command) =>
       run(command, async ({ db }) =>
         toCompanyReply(
@@ -56,6 +62,8 @@ export function companyCommands(program: Command, open: OpenOperator): void {
     .option(READ_RECEIPTS, READ_RECEIPTS_MEANS, toSwitch)
     .option(DEFAULT_COUNTRY, DEFAULT_COUNTRY_MEANS, toCountry)
     .option(REGISTRATION_LIMIT, REGISTRATION_LIMIT_MEANS, toNumber)
+    .option(SESSION_RATE_LIMIT, SESSION_RATE_LIMIT_MEANS, toNumber)
+    .option(AGENTS_MAY_ERASE, AGENTS_MAY_ERASE_MEANS, toSwitch)
     .action((company: string, options: object, command: Command) =>
       runFor(command, company, async (deps, id) =>
         toCompanyReply(

@@ -50,10 +50,11 @@ const withBrowserSettings = (command: Command): Command =>
   command
     .option('--rate-limit-per-minute <number>', 'for browsers: requests of the key in 60 seconds', toNumberOrNone)
     .option('--rate-limit-per-address <number>', 'for browsers: those of one client address', toNumberOrNone)
+    .option('--stored-bytes-per-hour <number>', 'for browsers: bytes that the key may store in an hour', toNumberOrNone)
     .option('--writable-fields <names...>', 'for browsers: members of contacts that it may write')
 
 const toSettings = ({ writableFields, ...options }: Options): Options => ({
-  ...withNone(options, ['rateLimitPerMinute', 'rateLimitPerAddress']),
+  ...withNone(options, ['rateLimitPerMinute', 'rateLimitPerAddress', 'storedBytesPerHour']),
   ...(writableFields !== undefined && { writableFields: isNone(writableFields) ? null : writableFields }),
 })
 

@@ -24,6 +24,16 @@ const browserSettings = {
       }),
     ),
   ),
+  storedBytesPerHour: Type.Optional(
+    orNull(
+      Type.Integer({
+        minimum: 1_024,
+        maximum: 2_000_000_000,
+        description:
+          'The bytes that the key may store in an hour, kept answers included; by default 20 MiB. One client address may store a fifth.',
+      }),
+    ),
+  ),
 }
 
 /** The settings of a key for browsers that can be changed. */
@@ -73,6 +83,7 @@ const EXAMPLE = {
   rateLimitPerMinute: null,
   rateLimitPerAddress: null,
   writableFields: null,
+  storedBytesPerHour: null,
   hasIdentitySecret: false,
 }
 
@@ -85,6 +96,7 @@ const shown = {
   rateLimitPerMinute: orNull(Type.Integer()),
   rateLimitPerAddress: orNull(Type.Integer()),
   writableFields: orNull(Type.Array(Type.String())),
+  storedBytesPerHour: orNull(Type.Integer()),
   hasIdentitySecret: Type.Boolean(),
 }
 
@@ -120,6 +132,7 @@ const toShown = (key: ApiKey) => ({
   rateLimitPerMinute: key.keyLimitPerMinute,
   rateLimitPerAddress: key.addressLimitPerMinute,
   writableFields: key.writableFields && [...key.writableFields],
+  storedBytesPerHour: key.storedBytesPerHour,
   hasIdentitySecret: key.hasIdentitySecret,
 })
 

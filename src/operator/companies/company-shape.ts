@@ -28,6 +28,16 @@ const RegistrationLimit = Type.Integer({
     'The number of webhook registrations that the company may have, by default 50. A company that has more keeps them.',
 })
 
+const SessionRateLimit = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'The requests per minute that all console sessions of the company share, by default 3,000.',
+})
+
+const AgentsMayErase = Type.Boolean({
+  description: 'Whether console sessions with the role `agent` may erase contacts, by default false.',
+})
+
 export const NewCompanyBody = Type.Object(
   {
     name: Name,
@@ -35,6 +45,8 @@ export const NewCompanyBody = Type.Object(
     readReceipts: Type.Optional(ReadReceipts),
     defaultCountry: Type.Optional(DefaultCountry),
     registrationLimit: Type.Optional(RegistrationLimit),
+    sessionRateLimitPerMinute: Type.Optional(SessionRateLimit),
+    agentsMayErase: Type.Optional(AgentsMayErase),
   },
   { title: 'CompanyRequest', example: { name: 'Rossi Shoes' } },
 )
@@ -51,6 +63,8 @@ export const CompanyReply = Type.Object(
     readReceipts: ReadReceipts,
     defaultCountry: DefaultCountry,
     registrationLimit: RegistrationLimit,
+    sessionRateLimitPerMinute: SessionRateLimit,
+    agentsMayErase: AgentsMayErase,
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
@@ -63,6 +77,8 @@ export const CompanyReply = Type.Object(
       readReceipts: true,
       defaultCountry: 'IT',
       registrationLimit: 50,
+      sessionRateLimitPerMinute: 3_000,
+      agentsMayErase: false,
       createdAt: '2026-02-20T10:15:00.000Z',
     },
   },
@@ -76,5 +92,7 @@ export const toCompanyReply = (company: Company) => ({
   readReceipts: company.readReceipts,
   defaultCountry: company.defaultCountry,
   registrationLimit: company.registrationLimit,
+  sessionRateLimitPerMinute: company.sessionRateLimitPerMinute,
+  agentsMayErase: company.agentsMayErase,
   createdAt: company.createdAt.toISOString(),
 })

@@ -62,7 +62,7 @@ test.each(STATES.map((state) => [state.name, state] as const))('%s', async (_, s
   })
   if (state.who !== 'signed-out') {
     const [name = '', value = ''] = (await cookieOf(state.who)).cookie.split('=')
-    await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/', httpOnly: true }])
   }
   for (const { name, sizes, hasTouch } of DEVICES) {
     await page.setViewportSize(sizes[0])

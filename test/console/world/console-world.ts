@@ -57,7 +57,7 @@ export async function startConsoleWorld() {
     })
     const { cookie } = await service.signIn(token)
     const [name = '', value = ''] = cookie.split('=')
-    await opened.context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    await opened.context.addCookies([{ name, value, domain: '127.0.0.1', path: '/', httpOnly: true }])
     await opened.page.goto(`${origin}${path}`)
     await opened.page.getByRole('navigation').waitFor()
     return opened
