@@ -13,7 +13,7 @@ const SKEW_MS = 120_000
 const STOP_DEADLINE_MS = 30_000
 const START_DEADLINE_MS = 120_000
 
-export type Role = 'api' | 'worker'
+export type Role = 'api' | 'worker' | 'all'
 
 type Slot = {
   role: Role
@@ -36,8 +36,8 @@ export type Processes = {
   addresses: string[]
   /** Kills one of this role that runs, with SIGKILL; its start goes on while further faults are made. */
   kill(role: Role): Promise<void>
-  /** Stops each in turn with SIGTERM and starts it again. */
-  roll(): Promise<void>
+  /** Stops each in turn with SIGTERM and starts it again, with another program if one is given. */
+  roll(program?: string): Promise<void>
   /** Freezes every process for some milliseconds. */
   pause(ms: number): Promise<void>
   /** Waits until all that were killed run again; throws when one does not start. */
@@ -47,13 +47,18 @@ export type Processes = {
   stop(): Promise<void>
 }
 
-export async function startProcesses(ofRole: number, env: Record<string, string>, random: Random): Promise<Processes> {
+export async function startProcesses(
+  ofRole: number,
+  env: Record<string, string>,
+  random: Random,
+  { program, roles = ['api', 'worker'] }: { program?: string; roles?: readonly Role[] } = {},
+): Promise<Processes> {
   // One listener for each process that was ever started.
   process.setMaxListeners(0)
   const slots: Slot[] = []
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
-  for (const role of ['api', 'worker'] as const) {
+  for (const role of roles) {
     for (let place = 0; place < ofRole; place += 1) {
       slots.push({
         role,
@@ -65,7 +70,7 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
       })
     }
   }
-  const main = await bundledMain()
+  let main = program ?? (await bundledMain())
   const start = (slot: Slot) => {
     slot.starting = startSlot(main, slot, env).finally(() => {
       slot.starting = undefined
@@ -75,7 +80,7 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
   const started = () => Promise.all(slots.map(({ starting }) => starting))
   await Promise.all(slots.map(start))
   return {
-    addresses: slots.filter(({ role }) => role === 'api').map(({ port }) => `http://127.0.0.1:${port}`),
+    addresses: slots.filter(({ role }) => role !== 'worker').map(({ port }) => `http://127.0.0.1:${port}`),
     kill: async (role) => {
       const own = slots.filter((slot) => slot.role === role)
       const running = () => own.filter(({ starting }) => starting === undefined)
@@ -84,7 +89,8 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
       await end(slot, 'SIGKILL')
       start(slot).catch((error) => failed.reject(error))
     },
-    roll: async () => {
+    roll: async (program = main) => {
+      main = program
       await started()
       for (const slot of slots) {
         await end(slot, 'SIGTERM')

@@ -12,7 +12,7 @@ import { gather, makeScheduledDue, untilQuiet } from './observe.ts'
 import type { LoadPlan } from './plan.ts'
 import type { Processes } from './processes.ts'
 import { createRandom, type Random } from './random.ts'
-import { onStage } from './stage.ts'
+import { onStage, type Start } from './stage.ts'
 
 const LONGEST_PAUSE_MS = 1_500
 /** Longer than a run with its clock steps: the run itself lets the time of scheduled messages come. */
@@ -24,10 +24,11 @@ export function run<Used extends Database>(
   startDatabase: () => Promise<Used>,
   faults: readonly Fault<Used>[],
   say: Say,
+  start: Start = {},
 ): Promise<Counts> {
   const random = createRandom(plan.seed)
   const { processesOfRole, sends, scheduled, mails } = plan
-  const size = { startDatabase, processesOfRole, keptMessages: 2 * (sends + scheduled + mails) + 1_000 }
+  const size = { ...start, startDatabase, processesOfRole, keptMessages: 2 * (sends + scheduled + mails) + 1_000 }
   return onStage(size, random, async (stage, undo) => {
     say('the service runs: load and faults begin')
     const progress = createProgress(faults.length)

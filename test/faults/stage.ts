@@ -6,11 +6,11 @@ import { temporaryFolder } from '../temporary-folder.ts'
 import type { Database } from './database/database.ts'
 import { type Company, createCompany } from './load/company.ts'
 import { type Receivers, startReceivers } from './load/receivers.ts'
-import { type Processes, startProcesses } from './processes.ts'
+import { type Processes, type Role, startProcesses } from './processes.ts'
 import { PROVIDER_TIMEOUT_MS, type ProviderGate, startProviderGate } from './provider/gate.ts'
 import type { Random } from './random.ts'
 
-const ADMIN_TOKEN = randomBytes(24).toString('hex')
+export const ADMIN_TOKEN = randomBytes(24).toString('hex')
 const COMPANIES = 2
 
 /** Everything that a run needs: a database, a provider with a mail server, receivers, the service, two companies. */
@@ -23,11 +23,19 @@ export type Stage<Used extends Database> = {
   companies: Company[]
 }
 
-type Size<Used> = { startDatabase: () => Promise<Used>; processesOfRole: number; keptMessages: number }
+/** `program`: what the processes run at first, with `env` on top. Absent: this version; `api` and `worker` each. */
+export type Start = {
+  program?: string
+  env?: Record<string, string>
+  roles?: readonly Role[]
+  /** A proxy before the processes, which clients call instead. */
+  startProxy?: ((addresses: readonly string[]) => Promise<{ address: string; stop(): Promise<void> }>) | undefined
+}
+type Size<Used> = Start & { startDatabase: () => Promise<Used>; processesOfRole: number; keptMessages: number }
 
 /** Starts a stage, acts on it, and stops all of it in the end. `undo` takes what the act starts in addition. */
 export async function onStage<Used extends Database, Result>(
-  { startDatabase, processesOfRole, keptMessages }: Size<Used>,
+  { startDatabase, processesOfRole, keptMessages, env: more, startProxy, ...start }: Size<Used>,
   random: Random,
   act: (stage: Stage<Used>, undo: (() => unknown)[]) => Promise<Result>,
 ): Promise<Result> {
@@ -42,9 +50,12 @@ export async function onStage<Used extends Database, Result>(
     undo.push(provider.stop)
     const receivers = await startReceivers(random)
     undo.push(receivers.stop)
-    const env = environment(database.url, sandbox.smtpUrl, folder, provider.certificate)
-    const processes = await startProcesses(processesOfRole, env, random)
-    undo.push(processes.stop)
+    const env = { ...environment(database.url, sandbox.smtpUrl, folder, provider.certificate), ...more }
+    const started = await startProcesses(processesOfRole, env, random, start)
+    undo.push(started.stop)
+    const proxy = await startProxy?.(started.addresses)
+    if (proxy) undo.push(proxy.stop)
+    const processes = proxy ? { ...started, addresses: [proxy.address] } : started
     const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
     const companies: Company[] = []
     for (let index = 0; index < COMPANIES; index += 1) {

@@ -8,7 +8,7 @@ const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy
 
 /** Starts programs: the service, a database server, a browser, a package, or a short run of attacks, faults or models. */
 const STARTS_PROCESSES =
-  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|statement-log|run|run-all|project)\.ts)'|startEmbedded\(/
+  /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|statement-log|run|run-all|project|upgrade)\.ts)'|startEmbedded\(/
 
 /** A helper that needs no database. */
 const PROPERTY_RUNS = 'test/run/property-runs.ts'

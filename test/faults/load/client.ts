@@ -1,9 +1,13 @@
 import type { Random } from '../random.ts'
 
-const LONGEST_ANSWER_MS = 15_000
+/** How long an answer is waited for; where nothing is broken on purpose, longer than a busy machine takes. */
+export const patience = { answerMs: 15_000 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of another program, of which a few members are read
 export type Answer = { status: number; body: any }
+
+/** What no upgrade may answer: neither 2xx, nor 503 with `Retry-After`, nor a connection that is refused as a whole. */
+export const strangeAnswers: string[] = []
 
 /** Asks one of the addresses; status 0 when no answer came, with the reason as code of the error. */
 export async function ask(
@@ -18,11 +22,20 @@ export async function ask(
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
-      signal: AbortSignal.timeout(LONGEST_ANSWER_MS),
+      signal: AbortSignal.timeout(patience.answerMs),
     })
-    return { status: response.status, body: await response.json().catch(() => undefined) }
+    const answer: Answer = { status: response.status, body: await response.json().catch(() => undefined) }
+    const isUnavailable = response.status === 503 && response.headers.has('retry-after')
+    // After a 503, the first request with a key may still be running.
+    const isRunning = answer.body?.error?.code === 'idempotency_key_in_use'
+    if (!response.ok && !isUnavailable && !isRunning) {
+      strangeAnswers.push(`POST ${path}: ${response.status} ${JSON.stringify(answer.body?.error ?? answer.body)}`)
+    }
+    return answer
   } catch (error) {
-    return { status: 0, body: { error: { code: reasonOf(error) } } }
+    const code = reasonOf(error)
+    if (code !== 'ECONNREFUSED') strangeAnswers.push(`POST ${path}: ${code}`)
+    return { status: 0, body: { error: { code } } }
   }
 }
 
