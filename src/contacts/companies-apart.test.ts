@@ -14,7 +14,7 @@ import {
 } from './erasure/contact-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
 import { expireImport, expireRefusals, listOldImports, recordImportProgress } from './import/contact-import-store.ts'
-import { areKnown, hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
+import { hasTwinWithoutEmail, readKnown, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
 
@@ -140,11 +140,11 @@ test('something may have been said by a person whom the company knows, not by on
   const say = (id: number, identity: string) =>
     db`insert into consents (company_id, channel, identity, value, said_at, source) values (${id}, 'email', ${identity}, true, now(), 'test')`
   await say(twinId, 'mailto:ada@example.com')
-  expect(await areKnown(db, companyId, [PHONE])).toBe(false)
+  expect((await readKnown(db, companyId, [PHONE])).areKnown).toBe(false)
   await say(companyId, 'mailto:bob@example.com')
-  expect(await areKnown(db, companyId, [PHONE])).toBe(true)
-  expect(await areKnown(db, companyId, ['39555', 'mailto:ada@example.com'])).toBe(false)
-  expect(await areKnown(db, companyId, ['39555', 'mailto:bob@example.com'])).toBe(true)
+  expect((await readKnown(db, companyId, [PHONE])).areKnown).toBe(true)
+  expect((await readKnown(db, companyId, ['39555', 'mailto:ada@example.com'])).areKnown).toBe(false)
+  expect((await readKnown(db, companyId, ['39555', 'mailto:bob@example.com'])).areKnown).toBe(true)
 })
 
 test('changes are added up while another process has those of another company', async () => {

@@ -131,9 +131,17 @@ export function addCustomer(people: People, phone: string | null, groupId: strin
 
 /** Attaches a customer whose contact was deleted to the contact of the person, else to a new one. */
 export function attachContact(people: People, customer: Customer): void {
-  if (livingContact(people, customer) !== undefined) return
+  if (livingContact(people, customer) !== undefined || attachStored(people, customer)) return
+  customer.contactId = addContact(people, customer.phone, groupOf(customer))
+}
+
+/** The same if the person has a contact; returns whether it did. */
+export function attachStored(people: People, customer: Customer): boolean {
+  if (livingContact(people, customer) !== undefined) return false
   const contact = freeContact(people, customer.phone, currentPhones(customer))
-  customer.contactId = contact?.id ?? addContact(people, customer.phone, groupOf(customer))
+  if (contact === undefined) return false
+  customer.contactId = contact.id
+  return true
 }
 
 /** The contact of a person who is attached to none. */

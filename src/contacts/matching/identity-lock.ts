@@ -5,7 +5,16 @@ import { isContention, sqlState } from '../../db/pool/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 import { takeContactIds } from '../contact-store.ts'
 import { runExclusive } from './contact-queue.ts'
-import { areKnown, type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
+import { attachCustomers } from './attach-customers.ts'
+import {
+  type BatchLane,
+  listCustomerPhones,
+  type Match,
+  type Named,
+  readKnown,
+  readMatches,
+  tryLockContacts,
+} from './identity-store.ts'
 
 /** A write with more names than this takes the place of a large batch. */
 export const SMALL_BATCH = 25
@@ -22,6 +31,22 @@ class Busy extends Error {}
 /** Locks more identities within the work. @throws Busy when one of them is taken */
 export async function lockAlso(tx: Db, companyId: number, identities: readonly string[]): Promise<void> {
   if (!(await tryLockContacts(tx, companyId, identities, null))) throw new Busy()
+}
+
+/**
+ * Attaches the customers with these numbers, and those of the contact, to the stored contact of the person where the one that
+ * they have was deleted.
+ * @throws Busy when another transaction has one of them
+ */
+export async function attachStored(
+  tx: Db,
+  companyId: number,
+  contactId: number,
+  phones: readonly (string | null)[] = [],
+): Promise<void> {
+  const own = await listCustomerPhones(tx, companyId, contactId)
+  const named = phones.filter((phone) => phone !== null)
+  if (!(await attachCustomers(tx, companyId, [...own, ...named]))) throw new Busy()
 }
 
 /** The identities that a write names: its address and its phone's. */
@@ -109,14 +134,15 @@ async function attempt<T>(
   const run = async (tx: Db, commit: Commit) => {
     // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
     const identities = allIdentitiesOf(named)
-    const [isLocked, matches, isAnyKnown, newIds] = await Promise.all([
+    const [isLocked, matches, { areKnown, detached }, newIds] = await Promise.all([
       tryLockContacts(tx, companyId, identities, large),
       readMatches(tx, companyId, named),
-      areKnown(tx, companyId, identities),
+      readKnown(tx, companyId, identities),
       takeContactIds(tx, large === null ? ids : 0),
     ])
     if (!isLocked || matches === undefined) throw new Busy()
-    return { value: await work(tx, { matches, areKnown: isAnyKnown, ids: newIds }, commit) }
+    if (detached.length > 0) return workOnDetached(tx, companyId, named, detached, { areKnown, ids: newIds }, work)
+    return { value: await work(tx, { matches, areKnown, ids: newIds }, commit) }
   }
   try {
     const outcome = await db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
@@ -125,6 +151,26 @@ async function attempt<T>(
     if (isBusy(error)) return undefined
     throw error
   }
+}
+
+/**
+ * Works where numbers lead to customers whose contact was deleted: a contact that is stored already is theirs before the
+ * matches are read, and one that the work stores is theirs afterwards.
+ */
+async function workOnDetached<T>(
+  tx: Db,
+  companyId: number,
+  named: readonly Named[],
+  detached: readonly string[],
+  locked: Omit<Locked, 'matches'>,
+  work: LockedWork<T>,
+): Promise<{ value: T }> {
+  if (!(await attachCustomers(tx, companyId, detached))) throw new Busy()
+  const matches = await readMatches(tx, companyId, named)
+  if (matches === undefined) throw new Busy()
+  const value = await work(tx, { ...locked, matches }, async () => {})
+  await attachCustomers(tx, companyId, detached)
+  return { value }
 }
 
 const allIdentitiesOf = (named: readonly Named[]): string[] => [...new Set(named.flatMap(identitiesOf))]

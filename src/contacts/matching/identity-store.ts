@@ -168,12 +168,19 @@ export async function hasTwinWithoutEmail(
   return twins.length > 0
 }
 
-/**
- * Whether the ledger of consent may say something of a new contact with one of these identities: there is an entry under it,
- * or it leads to a customer.
- */
-export async function areKnown(tx: Db, companyId: number, identities: readonly string[]): Promise<boolean> {
-  const [row] = await tx<{ areKnown: boolean }[]>`
+/** What is known of the identities in a write. */
+export type Known = {
+  /**
+   * Whether the ledger of consent may say something of a new contact with one of them: there is an entry under it, or it leads
+   * to a customer.
+   */
+  readonly areKnown: boolean
+  /** Those that lead to a customer whose contact was deleted. */
+  readonly detached: readonly string[]
+}
+
+export async function readKnown(tx: Db, companyId: number, identities: readonly string[]): Promise<Known> {
+  const [row] = await tx<Known[]>`
     select
       -- Most lists are imported before anything is said: one look then saves two for each identity.
       exists (select from consents where consents.company_id = ${companyId})
@@ -186,7 +193,41 @@ export async function areKnown(tx: Db, companyId: number, identities: readonly s
             from unnest(array[input.identity, keyed_hash(${companyId}, input.identity)]) as form (identity)
             join consents on (consents.company_id, consents.identity) = (${companyId}, form.identity)
           )
-      ) as are_known
+      ) as are_known,
+      array(
+        select input.identity
+        from unnest(${[...identities]}::text[]) as input (identity)
+        cross join lateral find_customer(${companyId}, input.identity) as found
+        cross join lateral (
+          select customers.contact_id
+          from customers
+          where (customers.company_id, customers.id) = (found.company_id, found.customer_id)
+          limit 1
+        ) as customer
+        cross join lateral (
+          select
+          from contacts
+          where (contacts.company_id, contacts.id) = (found.company_id, customer.contact_id)
+            and contacts.deleted_at is not null
+          limit 1
+        ) as deleted
+        where input.identity ~ '^[0-9]'
+      ) as detached
   `
-  return row?.areKnown ?? true
+  return row ?? { areKnown: true, detached: [] }
+}
+
+/** The current numbers of the customers that are attached to a contact. */
+export async function listCustomerPhones(tx: Db, companyId: number, contactId: number): Promise<string[]> {
+  const rows = await tx<{ identity: string }[]>`
+    select identity.identity
+    from customers
+    join customer_identities identity
+      on (identity.company_id, identity.customer_id) = (customers.company_id, customers.id)
+    where (customers.company_id, customers.contact_id) = (${companyId}, ${contactId})
+      and identity.identity ~ '^[0-9]'
+      and identity.retired_at is null
+    order by identity.identity
+  `
+  return rows.map(({ identity }) => identity)
 }
