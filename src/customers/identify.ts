@@ -71,7 +71,11 @@ function identifyByBoth(people: People, named: Both): Customer {
   }
   if (currentUserId(holder, account) !== undefined) return identifyRecycled(people, named, holder, user)
   if (user === undefined) addIdentity(people, holder, userId, account, at)
-  else joinUser(people, user, holder, at)
+  else {
+    // Who has written by user id is not answered at a number that was dialled.
+    if (user.wroteAt !== null && holder.wroteAt === null) holder.phone = phone
+    joinUser(people, user, holder, at)
+  }
   return holder
 }
 

@@ -261,7 +261,7 @@ function givePhone(people: People, customer: Customer, phone: string): void {
 /**
  * Two customers turn out to be one person: all identities go to `target`. The conversations of both stay; where both have one
  * with a sender, that of `from` is closed, else it goes on as one of `target`. The contact is that of `target` unless it was
- * deleted.
+ * deleted; closed conversations keep theirs in the same way.
  */
 export function joinCustomers(people: People, from: Customer, target: Customer): void {
   for (const [identity, state] of from.identities) {
@@ -274,6 +274,7 @@ export function joinCustomers(people: People, from: Customer, target: Customer):
     target.contactId = left.id
     if (target.phone !== null) givePhone(people, target, target.phone)
   }
+  if (left === undefined) from.contactId = target.contactId
   if (from.wroteAt !== null) target.wroteAt = Math.max(from.wroteAt, target.wroteAt ?? from.wroteAt)
   from.identities.clear()
   from.phone = null

@@ -68,6 +68,27 @@ export const PLANTED: Planted[] = [
     replace: 'await learnRecipients(sends.flatMap(() => []))',
   },
   {
+    title: 'the dialled number stays the address of answers',
+    model: 'people',
+    file: 'src/inbound/handling/recording/decide-inbound.ts',
+    find: 'if (customer !== undefined && record.opensWindow) writeUnder(people, customer, named)\n',
+    replace: '',
+  },
+  {
+    title: 'a send overlooks the stored contact of a customer',
+    model: 'people',
+    file: 'src/messages/batch/plan-sends.ts',
+    find: 'const holders = new Map(row.holders.map((holder) => [holder.identity, holder]))',
+    replace: 'const holders = new Map(row.holders.map((holder) => [send.identity, holder] as const).slice(0, 0))',
+  },
+  {
+    title: 'a customer stays with the deleted contact when another is stored',
+    model: 'people',
+    file: 'src/contacts/matching/identity-lock.ts',
+    find: '  const value = await work(tx, { ...locked, matches }, async () => {})\n  await attachCustomers(tx, companyId, detached)\n',
+    replace: '  const value = await work(tx, { ...locked, matches }, async () => {})\n',
+  },
+  {
     title: 'an answer leaves the messages before it unread',
     model: 'inbox',
     file: OUTCOMES,

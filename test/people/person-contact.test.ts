@@ -69,7 +69,9 @@ describe('after a contact was deleted and another stored, the customer has the s
     expect(await seen(left.shop, left.chatId)).toEqual({ id, contacts: [[id, `+${left.dialled}`]] })
   })
 
-  test.each(WAYS)('with the current number rather than an older one with another number, after %s', async (way, act) => {
+  test.each(
+    WAYS,
+  )('with the current number rather than an older one with another number, after %s', async (way, act) => {
     const left = await createLeft()
     const other = await store(left, left.dialled)
     const { id } = await left.shop.createContact({ email: 'ada@example.org', phone: left.ada.phone })

@@ -4,8 +4,8 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { isContention, sqlState } from '../../db/pool/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 import { takeContactIds } from '../contact-store.ts'
-import { runExclusive } from './contact-queue.ts'
 import { attachCustomers } from './attach-customers.ts'
+import { runExclusive } from './contact-queue.ts'
 import {
   type BatchLane,
   listCustomerPhones,

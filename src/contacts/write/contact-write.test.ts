@@ -171,9 +171,9 @@ describe('a form and the same contact in JSON', () => {
 
 describe('the phone', () => {
   test('is cleaned of formatting and kept as given', async () => {
-    expect(await parseContactUpserts({ phone: ' +55 (11) 98765-43.21 ' }, { country: null, known: new Set() })).toEqual([
-      { phone: '5511987654321' },
-    ])
+    expect(await parseContactUpserts({ phone: ' +55 (11) 98765-43.21 ' }, { country: null, known: new Set() })).toEqual(
+      [{ phone: '5511987654321' }],
+    )
   })
 })
 

@@ -1,11 +1,12 @@
 import { same, Wrong } from '../shop.ts'
 import { pick, type Run } from './people-check.ts'
+import type { People } from './people-model.ts'
 import { NUMBERS } from './truth.ts'
 
 export function putsPhone(which: number, to: number): Run {
-  return async ({ people: { contacts } }, shop) => {
+  return async ({ people }, shop) => {
     const contact = pick(
-      contacts.filter((one) => !one.isDeleted),
+      people.contacts.filter((one) => !one.isDeleted),
       which,
     )
     if (contact === undefined) return false
@@ -14,7 +15,9 @@ export function putsPhone(which: number, to: number): Run {
     const { status, text } = await shop.api('PUT', `/contacts/${contact.id}`, { phone })
     if (status === 409) return true
     if (status !== 200) throw new Wrong(`The PUT is refused with ${status}: ${text}`)
+    people.contactOfNumber(phone)
     contact.phone = phone
+    people.contactOfNumber(phone)
     return true
   }
 }
@@ -38,24 +41,34 @@ export function putsName(which: number, hasEmail: boolean): Run {
   }
 }
 
-/** Contacts of a list have an email of their own, so that each is one. */
+/** Contacts of a list have an email of their own. */
 export function writesContacts(to: number, way: string): Run {
-  return async ({ people: { contacts } }, shop) => {
+  return async ({ people }, shop) => {
     const phone = NUMBERS[to]!
     const email = `contact${shop.story.length}@example.org`
-    if (contacts.some((one) => !one.isDeleted && one.phone === phone)) return false
-    shop.say(
-      `The shop writes ${way === 'array' ? 'an array' : 'an imported list'} with the new contact ${email}, ${phone}`,
-    )
+    if (people.hasTwoContacts(phone)) return false
+    shop.say(`The shop writes ${way === 'array' ? 'an array' : 'an imported list'} with the contact ${email}, ${phone}`)
     if (way === 'array') await shop.api('POST', '/contacts', [{ email, phone }])
     else await shop.importList(['email,phone', `${email},${phone}`])
-    const created = (await shop.contacts()).find((one) => one.email === email)
-    if (created === undefined) throw new Wrong(`There is no contact ${email}`)
-    const existing = contacts.find(({ id }) => id === created.id)
-    if (existing !== undefined) Object.assign(existing, { phone, email })
-    else contacts.push({ id: created.id, phone, email, customer: null, isDeleted: false })
+    const stored = (await shop.contacts()).find((one) => one.email === email)
+    if (stored === undefined) throw new Wrong(`There is no contact ${email}`)
+    isStored(people, stored.id, { phone, email })
     return true
   }
+}
+
+/** A contact was written by its number: it is the one that the number stands for, else a new one. */
+export function isStored(people: People, id: number, written: { phone: string; email?: string }): void {
+  const existing = people.contactOfNumber(written.phone)
+  if (existing !== undefined) {
+    same(`The contact that a write with ${written.phone} is about`, id, existing.id)
+    Object.assign(existing, written)
+  } else {
+    if (people.contacts.some((one) => one.id === id))
+      throw new Wrong(`A write with ${written.phone} changed contact ${id}, which is another person's`)
+    people.contacts.push({ id, email: null, ...written, customer: null, isDeleted: false })
+  }
+  people.contactOfNumber(written.phone)
 }
 
 export function removes(which: number, isErased: boolean): Run {
@@ -73,6 +86,7 @@ export function removes(which: number, isErased: boolean): Run {
     const { status, text } = await shop.api('DELETE', `/contacts/${contact.id}${isErased ? '?erase=true' : ''}`)
     if (status !== 200) throw new Wrong(`The removal is refused with ${status}: ${text}`)
     contact.isDeleted = true
+    if (!isErased && customer !== null) people.contactFor(customer)
     if (!isErased || customer === null) return true
     for (const one of people.conversations.filter((conversation) => conversation.customer === customer)) {
       one.customer = null

@@ -52,7 +52,7 @@ function namedBy({ phone, userId }: Person, how: 'both' | 'phone' | 'user id') {
  * By a number alone the service takes a writer for the last one who was reported with it, and one with a user id for the one
  * without a user id: it cannot do better, so such events do not occur.
  */
-function canBeKnown({ people }: State, { name }: Person, { phone, userId }: Named) {
+export function canBeKnown({ people }: State, { name }: Person, { phone, userId }: Named) {
   const holder = people.byPhone(phone)
   if (holder === undefined || holder.person === name) return true
   return userId !== null && holder.userId !== null && !holder.awaitsUserId

@@ -11,7 +11,10 @@ export type Customer = Named & {
   dialled: string | null
   /** The number, in digits as written, at which answers reach the customer. */
   address: string | null
-  hasWritten: boolean
+  /** Null: two customers turned out to be one, and only one of them had written. */
+  hasWritten: boolean | null
+  /** The contract does not say whether answers go to the number or to the user id. */
+  isAddressOpen: boolean
   /** Since a report of another number that named no ids: the next user id is the customer's. */
   awaitsUserId: boolean
   /** The moment of the report that gave the customer the number. */
@@ -70,7 +73,8 @@ export class People {
   /** Answers go to the identity under which the customer wrote last. */
   writesUnder(customer: Customer, phone: string | null): void {
     if (phone !== null && this.byPhone(phone) === customer) customer.address = phone
-    if (phone === null && !customer.hasWritten) customer.address = null
+    if (phone === null && customer.hasWritten === false) customer.address = null
+    customer.isAddressOpen = phone === null && customer.hasWritten === null
     customer.hasWritten = true
   }
 
@@ -81,8 +85,8 @@ export class People {
 
   private add(person: string): Customer {
     const customer = {
-      ...{ person, phone: null, dialled: null, address: null, hasWritten: false, userId: null },
-      ...{ awaitsUserId: false, phoneSince: 0, formerUserIds: [] },
+      ...{ person, phone: null, dialled: null, address: null, isAddressOpen: false, userId: null },
+      ...{ hasWritten: false, awaitsUserId: false, phoneSince: 0, formerUserIds: [] },
     }
     this.customers.push(customer)
     return customer
@@ -92,8 +96,13 @@ export class People {
   private giveNumber(customer: Customer, phone: string, holder: Customer | undefined, at: number): void {
     if (holder !== undefined && holder.phoneSince > at) return
     const isOnePerson = holder !== undefined && holder.userId === null
-    if (isOnePerson) this.join(holder, customer)
-    else if (holder !== undefined) this.leaveNumber(holder)
+    if (isOnePerson) {
+      // Who has written by user id alone is not answered at a number that was dialled.
+      const address = holder.hasWritten || !customer.hasWritten ? holder.address : phone
+      if (customer.phone !== phone) this.leaveNumber(customer)
+      this.join(holder, customer)
+      Object.assign(customer, { phone, address, dialled: holder.dialled })
+    } else if (holder !== undefined) this.leaveNumber(holder)
     if (customer.phone !== phone) this.leaveNumber(customer)
     customer.phone = phone
     customer.address ??= phone
@@ -130,7 +139,7 @@ export class People {
     for (const one of this.conversations) {
       if (one.customer === customer) one.isReplaced = this.conversationsOf(customer, one.sender).length > 1
     }
-    customer.hasWritten ||= former.hasWritten
+    if (customer.hasWritten !== former.hasWritten) customer.hasWritten = null
     this.forget(former)
     if (!hadContact && customer.address !== null) this.moveContact(customer, sameNumber(customer.address))
   }
@@ -164,14 +173,45 @@ export class People {
    * number, else a new one.
    */
   contactFor(customer: Customer): Contact | 'new' {
-    const living = this.contacts.filter((one) => !one.isDeleted).toSorted((one, other) => one.id - other.id)
-    const attached = living.find((one) => one.customer === customer)
-    const own = [sameNumber(customer.address), customer.phone, customer.dialled].filter((phone) => phone !== null)
+    const living = this.living()
+    const own = numbersOf(customer)
     const free = living.filter((one) => one.customer === null && one.phone !== null && own.includes(one.phone))
-    const found = attached ?? free.find(({ phone }) => phone === own[0]) ?? free[0]
+    const found = this.attachedTo(customer) ?? free.find(({ phone }) => phone === own[0]) ?? free[0]
     if (found !== undefined) found.customer = customer
     return found ?? 'new'
   }
+
+  attachedTo(customer: Customer): Contact | undefined {
+    return this.living().find((one) => one.customer === customer)
+  }
+
+  /**
+   * The contact of a write with a number: the oldest with it, else that of its customer, unless it was given a number that is
+   * none of the customer's.
+   */
+  contactOfNumber(phone: string): Contact | undefined {
+    const holder = this.living().find((one) => one.phone === phone)
+    const customer = this.byPhone(phone)
+    if (customer === undefined) return holder
+    const contact = this.contactFor(customer)
+    if (holder !== undefined || contact === 'new') return holder
+    return contact.phone === null || numbersOf(customer).includes(contact.phone) ? contact : undefined
+  }
+
+  /** Two customers who turned out to be one have two contacts. The contract does not say which one a number stands for. */
+  hasTwoContacts(phone: string): boolean {
+    const customer = this.byPhone(phone)
+    return customer !== undefined && this.living().filter((one) => one.customer === customer).length > 1
+  }
+
+  /** Oldest first. */
+  private living(): Contact[] {
+    return this.contacts.filter((one) => !one.isDeleted).toSorted((one, other) => one.id - other.id)
+  }
 }
+
+/** The number of answers first. */
+const numbersOf = ({ address, phone, dialled }: Customer): string[] =>
+  [sameNumber(address), phone, dialled].filter((number) => number !== null)
 
 const learns = ({ userId, awaitsUserId }: Customer): boolean => userId === null || awaitsUserId

@@ -39,7 +39,7 @@ export function replies(place: number): Run {
   }
 }
 
-const TEMPLATE_TEXT = 'Your parcel has left our warehouse.'
+export const TEMPLATE_TEXT = 'Your parcel has left our warehouse.'
 
 /** To the number of a person; the provider's answer may name the user id. */
 export function sends(who: number, at: number, namesIds: boolean): Run {
@@ -69,6 +69,21 @@ export function sends(who: number, at: number, namesIds: boolean): Run {
     conversation.texts.push(TEMPLATE_TEXT)
     conversation.unread = 0
     if (namesIds) await nextSecond()
+    return true
+  }
+}
+
+export function sendsToUserId(who: number, at: number): Run {
+  return async (state, shop) => {
+    const { name, userId } = state.persons[who]!
+    shop.say(`The shop sends a template from ${nameOf(at)} to the user id ${userId} of ${name}`)
+    const { status, body } = await shop.send(userId, UTILITY, at)
+    if (status !== 200) throw new Wrong(`The send is refused with ${status}: ${JSON.stringify(body)}`)
+    same('The recipient of the send', await shop.recipientOf(body.data.wamid), userId)
+    const customer = state.people.identify({ phone: null, userId }, name, secondsNow())
+    const conversation = await meet(state, shop, customer, at, { chatId: body.data.chatId })
+    conversation.texts.push(TEMPLATE_TEXT)
+    conversation.unread = 0
     return true
   }
 }

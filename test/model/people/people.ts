@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { Model } from '../run.ts'
 import { openShop, type Shop, same } from '../shop.ts'
+import { writesAtOnce } from './people-at-once.ts'
 import { compare, type Run, type State } from './people-check.ts'
 import { putsName, putsPhone, removes, writesContacts } from './people-contacts.ts'
 import {
@@ -13,7 +14,7 @@ import {
   writesFromDialled,
 } from './people-events.ts'
 import { People } from './people-model.ts'
-import { dials, replies, sends } from './people-sends.ts'
+import { dials, replies, sends, sendsToUserId } from './people-sends.ts'
 import { createPersons, NUMBERS } from './truth.ts'
 
 /** A command that may find nothing to do. After it, the service must have what the model has. */
@@ -51,6 +52,8 @@ const commands: Model<State>['commands'] = [
     .map(([who, to, at, ids]) => command(`changes number ${who} ${to} ${at} ${ids}`, changesNumber(who, to, at, ids))),
   fc.tuple(person, sender).map(([who, at]) => command(`changes user id ${who} ${at}`, changesUserId(who, at))),
   fc.tuple(person, number).map(([who, to]) => command(`takes number ${who} ${to}`, takesNumber(who, to))),
+  fc.tuple(person, sender).map(([who, at]) => command(`send to user id ${who} ${at}`, sendsToUserId(who, at))),
+  person.map((who) => command(`at once ${who}`, writesAtOnce(who))),
   nth.map((place) => command(`status ${place}`, reportsStatus(place))),
   fc.tuple(nth, fc.boolean()).map(([which, email]) => command(`put name ${which} ${email}`, putsName(which, email))),
   fc.tuple(nth, number).map(([which, to]) => command(`put phone ${which} ${to}`, putsPhone(which, to))),
