@@ -9,7 +9,7 @@ import { readLedgers } from './consent/shown-consent.ts'
 import { endContact, findContact, findContactByEmail } from './contact-store.ts'
 import { applyLocked } from './matching/apply-locked.ts'
 import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
-import { attachStored, lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
+import { attachCustomersOf, lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
 import { refuseTwins, rekeyMailboxes } from './matching/mailbox.ts'
 import { listHolders } from './matching/mailbox-store.ts'
@@ -116,7 +116,7 @@ export async function removeContact(
     const [existing] = matches
     if (existing === undefined) throw contactNotFound()
     await endContactAndKeepOptOuts(tx, companyId, existing)
-    await attachStored(tx, companyId, id)
+    await attachCustomersOf(tx, companyId, id)
     await events.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
   })
 }

@@ -10,7 +10,7 @@ import {
   readPerson,
 } from '../contacts/erasure/contact-erasure-store.ts'
 import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
-import { attachStored, lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
+import { attachCustomersOf, lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
 import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
 import { listHolders } from '../contacts/matching/mailbox-store.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
@@ -73,7 +73,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
   const named = { emailKey: person.emailKey, phoneIdentity: person.phoneIdentity, id }
   return withMatchesLocked(deps.db, companyId, [named], async (tx) => {
     await lockAlso(tx, companyId, person.identities)
-    await attachStored(tx, companyId, id, [person.phoneIdentity])
+    await attachCustomersOf(tx, companyId, id, [person.phoneIdentity])
     const now = await readOwn(tx, companyId, id)
     if (now === undefined) throw contactNotFound()
     if (JSON.stringify(now) !== JSON.stringify(person)) return false

@@ -1,4 +1,5 @@
 import { mapInStretches } from '../../batching/stretches.ts'
+import { oldest } from '../../customers/person-contact.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { latestConsent } from '../consent/consent.ts'
 import {
@@ -304,12 +305,6 @@ function createIndex(matches: readonly Match[]) {
 function customerContact(target: BatchContact | undefined): BatchContact | undefined {
   const phone = target?.state?.phoneIdentity ?? null
   return phone === null || target?.existing?.identities.includes(phone) ? target : undefined
-}
-
-function oldest(targets: Iterable<BatchContact>): BatchContact | undefined {
-  let first: BatchContact | undefined
-  for (const target of targets) if (first === undefined || target.id < first.id) first = target
-  return first
 }
 
 const keyOf = (state: ContactState | undefined): string | null =>

@@ -38,7 +38,7 @@ export async function lockAlso(tx: Db, companyId: number, identities: readonly s
  * they have was deleted.
  * @throws Busy when another transaction has one of them
  */
-export async function attachStored(
+export async function attachCustomersOf(
   tx: Db,
   companyId: number,
   contactId: number,
