@@ -528,6 +528,8 @@ create table emails (
   first_click_at timestamp with time zone,
   bounced_at timestamp with time zone,
   complained_at timestamp with time zone,
+  clicks_on date,
+  clicks_of_day integer not null default 0,
   constraint emails_by_uid UNIQUE (company_id, uid),
   constraint emails_pkey PRIMARY KEY (company_id, id),
   constraint emails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),

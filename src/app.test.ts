@@ -1,13 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import swagger from '@fastify/swagger'
+import Fastify, { type FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../test/api.ts'
 import { compareAnswers } from '../test/contract/described-answers.ts'
 import { createTestDatabase } from '../test/database.ts'
 import { createTestFolder } from '../test/temporary-folder.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
+import { serveReference } from './http/openapi/reference.ts'
 import { openFolderBlobStore } from './media/blobs/folder-blob-store.ts'
 import { createCipher } from './secrets/secrets.ts'
 import { readConfig } from './settings/config.ts'
@@ -67,6 +69,20 @@ describe('the API reference', () => {
     expect(page.body).not.toMatch(/https?:\/\//)
     const script = await app.inject({ url: '/docs/js/scalar.js' })
     expect([script.statusCode, script.headers['content-type']]).toEqual([200, expect.stringContaining('javascript')])
+  })
+
+  test('has the demo key for hosts that no other site can name', async () => {
+    const demo = Fastify()
+    await demo.register(swagger)
+    serveReference(demo, { findDemoToken: async () => 'the-demo-key', baseUrl: 'https://parley.example' })
+    onTestFinished(() => demo.close())
+    const shows = async (headers: Record<string, string>) =>
+      (await demo.inject({ url: '/docs/', headers })).body.includes('the-demo-key')
+    for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'parley.example', 'parley.example:443'])
+      expect([host, await shows({ host })]).toEqual([host, true])
+    for (const host of ['evil.example', 'evil.example:3000', 'localhost.evil.example', 'x@localhost', 'parley.example.'])
+      expect([host, await shows({ host })]).toEqual([host, false])
+    expect(await shows({ host: 'localhost', 'x-forwarded-host': 'evil.example' })).toBe(false)
   })
 
   test('is compressed and kept by browsers: its script for ever, its page and document until they change', async () => {

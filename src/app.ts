@@ -113,7 +113,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(operatorRoutes(operator))
   if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
   await app.register(healthRoutes(deps))
-  serveReference(app, { findDemoToken: () => findDemoToken(deps.config) })
+  serveReference(app, { findDemoToken: () => findDemoToken(deps.config), baseUrl: deps.config.baseUrl })
   return app
 }
 

@@ -76,6 +76,12 @@ test('the page of limits states the bounds of sessions and of keys for browsers'
   expect(boundOf('Bytes that a key for browsers stores')).toMatch(`${STORED_BYTES_PER_HOUR / 1024 ** 2} MiB, a fifth`)
 })
 
+test('the page of limits states the clicks of a mail that are kept', () => {
+  const [, bound = ''] = /earlier_clicks \+ click.place <= (\d+)/.exec(read('src/emails/sql/count-email-fetches.sql')) ?? []
+  const row = rows.find((line) => line.startsWith('| Clicks of a mail'))
+  expect(row).toContain(`| ${shown(Number(bound))} |`)
+})
+
 test('the page of limits states the burst to one customer', () => {
   const row = rows.find((line) => line.startsWith('| Messages to one customer |'))
   expect(row).toContain(`| ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} s |`)

@@ -127,6 +127,8 @@ describe('proxies', () => {
     expect((await get(https, '/readyz')).body).toBe('{"status":"ok"}')
     const forged = { 'x-forwarded-proto': 'http', 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' }
     expect((await get(https, path, forged)).status).toBe(401)
+    // The console sends other hosts to its own.
+    expect((await get(https, '/console/', { 'x-forwarded-host': 'evil.example' })).status).toBe(200)
     const large = Buffer.alloc(6 * 1024 * 1024, ' ')
     expect((await get(https, path, { 'content-type': 'application/json' }, large)).status).toBe(401)
     const plain = await fetch(`http://localhost:${http}${path}`, { redirect: 'manual' })

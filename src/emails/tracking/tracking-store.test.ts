@@ -67,6 +67,21 @@ test('count_email_fetches counts opens and clicks, those of machines also apart,
   ])
 })
 
+test('the ledger keeps 1,000 clicks of a mail and day, and all are counted', async () => {
+  const { companyId, fetch, counts } = await createEmail()
+  const { fetch: fetchOther, counts: ofOther } = await createEmail()
+  const record = (fetches: readonly object[]) => db`select record_email_fetches(${jsonRows(db, fetches)})`
+  const many = Array.from({ length: 400 }, (_, n) => fetch('click', 1 + (n % 2)))
+  // Two of them at once, as two processes write them.
+  await Promise.all([record(many), record(many)])
+  await record([...many, fetchOther('click', 1), fetch('open', 0)])
+  expect(await counts()).toMatchObject([{ openCount: 1, clickCount: 1_200, clicks: 1_000 }])
+  expect(await ofOther()).toMatchObject([{ clickCount: 1, clicks: 1 }])
+  await db`update emails set clicks_on = clicks_on - 1 where company_id = ${companyId}`
+  await record([fetch('click', 1), fetch('click', 2)])
+  expect(await counts()).toMatchObject([{ clickCount: 1_202, clicks: 1_002 }])
+})
+
 test('record_email_fetches answers the places and targets of known fetches, and counts none that is only looked up', async () => {
   const { fetch, counts } = await createEmail()
   const fetches = [fetch('click', 9), { ...fetch('click', 1), counted: false }]

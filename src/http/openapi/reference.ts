@@ -1,9 +1,10 @@
 import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
-import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
 import { programFile } from '../../program-file.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Permission } from '../admission/caller.ts'
+import { isUnrebindableHost } from '../rules/host-rule.ts'
 import { IMMUTABLE, REVALIDATE, sendStaticFile, toStaticFile, versionOf } from '../server/answers/static-file.ts'
 import { completeDocument } from './components.ts'
 import { guideTo } from './guide.ts'
@@ -99,15 +100,24 @@ function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: Fastify
 export type ReferenceOptions = {
   /** The API key that the page fills in; it is asked for once, at the first request of the page. */
   findDemoToken?: () => Promise<string | undefined>
+  /** Only pages under this address, `localhost` or an IP address have the key: another name may have been changed to lead here. */
+  baseUrl?: string
 }
 
 /**
  * `/openapi.json`, and `/docs` to read it by: without a key, and without a request to another host. The
  * files are made at the first request and served from memory.
  */
-export function serveReference(app: FastifyInstance, { findDemoToken }: ReferenceOptions = {}): void {
+export function serveReference(app: FastifyInstance, { findDemoToken, baseUrl }: ReferenceOptions = {}): void {
   const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
-  const page = firstCall(async () => buildPage(await findDemoToken?.()))
+  const token = firstCall(async () => findDemoToken?.())
+  const page = firstCall(async () => buildPage(undefined))
+  const pageWithToken = firstCall(async () => buildPage(await token()))
+  const own = baseUrl === undefined ? undefined : new URL(baseUrl)
+  const isOwnHost = ({ headers }: FastifyRequest): boolean =>
+    own !== undefined &&
+    isUnrebindableHost(own, headers.host ?? '') &&
+    [headers['x-forwarded-host'] ?? []].flat().every((host) => isUnrebindableHost(own, host))
   const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
   app.get('/openapi.json', route, async (request, reply) =>
@@ -116,7 +126,8 @@ export function serveReference(app: FastifyInstance, { findDemoToken }: Referenc
   app.get('/docs', route, async (_request, reply) => reply.redirect('/docs/', 301))
   app.get('/docs/', route, async (request, reply) => {
     reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
-    return sendStaticFile(request, reply, (await page()).page, REVALIDATE)
+    const hasToken = isOwnHost(request) && (await token()) !== undefined
+    return sendStaticFile(request, reply, (await (hasToken ? pageWithToken : page)()).page, REVALIDATE)
   })
   app.get<{ Querystring: { v?: unknown } }>('/docs/js/scalar.js', route, async (request, reply) => {
     const { script } = await page()
