@@ -1,6 +1,7 @@
 import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '../../events/event-item.ts'
-import { type JsonObject, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../../events/json-member.ts'
+import { type JsonObject, listAt, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../../events/json-member.ts'
 import { type CustomerFinder, LISTED } from '../customer.ts'
+import { readError } from '../provider-error.ts'
 
 /** `phone_number_quality_update`. The limit per business replaces the older one per number where the event has both. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {
@@ -43,11 +44,15 @@ export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem
     kind: 'account-event',
     event: event?.toUpperCase() ?? null,
     severity: severityOf(field, event?.toUpperCase() ?? '', value),
-    details: ACCOUNT_FIELDS.has(field) ? value : null,
+    details: ACCOUNT_FIELDS.has(field) ? value : errorsOf(field, value),
     dailyLimit: field === 'business_capability_update' ? readCapability(value) : null,
     signsMarketingTerms: field === 'account_update' && event?.toUpperCase() === 'MM_LITE_TERMS_SIGNED',
   }
 }
+
+/** Errors of an account that stand beside its messages: of a message that the value may name, nothing is kept. */
+const errorsOf = (field: string, value: JsonObject): JsonObject | null =>
+  field === 'errors' ? { errors: listAt(value, 'errors').map(readError).filter((error) => error !== null) } : null
 
 const CRITICAL = new Set(['ACCOUNT_RESTRICTION', 'ACCOUNT_VIOLATION', 'ACCOUNT_DELETED', 'ACCOUNT_OFFBOARDED'])
 
