@@ -847,6 +847,25 @@ create table moving_files (
   constraint moving_files_pkey PRIMARY KEY (company_id, storage_key)
 );
 
+create table operator_keys (
+  company_id bigint not null default 0,
+  id bigint not null generated always as identity,
+  client_id text not null,
+  method text not null,
+  path text not null,
+  key text not null,
+  digest bytea not null,
+  message_id bigint,
+  progress jsonb,
+  answer_status smallint,
+  answer_body text,
+  lease_until timestamp with time zone not null,
+  created_at timestamp with time zone not null default now(),
+  constraint operator_keys_by_request UNIQUE (company_id, client_id, method, path, key),
+  constraint operator_keys_pkey PRIMARY KEY (id)
+);
+CREATE INDEX operator_keys_by_age ON public.operator_keys USING btree (created_at);
+
 create table quick_replies (
   company_id bigint not null,
   id bigint not null generated always as identity,

@@ -18,7 +18,7 @@ import { createCompany, removeCompany } from './company.ts'
 let db: Pool
 let companyId: number
 const changed: string[] = []
-const deps = (): ApiKeyDeps => ({
+const deps = (): ApiKeyDeps & { db: Pool } => ({
   db,
   cipher: testCipher,
   clock: fixedClock('2026-03-01T12:00:00Z'),

@@ -31,7 +31,7 @@ export type NewApiKey = {
 
 /** `onKeyChanged` makes the process forget what it remembers of a key. */
 export type ApiKeyDeps = {
-  db: Pool
+  db: Db
   cipher: Pick<Cipher, 'encrypt'>
   clock: Clock
   apiKeyPrefix: string
@@ -66,7 +66,7 @@ export async function createApiKey(deps: ApiKeyDeps, companyId: number, input: N
  * the company has no such key; 422 for other keys.
  */
 export async function changeApiKey(
-  deps: Pick<ApiKeyDeps, 'db' | 'onKeyChanged'>,
+  deps: Pick<ApiKeyDeps, 'onKeyChanged'> & { db: Pool },
   companyId: number,
   clientId: string,
   change: BrowserKeySettings,
@@ -121,7 +121,7 @@ export const listApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => sel
 
 /** Ends a key for good; 404 when the company has no such key or it is revoked already. */
 export async function revokeApiKey(
-  deps: Pick<ApiKeyDeps, 'db' | 'onKeyChanged'>,
+  deps: Pick<ApiKeyDeps, 'onKeyChanged'> & { db: Pool },
   companyId: number,
   clientId: string,
 ): Promise<void> {

@@ -21,6 +21,7 @@ export const EXPIRING: readonly Expiring[] = [
   { table: 'sign_in_links', key: ['digest'], column: 'expires_at', hours: 0 },
   { table: 'unhandled_counts', key: ['address'], column: 'window_ends_at', hours: 0 },
   { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: DAY },
+  { table: 'operator_keys', key: ['id'], column: 'created_at', hours: 2 * DAY },
   { table: 'idempotency_keys', key: ['company_id', 'id'], column: 'created_at', hours: 2 * DAY },
   { table: 'inbound_items', key: ['id'], column: 'received_at', hours: 7 * DAY, batch: 100 },
   { table: 'inbound_bodies', key: ['event_id'], column: 'received_at', hours: 7 * DAY, batch: 100 },

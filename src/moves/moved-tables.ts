@@ -75,6 +75,7 @@ export const UNMOVED_TABLES = {
   moving_files: 'of an import that runs',
   rate_limits: 'of a minute',
   search_passes: 'of the installation',
+  operator_keys: 'of the installation',
   service_secrets: 'of the installation',
   sign_in_links: 'the staff sign in again',
   sql_objects: 'of the installation',

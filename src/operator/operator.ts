@@ -5,7 +5,7 @@ import { type CompanyChange, getCompany, removeCompany, updateCompany } from '..
 import type { Company } from '../companies/company-store.ts'
 import type { ImportReceipt, ListRequest } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
-import type { Pool } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound, validationError } from '../errors.ts'
 import type { SessionRole } from '../http/admission/role.ts'
 import { parseId } from '../ids.ts'
@@ -63,7 +63,7 @@ export type OperatorDeps = SenderAdminDeps & {
 }
 
 /** The living company that a path or a command names. 404 when there is none. */
-export async function companyNamed(db: Pool, text: string): Promise<Company> {
+export async function companyNamed(db: Db, text: string): Promise<Company> {
   const companyId = parseId(text)
   if (companyId === undefined) throw companyNotFound()
   return getCompany(db, companyId)
@@ -99,10 +99,14 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   deps.onSendersChanged(companyId)
 }
 
-/** Requeues a failed inbound event. 404 when there is none with this id. */
-export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
+/** Requeues a failed inbound event, and runs `then` in the same transaction. 404 when there is none with this id. */
+export async function retryEvent(deps: OperatorDeps, text: string, then?: (tx: Db) => Promise<void>): Promise<void> {
   const id = parseId(text)
-  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(deps, tx, id)))) throw eventNotFound()
+  if (id === undefined) throw eventNotFound()
+  await deps.db.begin(async (tx) => {
+    if (!(await retryFailed(deps, tx, id))) throw eventNotFound()
+    await then?.(tx)
+  })
   deps.onEventsStored()
 }
 
@@ -123,11 +127,7 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
  * several companies.
  * @throws {AppError} 404 for an id that names no failed job, 422 naming the companies that have one
  */
-export async function retryFailedJob(
-  { db }: Pick<OperatorDeps, 'db'>,
-  text: string,
-  company: string | undefined,
-): Promise<void> {
+export async function retryFailedJob({ db }: { db: Db }, text: string, company: string | undefined): Promise<void> {
   const id = parseId(text)
   if (id === undefined) throw jobNotFound()
   const companyId = company === undefined ? undefined : (await companyNamed(db, company)).id
@@ -138,7 +138,7 @@ export async function retryFailedJob(
   if (!(await retryJob(db, job.companyId, id, job.table))) throw jobNotFound()
 }
 
-async function findFailedJobs(db: Pool, id: number, companyId: number | undefined) {
+async function findFailedJobs(db: Db, id: number, companyId: number | undefined) {
   const lists = await Promise.all(
     JOB_TABLES.map(async (table) =>
       (await companiesOfFailedJob(db, id, table)).map((owner) => ({ companyId: owner, table })),

@@ -73,6 +73,8 @@ export const PERSONAL_DATA = {
   registrations: 'none',
   daily_limit_entries: 'erased',
   scheduled_messages: 'erased',
+  // Answers about companies, keys and numbers.
+  operator_keys: 'none',
   search_passes: 'none',
   sender_limits: 'none',
   sender_routes: 'none',

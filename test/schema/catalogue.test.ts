@@ -20,6 +20,7 @@ const GLOBAL: Record<string, string> = {
   rate_limits: 'counts by company or by address',
   unhandled_counts: 'counts by address',
   mailbox_passes: 'passes of a sweep over all companies',
+  operator_keys: 'keys of the operator',
   search_passes: 'passes of a sweep over all companies',
 }
 

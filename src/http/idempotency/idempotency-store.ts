@@ -31,6 +31,11 @@ type Row = {
   isDead: boolean
 }
 
+/** Stands for the operator in place of a company: the keys of the operator's API have a table of their own. */
+export const OPERATOR = 0
+
+const keysOf = (companyId: number): Fragment => (companyId === OPERATOR ? sql`operator_keys` : sql`idempotency_keys`)
+
 /** A reservation that is not renewed for this long belongs to a dead process. */
 export const LEASE_SECONDS = 15
 const KEPT_HOURS = 48
@@ -105,7 +110,7 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
   const key = hashOf(request.key)
   const [row] = await db<Row[]>`
     with reserved as (
-      insert into idempotency_keys as existing (company_id, client_id, method, path, key, digest, lease_until)
+      insert into ${keysOf(companyId)} as existing (company_id, client_id, method, path, key, digest, lease_until)
       values (
         ${companyId}, ${clientId}, ${method}, ${path}, ${key}, ${digest},
         now() + ${LEASE_SECONDS} * interval '1 second'
@@ -133,7 +138,7 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
     from reserved
     union all
     select false, id, null, digest = ${digest}, message_id, answer_status, answer_body, lease_until <= now()
-    from idempotency_keys
+    from ${keysOf(companyId)}
     where (company_id, client_id, method, path, key) = (${companyId}, ${clientId}, ${method}, ${path}, ${key})
       and not exists (select from reserved)`
   return row
@@ -162,7 +167,7 @@ export async function recordAnswer(
   text: string,
 ): Promise<boolean> {
   const updated = await db`
-    update idempotency_keys
+    update ${keysOf(companyId)}
     set answer_status = ${status}, answer_body = ${text}
     where company_id = ${companyId} and id = ${id} and answer_status is null`
   return updated.count === 1
@@ -171,7 +176,7 @@ export async function recordAnswer(
 /** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
 export async function storeProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
   const updated = await db`
-    update idempotency_keys
+    update ${keysOf(companyId)}
     set progress = ${db.json(progress)}
     where company_id = ${companyId} and id = ${id} and answer_status is null`
   return updated.count === 1
@@ -184,24 +189,30 @@ export async function storeProgress(db: Db, companyId: number, id: number, progr
 export async function releaseKey(db: Db, companyId: number, id: number): Promise<void> {
   await db`
     with expired as (
-      update idempotency_keys
+      update ${keysOf(companyId)}
       set lease_until = now()
       where company_id = ${companyId} and id = ${id}
         and answer_status is null and message_id is null and progress is not null
     )
-    delete from idempotency_keys
+    delete from ${keysOf(companyId)}
     where company_id = ${companyId} and id = ${id}
       and answer_status is null and message_id is null and progress is null`
 }
 
 /** Renews the leases of reservations whose requests still run; a row that a transaction holds is left for the next time. */
 export async function renewKeys(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
+  const byTable = Map.groupBy(reservations, ({ companyId }) => companyId === OPERATOR)
+  for (const some of byTable.values()) await renewSome(db, some)
+}
+
+async function renewSome(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
+  const keys = keysOf(reservations[0]?.companyId ?? OPERATOR)
   await db`
-    update idempotency_keys key
+    update ${keys} key
     set lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
     from (
       select company_id, id
-      from idempotency_keys
+      from ${keys}
       where (company_id, id) in (
           select *
           from jsonb_to_recordset(${jsonRows(db, reservations.map(toKeyRow))}) as running (company_id bigint, id bigint)

@@ -11,10 +11,12 @@ import {
   idempotencyKeyReused,
   validationError,
 } from '../../errors.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
 import { ERROR_CODE_HEADER } from '../errors/error-reply.ts'
 import {
   type KeyedRequest,
+  OPERATOR,
   type Reservation,
   recordAnswer,
   releaseKey,
@@ -30,6 +32,8 @@ export type StoredAnswer = { status: number; body: unknown }
 export type IdempotencyReservation = {
   readonly id: number
   readonly companyId: number
+  /** Encrypts an answer that has a secret. */
+  readonly seal: (text: string) => string
   /** The progress that an earlier run of this request recorded with `recordProgress` before its process died. */
   readonly progress: Json | null
   /** Whether the handler has stored its answer for the key. */
@@ -54,6 +58,8 @@ declare module 'fastify' {
     keyToReserve: KeyToReserve | undefined
   }
   interface FastifyContextConfig {
+    /** Whether the answer has a secret: it is kept encrypted. */
+    hasSecretAnswer?: boolean
     /**
      * Whether the handler itself reserves the key, in the transaction in which its work begins, and keeps the answer: a request
      * then has one commit less. The handler throws 409 `idempotency_key_in_use` when another request has the key.
@@ -77,12 +83,12 @@ const RELEASE_TIMEOUT_MS = 1_000
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
 /**
- * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
- * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
+ * Makes every POST of the API-key surface and of the operator's that carries an Idempotency-Key take effect once (decisions:
+ * Idempotency-Key), of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
  * answered 503 before: then an error releases it, and a kept answer stays. Requests that arrive at once reserve new keys in
  * one statement of `pool`, which also releases keys at once; `db` looks at taken ones in slots of its company.
  */
-export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {
+export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: KeyDeps): void {
   app.decorateRequest('idempotency')
   app.decorateRequest('keyToReserve')
   const running = createRunning(app, pool)
@@ -94,8 +100,9 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
       reserve(keyed),
       (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
     )
-    if (found.state !== 'reserved') return answerTaken(db, request, reply, found)
-    const reservation = { id: found.id, companyId, progress: found.progress, isCompleted: false }
+    if (found.state !== 'reserved') return answerTaken(db, request, reply, opened(request, found, cipher))
+    const seal = sealOf(request, cipher)
+    const reservation = { id: found.id, companyId, progress: found.progress, isCompleted: false, seal }
     request.idempotency = reservation
     return running.during(reservation, () => endReservation(pool, request, reservation, work))
   }
@@ -130,7 +137,7 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
 
   app.addHook('onRoute', (route) => {
     const isPost = [route.method].flat().includes('POST')
-    if (!isPost || (route.config?.surface ?? 'api-key') !== 'api-key') return
+    if (!isPost || !TAKES_KEYS.has(route.config?.surface ?? 'api-key')) return
     const { handler } = route
     route.handler = function (request, reply) {
       const work = async () => handler.call(this, request, reply)
@@ -144,7 +151,23 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db
   })
 }
 
+type KeyDeps = { db: Db; pool: Db; cipher?: Pick<Cipher, 'encrypt' | 'decrypt'> | undefined }
+
+/** The surfaces whose POSTs take an Idempotency-Key. */
+export const TAKES_KEYS: ReadonlySet<string> = new Set(['api-key', 'operator'])
+
 type Work = () => Promise<unknown>
+
+const asIs = (text: string): string => text
+
+const sealOf = ({ routeOptions }: FastifyRequest, cipher: KeyDeps['cipher']) =>
+  routeOptions.config.hasSecretAnswer && cipher ? cipher.encrypt : asIs
+
+/** An answer with a secret is decrypted. */
+function opened({ routeOptions }: FastifyRequest, taken: Taken, cipher: KeyDeps['cipher']): Taken {
+  const isSealed = taken.state === 'answered' && taken.status < 300 && routeOptions.config.hasSecretAnswer
+  return isSealed && cipher ? { ...taken, text: cipher.decrypt(taken.text) } : taken
+}
 
 /** Runs a handler to its end; after an error the key keeps a final refusal, or is released. */
 async function endReservation<T>(
@@ -204,8 +227,8 @@ export async function completeKey(
   body: unknown,
 ): Promise<void> {
   if (idempotency === undefined) return
-  const { companyId, id } = idempotency
-  const text = String(reply.code(status).serialize(body))
+  const { companyId, id, seal } = idempotency
+  const text = seal(String(reply.code(status).serialize(body)))
   const isKept = await recordAnswer(tx, companyId, id, status, text)
   if (!isKept) throw idempotencyKeyInUse()
   idempotency.isCompleted = true
@@ -241,24 +264,23 @@ function createReservations({ db, pool }: { db: Db; pool: Db }) {
     companyOf: ({ companyId }) => companyId,
   })
   return async (request: KeyedRequest): Promise<Reservation> => {
+    if (request.companyId === OPERATOR) return reserveKey(pool, request)
     const id = await reserveNew(request)
     return id === undefined ? reserveKey(db, request) : { state: 'reserved', id, progress: null }
   }
 }
 
 function toKeyedRequest(request: FastifyRequest, key: string): KeyedRequest {
-  const { companyId, clientId } = request.caller
+  const isOperator = request.routeOptions.config.surface === 'operator'
+  const { companyId, clientId } = isOperator ? { companyId: OPERATOR, clientId: 'operator' } : request.caller
   const [path = ''] = request.url.split('?', 1)
   return { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
 }
 
+type Taken = Exclude<Reservation, { state: 'reserved' }>
+
 /** Sends the first answer again, where there is one. */
-async function answerTaken(
-  db: Db,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  taken: Exclude<Reservation, { state: 'reserved' }>,
-): Promise<FastifyReply> {
+async function answerTaken(db: Db, request: FastifyRequest, reply: FastifyReply, taken: Taken): Promise<FastifyReply> {
   if (taken.state === 'reused') throw idempotencyKeyReused()
   if (taken.state === 'answered') return replay(reply, taken.status, taken.text)
   const { recoverAnswer } = request.routeOptions.config

@@ -1,5 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 import { isClosed } from '../errors/closed-input.ts'
+import { TAKES_KEYS } from '../idempotency/idempotency.ts'
 import { errorExample } from './error-examples.ts'
 import { type ErrorKind, errorName, errorShape } from './errors.ts'
 
@@ -114,7 +115,7 @@ export type SharedErrors = Map<string, { name: string; response: Response }>
  */
 export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
   const { surface = 'api-key', errors = [] } = config
-  const takesKey = surface === 'api-key' && method === 'POST'
+  const takesKey = TAKES_KEYS.has(surface) && method === 'POST'
   const hasId = url.includes(':')
   const kinds: (ErrorKind | false)[] = [
     'bad_request',
@@ -143,8 +144,7 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
 /** Adds the errors, headers and the Idempotency-Key of an operation; `shared` collects the responses that it refers to. */
 export function completeOperation(method: string, operation: Operation, shared: SharedErrors): void {
   const { 'x-errors': kinds = [], ...rest } = operation
-  const isCounted = rest.security?.some((one) => 'apiKey' in one) ?? false
-  const takesKey = isCounted && method === 'post'
+  const takesKey = method === 'post' && kinds.includes('idempotency_key_in_use')
   const headers: HeaderName[] = takesKey ? ['Idempotent-Replayed'] : []
   const parameters = [
     ...(rest.parameters ?? []),

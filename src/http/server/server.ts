@@ -15,6 +15,7 @@ import type { Pool } from '../../db/connect.ts'
 import type { RequireOpen } from '../../db/pool/fair-pool.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../errors.ts'
 import { newRequestId } from '../../ids.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
 import type { Config } from '../../settings/config.ts'
 import { codeOf, messageOf, StartError } from '../../start-error.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
@@ -60,6 +61,8 @@ export type ServerDeps = {
   metrics: Metrics
   apiKeys: ApiKeys
   limiter: RequestLimiter
+  /** Encrypts kept answers that have secrets. */
+  cipher?: Pick<Cipher, 'encrypt' | 'decrypt'>
   /** Absent: the console is off. */
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule

@@ -9,6 +9,7 @@ import {
   revokeApiKey,
 } from '../../companies/api-key.ts'
 import { checkWritableFields, writableFieldFaults } from '../../contacts/write/browser-write.ts'
+import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
@@ -35,6 +36,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       '/admin/v1/companies/:id/api-keys',
       {
         config: {
+          hasSecretAnswer: true,
           valueFaults: (body: Partial<NewApiKey>) => [...apiKeyFaults(body, deps.clock), ...fieldFaults(body)],
         },
         schema: {
@@ -49,8 +51,9 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       async (request, reply) => {
         checkWritableFields(request.body.writableFields)
         const company = await companyNamed(deps.db, request.params.id)
-        reply.code(201)
-        return toNewApiKeyReply(await createApiKey(deps, company.id, request.body))
+        return answerOnce(deps.db, request, reply, 201, async (tx) =>
+          toNewApiKeyReply(await createApiKey({ ...deps, db: tx }, company.id, request.body)),
+        )
       },
     )
 

@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { companyFaults, createCompany, listCompanies } from '../../companies/company.ts'
+import type { Db } from '../../db/connect.ts'
+import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
 import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
@@ -21,9 +23,9 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 201: CompanyReply },
         },
       },
-      async (request, reply) => {
-        reply.code(201)
-        return toCompanyReply(await createCompany(deps.db, request.body))
+      (request, reply) => {
+        const create = async (tx: Db) => toCompanyReply(await createCompany(tx, request.body))
+        return answerOnce(deps.db, request, reply, 201, create)
       },
     )
 

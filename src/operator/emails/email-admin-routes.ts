@@ -9,6 +9,7 @@ import {
   removeEmailTemplate,
   updateEmailTemplate,
 } from '../../emails/email-template.ts'
+import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
@@ -49,8 +50,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
       },
       async (request, reply) => {
         const company = await companyNamed(deps.db, request.params.id)
-        reply.code(201)
-        return toEmailTemplateReply(await createEmailTemplate(deps.db, company.id, request.body))
+        return answerOnce(deps.db, request, reply, 201, async (tx) =>
+          toEmailTemplateReply(await createEmailTemplate(tx, company.id, request.body)),
+        )
       },
     )
 

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import { type OperatorDeps, retryEvent } from '../operator.ts'
 import { getEvent, listEvents } from './event.ts'
@@ -80,9 +81,10 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request) => {
-        await retryEvent(deps, request.params.id)
-        return { success: true as const }
+      async (request, reply) => {
+        const answer = { success: true as const }
+        await retryEvent(deps, request.params.id, (tx) => completeKey(tx, request, reply, 200, answer))
+        return answer
       },
     )
   }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from '../operator.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
@@ -32,10 +33,11 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request) => {
-        await retryFailedJob(deps, request.params.id, request.query.companyId)
-        return { success: true as const }
-      },
+      (request, reply) =>
+        answerOnce(deps.db, request, reply, 200, async (tx) => {
+          await retryFailedJob({ db: tx }, request.params.id, request.query.companyId)
+          return { success: true as const }
+        }),
     )
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import type { SenderRecord } from '../../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
@@ -40,8 +41,11 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       async (request, reply) => {
         const company = await companyNamed(deps.db, request.params.id)
         reply.code(201)
-        const sender = await connectSender(deps, company.id, request.body)
-        return toReply(sender)
+        const onSenderConnected: OperatorDeps['onSenderConnected'] = async (tx, companyId, sender) => {
+          await deps.onSenderConnected(tx, companyId, sender)
+          await completeKey(tx, request, reply, 201, toReply(sender))
+        }
+        return toReply(await connectSender({ ...deps, onSenderConnected }, company.id, request.body))
       },
     )
 
@@ -138,9 +142,11 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const company = await companyNamed(deps.db, request.params.id)
-        return { synced: await deps.syncTemplates(company.id) }
+        const answer = { synced: await deps.syncTemplates(company.id) }
+        await completeKey(deps.db, request, reply, 200, answer)
+        return answer
       },
     )
   }
