@@ -87,6 +87,7 @@ export const contactText = {
     ]),
     source: (source: string) => `from ${source}`,
     by: (key: string) => `by ${key}`,
+    from: (ip: string) => `from the address ${ip}`,
     first: (at: string) => `first said ${at}`,
     notKnown: 'not known',
     suppressed: { bounce: 'No marketing email: an email bounced', complaint: 'No marketing email: reported as spam' },

@@ -24,6 +24,17 @@ test('parley contacts import works a file off and says what came of it', async (
   expect([await command.exited, command.output()]).toEqual([0, expect.any(String)])
   expect(JSON.parse(command.output())).toMatchObject({ status: 'completed', rows: 2, created: 1, refused: 1 })
   expect(await db`select first_name from contacts where company_id = 77`).toEqual([{ firstName: 'Ada' }])
+  const german = join(dataDir, 'kunden.csv')
+  await writeFile(german, Buffer.from('email;first_name;marketing_consent.email\nzoe@example.com;Zo\xeb;ja\n', 'latin1'))
+  const options = ['--delimiter', 'semicolon', '--encoding', 'windows-1252', '--consent-yes', 'ja,oui']
+  const styled = await runParley(env, { args: ['contacts', 'import', '77', german, ...options, '--json'] })
+  expect([await styled.exited, styled.output()]).toEqual([0, expect.any(String)])
+  expect(JSON.parse(styled.output())).toMatchObject({ delimiter: ';', encoding: 'windows-1252', created: 1 })
+  expect(
+    await db`select first_name, email_consent from contacts where company_id = 77 and email = 'zoe@example.com'`,
+  ).toEqual([{ firstName: 'Zoë', emailConsent: true }])
+  const unknown = await runParley(env, { args: ['contacts', 'import', '77', german, '--profile', 'excel'] })
+  expect([await unknown.exited, unknown.output()]).toEqual([1, expect.stringContaining('profile')])
   let bar = ''
   const program = new Command('parley').configureOutput({
     writeOut: () => {},

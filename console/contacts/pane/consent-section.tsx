@@ -44,9 +44,10 @@ export function ConsentSection({ contact }: { contact: Contact }) {
   )
 }
 
-function Entry({ entry: { channel, value, at, firstAt, source, keyName } }: { entry: ConsentEntry }) {
+function Entry({ entry: { channel, value, at, firstAt, source, ip, keyName } }: { entry: ConsentEntry }) {
   const details = [
     texts.sources.get(source) ?? texts.source(source),
+    ...(ip === null ? [] : [texts.from(ip)]),
     ...(keyName === null ? [] : [texts.by(keyName)]),
     ...(firstAt === null ? [] : [texts.first(moment(firstAt))]),
   ]

@@ -58,7 +58,7 @@ const BLANKS = { ',': /[\t ,]/g, ';': /[\t ;]/g, '\t': /[\t ]/g }
 /** Whether a row of CSV has no value: spreadsheets end their lists with such rows. */
 export function isBlankRow(bytes: Uint8Array, delimiter: Delimiter): boolean {
   const first = bytes[0] ?? 0
-  if (first !== delimiter.charCodeAt(0) && ![0x22, 0x20, 0x09].includes(first)) return false
+  if (first > 0x22 && first !== delimiter.charCodeAt(0)) return false
   return /^(?:"")*$/.test(latin1.decode(bytes).replaceAll(BLANKS[delimiter], ''))
 }
 

@@ -117,10 +117,14 @@ export function createUtf8Count(): Utf8Count {
     else if (byte === 0xf4) most = 0x8f
   }
   const push = (chunk: Uint8Array): void => {
-    for (let at = 0; at < chunk.length; at += 1) {
+    const { length } = chunk
+    for (let at = 0; at < length; at += 1) {
+      // Most bytes are ASCII.
+      if (missing === 0) while (at < length && (chunk[at] ?? 0) < 0x80) at += 1
+      if (at === length) return
       const byte = chunk[at] ?? 0
       if (missing === 0) {
-        if (byte >= 0x80) start(byte)
+        start(byte)
       } else if (byte >= least && byte <= most) {
         missing -= 1
         ;[least, most] = [0x80, 0xbf]

@@ -111,13 +111,14 @@ function findQuotedEnd(
 ): Found | undefined {
   const lineEnd = data.indexOf(LF, start)
   if (lineEnd !== -1 && lineEnd < quote) return findLineEnd(data, start, start, isLast)
+  // Letters and most digits are above all three.
+  const isDelimiter = (byte = 0) => byte <= 0x3b && (byte === one || byte === other || byte === third)
   let place: 'start of field' | 'field' | 'quotes' | 'quote in quotes' = 'start of field'
   let lines = 0
   /** The first line end within the quotes that are open, where the record ends if they are not closed. */
   let openEnd: Found | undefined
   for (let at = start; at < data.length; at += 1) {
     const byte = data[at]
-    const isDelimiter = byte === one || byte === other || byte === third
     if (at - start > RECORD_MAX_BYTES)
       return place === 'quotes' && openEnd ? openEnd : findLineEnd(data, start, at, isLast)
     if (place === 'quotes') {
@@ -129,13 +130,13 @@ function findQuotedEnd(
       return { end: at, lines: lines + 1, hasLineEnd: true, isOpen: false }
     } else if (place === 'quote in quotes' && byte === QUOTE) {
       place = 'quotes'
-    } else if (place === 'quote in quotes' && !isDelimiter && byte !== CR && openEnd) {
+    } else if (place === 'quote in quotes' && byte !== CR && openEnd && !isDelimiter(byte)) {
       return openEnd
     } else if (byte === QUOTE && place === 'start of field') {
       place = 'quotes'
       openEnd = undefined
     } else {
-      place = isDelimiter ? 'start of field' : 'field'
+      place = isDelimiter(byte) ? 'start of field' : 'field'
     }
   }
   if (!isLast) return undefined
