@@ -138,7 +138,8 @@ can be cancelled with \`cancelScheduledMessage\`.`
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<StoredAnswer> {
   const message = await findSentMessage(db, companyId, messageId)
-  if (message === undefined || message.status === 'failed') return sendFailed()
+  // A message that the provider took was accepted at first, also if it failed since.
+  if (message === undefined || (message.status === 'failed' && !message.isTaken)) return sendFailed()
   if (!message.isTaken) return sendOutcomeUnknown()
   return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }
 }
