@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { connect } from '../connect.ts'
+import { sessionName } from '../session-name.ts'
 
 // The server itself behind an address that says that a pooler is between: each statement has to bring its settings along.
 const { db, url } = await createTestDatabase()
@@ -19,7 +20,7 @@ const SETTINGS = `
          current_setting('enable_seqscan') as seqscan, current_setting('parley.opt_out_key', true) as key,
          current_setting('application_name') as name
 `
-const OURS = { statement: '4321ms', lock: '1234ms', seqscan: 'off', key: 'the key', name: 'parley' }
+const OURS = { statement: '4321ms', lock: '1234ms', seqscan: 'off', key: 'the key', name: sessionName() }
 
 test('without a pooler the settings are those of the session, and statements are prepared', async () => {
   const sql = open({ isPooled: false })

@@ -9,7 +9,7 @@ const PAGE = 500
 /** `missing` counts files that no place has, `removed` those whose owner was deleted while they were copied. */
 export type CopyResult = { copied: number; present: number; missing: number; removed: number }
 
-export type CopyDeps = {
+export type CopyFilesDeps = {
   db: Pool
   from: Pick<BlobStore, 'open'>
   to: BlobStore
@@ -23,7 +23,7 @@ export type CopyDeps = {
  * Copies all files to another place while the service runs; files already there are skipped, so it can be run again after any
  * end. Files erased meanwhile are removed from the target at the end.
  */
-export async function copyFiles(deps: CopyDeps): Promise<CopyResult> {
+export async function copyFiles(deps: CopyFilesDeps): Promise<CopyResult> {
   const result: CopyResult = { copied: 0, present: 0, missing: 0, removed: 0 }
   for await (const page of storedFiles(deps.db)) await copyPage(deps, page, result)
   for await (const page of journaled(deps.journal)) result.removed += await removeErased(deps, page)
@@ -31,7 +31,7 @@ export async function copyFiles(deps: CopyDeps): Promise<CopyResult> {
   return result
 }
 
-async function copyPage(deps: CopyDeps, page: StoredFile[], result: CopyResult): Promise<void> {
+async function copyPage(deps: CopyFilesDeps, page: StoredFile[], result: CopyResult): Promise<void> {
   const absent: StoredFile[] = []
   await atOnce(page, async (file) => {
     if (await deps.to.has(file.storageKey)) result.present += 1
@@ -52,7 +52,7 @@ async function copyPage(deps: CopyDeps, page: StoredFile[], result: CopyResult):
   })
 }
 
-async function removeErased({ db, to }: CopyDeps, files: readonly StoredFile[]): Promise<number> {
+async function removeErased({ db, to }: CopyFilesDeps, files: readonly StoredFile[]): Promise<number> {
   const stored = await findStoredKeys(db, files)
   const erased = files.filter(({ storageKey }) => !stored.has(storageKey))
   await atOnce(erased, ({ storageKey }) => to.remove(storageKey))

@@ -1,11 +1,11 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
 /** What a file belongs to: a customer's message, an upload or a list of contacts. */
-export type FileKind = 'media' | 'uploads' | 'imports'
+export type StoredFileKind = 'media' | 'uploads' | 'imports'
 
-export type StoredFile = { kind: FileKind; companyId: number; id: string; storageKey: string; mimeType: string }
+export type StoredFile = { kind: StoredFileKind; companyId: number; id: string; storageKey: string; mimeType: string }
 
-export const FILE_KINDS: readonly FileKind[] = ['media', 'uploads', 'imports']
+export const FILE_KINDS: readonly StoredFileKind[] = ['media', 'uploads', 'imports']
 
 /** Returns the ids of all companies, which may have files. */
 export async function listOwners(db: Db): Promise<number[]> {
@@ -17,7 +17,7 @@ export async function listOwners(db: Db): Promise<number[]> {
 export function listStoredFiles(
   db: Db,
   companyId: number,
-  kind: FileKind,
+  kind: StoredFileKind,
   afterId: string | undefined,
   limit: number,
 ): Promise<StoredFile[]> {

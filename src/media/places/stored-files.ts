@@ -1,5 +1,5 @@
 import type { Pool } from '../../db/connect.ts'
-import { FILE_KINDS, type FileKind, listOwners, listStoredFiles, type StoredFile } from './stored-file-store.ts'
+import { FILE_KINDS, type StoredFileKind, listOwners, listStoredFiles, type StoredFile } from './stored-file-store.ts'
 
 const PAGE = 500
 /** Calls of the media storage at a time. */
@@ -10,7 +10,7 @@ export async function* storedFiles(db: Pool): AsyncGenerator<StoredFile[]> {
   for (const id of await listOwners(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
 }
 
-async function* pagesOf(db: Pool, companyId: number, kind: FileKind): AsyncGenerator<StoredFile[]> {
+async function* pagesOf(db: Pool, companyId: number, kind: StoredFileKind): AsyncGenerator<StoredFile[]> {
   let last: string | undefined
   do {
     const page = await listStoredFiles(db, companyId, kind, last, PAGE)
