@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { holdOpen } from '../../../test/held-locks.ts'
 import { until } from '../../../test/parley-process.ts'
 import { connect, type Pool, type Transaction } from '../connect.ts'
 import { migrate, type SchemaSource } from './migrate.ts'
@@ -64,6 +65,32 @@ test.each([
     // As long as a session waits before it looks for deadlocks.
     await until('the migration began again', async () => (await waiting(db)) === 0)
     await tx.unsafe(statement)
+  })
+  expect(applied).toEqual(['0002_change.sql'])
+})
+
+const ADVISORY = 77
+
+test('a migration that holds a table for a while lets no transaction that waits for it end as a deadlock', async () => {
+  const { db } = await emptyDatabase()
+  const release = await holdOpen(db, `select pg_advisory_xact_lock(${ADVISORY})`)
+  const text = `alter table a add x int; select pg_advisory_xact_lock(${ADVISORY}); alter table b add x int;`
+  const applied = await migrateBeside(db, text, async (tx) => {
+    let isRead = false
+    const reading = tx`select from a`.then(() => {
+      isRead = true
+    })
+    // The transaction would look for a deadlock first, at a time when the migration waits for it, too.
+    const waitsLong = async () =>
+      (
+        await db`
+          select from pg_locks
+          where not granted and relation = 'a'::regclass and mode = 'AccessShareLock' and waitstart < now() - interval '0.7 s'
+        `
+      ).length > 0
+    await until('the transaction has read, or waits', async () => isRead || (await waitsLong()))
+    await release()
+    await reading
   })
   expect(applied).toEqual(['0002_change.sql'])
 })

@@ -26,7 +26,7 @@ export async function replaceSqlObjects(tx: Transaction, objects: SqlObject[]): 
 async function replaceAll(tx: Transaction, own: Created[], objects: SqlObject[]): Promise<void> {
   const changed = changedOf(own, objects)
   const gone = own.filter(({ name }) => !objects.some((object) => object.name === name))
-  await takeLocks(tx, { exclusive: [], written: [] })
+  await takeLocks(tx, { exclusive: [], constraints: [], written: [] })
   // Functions may name each other, whatever their order.
   await tx`set local check_function_bodies = off`
   // A type takes along all that is made of it.

@@ -4,6 +4,8 @@ import type { Transaction } from '../connect.ts'
 export type NeededLocks = {
   /** Rebuilt, changed or dropped: nothing else reads them meanwhile. */
   exclusive: string[]
+  /** Dropped: a foreign key is one of the table that it leads to, too. */
+  constraints: string[]
   /** Written or indexed: they can still be read. */
   written: string[]
   /** Where the first of these statements begins in the text. */
@@ -15,6 +17,7 @@ const EXCLUSIVE = [
   /\bdrop (?:table|index) (?:if exists )?(\w+(?:, ?\w+)*)/g,
   /\btruncate (?:table )?(\w+)/g,
 ]
+const CONSTRAINTS = [/\bdrop constraint (?:if exists )?(\w+)/g]
 const WRITTEN = [
   /\bcreate (?:unique )?index (?:if not exists )?\w+\s+on (?:only )?(\w+)/g,
   /\breferences (\w+)/g,
@@ -35,7 +38,12 @@ export function locksOf(text: string): NeededLocks {
   const names = (matches: RegExpMatchArray[]) =>
     [...new Set(matches.flatMap(([, list = '']) => list.split(/, ?/)))].sort()
   const first = Math.min(code.length, ...[...exclusive, ...written].map(({ index = 0 }) => index))
-  return { exclusive: names(exclusive), written: names(written), from: startOfStatement(code, first) }
+  return {
+    exclusive: names(exclusive),
+    constraints: names(found(CONSTRAINTS)),
+    written: names(written),
+    from: startOfStatement(code, first),
+  }
 }
 
 /** A body of a function has semicolons of its own: such a text is not divided. */
@@ -48,8 +56,14 @@ const startOfStatement = (code: string, place: number): number =>
  *
  * @throws the error 55P03 or 57014 when a lock isn't granted in time: nothing was changed, and the transaction may begin again.
  */
-export async function takeLocks(tx: Transaction, { exclusive, written }: Omit<NeededLocks, 'from'>): Promise<void> {
-  const [tables, writtenTables] = [await existing(tx, exclusive), await existing(tx, written)]
+export async function takeLocks(
+  tx: Transaction,
+  { exclusive, constraints, written }: Omit<NeededLocks, 'from'>,
+): Promise<void> {
+  const [tables, writtenTables] = [
+    await existing(tx, [...exclusive, ...(await targetsOf(tx, constraints))]),
+    await existing(tx, written),
+  ]
   const readable = writtenTables.filter((name) => !tables.includes(name))
   const all = [...tables, ...readable].sort()
   const patienceMs = await patienceOf(tx)
@@ -84,6 +98,17 @@ async function existing(tx: Transaction, names: string[]): Promise<string[]> {
     join pg_class relation on relation.oid = coalesce(index.indrelid, found.oid)
     where relation.relkind in ('r', 'p')
     order by 1
+  `
+  return rows.map(({ name }) => name)
+}
+
+/** The tables that foreign keys of these names lead to. */
+async function targetsOf(tx: Transaction, constraints: string[]): Promise<string[]> {
+  const rows = await tx<{ name: string }[]>`
+    select target.relname as name
+    from pg_constraint rule
+    join pg_class target on target.oid = rule.confrelid
+    where rule.contype = 'f' and rule.conname = any (${constraints}::text[])
   `
   return rows.map(({ name }) => name)
 }
