@@ -80,7 +80,13 @@ describe('the API reference', () => {
       (await demo.inject({ url: '/docs/', headers })).body.includes('the-demo-key')
     for (const host of ['localhost:3000', '127.0.0.1:3000', '[::1]:3000', 'parley.example', 'parley.example:443'])
       expect([host, await shows({ host })]).toEqual([host, true])
-    for (const host of ['evil.example', 'evil.example:3000', 'localhost.evil.example', 'x@localhost', 'parley.example.'])
+    for (const host of [
+      'evil.example',
+      'evil.example:3000',
+      'localhost.evil.example',
+      'x@localhost',
+      'parley.example.',
+    ])
       expect([host, await shows({ host })]).toEqual([host, false])
     expect(await shows({ host: 'localhost', 'x-forwarded-host': 'evil.example' })).toBe(false)
   })

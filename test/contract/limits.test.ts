@@ -77,7 +77,8 @@ test('the page of limits states the bounds of sessions and of keys for browsers'
 })
 
 test('the page of limits states the clicks of a mail that are kept', () => {
-  const [, bound = ''] = /earlier_clicks \+ click.place <= (\d+)/.exec(read('src/emails/sql/count-email-fetches.sql')) ?? []
+  const [, bound = ''] =
+    /earlier_clicks \+ click.place <= (\d+)/.exec(read('src/emails/sql/count-email-fetches.sql')) ?? []
   const row = rows.find((line) => line.startsWith('| Clicks of a mail'))
   expect(row).toContain(`| ${shown(Number(bound))} |`)
 })

@@ -10,6 +10,7 @@ import { type Attack, createCostAttacks } from './attacks/cost.ts'
 import { askForForeign } from './attacks/foreign-ids.ts'
 import { fuzz } from './attacks/fuzz.ts'
 import { createInboundAttack } from './attacks/inbound.ts'
+import { fillStorage, signInOften } from './attacks/kept.ts'
 import { sendMalformed } from './attacks/raw-http.ts'
 import { attackRoles } from './attacks/roles.ts'
 import { createClient, paced, type Secrets } from './client.ts'
@@ -76,6 +77,8 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const large: Attack[] = [
     { name: 'arrays of contacts', run: bulk.sendArrays, isRepeatable: true },
     { name: 'eight imports', run: bulk.importLists, isRepeatable: true },
+    { name: 'kept bytes and clicks', run: (round) => fillStorage(world, tally, round), isRepeatable: true },
+    { name: 'sessions of one key', run: (round) => signInOften(world, tally, round), isRepeatable: true },
   ]
   const measureQuiet = (quiet: number) => measure(tally, () => healthy.measureQuiet(quiet))
   const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {

@@ -19,6 +19,8 @@ export const COUNTERS = [
   'limits spent by a browser key',
   'archives that reach other companies',
   'large work beyond its pace',
+  'bytes or rows kept beyond the bound',
+  'sessions beyond the bound',
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 
