@@ -9,3 +9,7 @@ alter table registrations add constraint registrations_paused_are_inactive check
   and (paused_at is null or status = 'inactive' or paused_reason = 'backlog')
 ) not valid;
 alter table registrations validate constraint registrations_paused_are_inactive;
+
+-- Events that could not be routed or processed are kept for longer.
+comment on table inbound_bodies is 'Lifetime: 30 days';
+comment on table inbound_items is 'Lifetime: 30 days';

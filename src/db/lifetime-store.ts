@@ -23,8 +23,8 @@ export const EXPIRING: readonly Expiring[] = [
   { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: DAY },
   { table: 'operator_keys', key: ['id'], column: 'created_at', hours: 2 * DAY },
   { table: 'idempotency_keys', key: ['company_id', 'id'], column: 'created_at', hours: 2 * DAY },
-  { table: 'inbound_items', key: ['id'], column: 'received_at', hours: 7 * DAY, batch: 100 },
-  { table: 'inbound_bodies', key: ['event_id'], column: 'received_at', hours: 7 * DAY, batch: 100 },
+  { table: 'inbound_items', key: ['id'], column: 'received_at', hours: 30 * DAY, batch: 100 },
+  { table: 'inbound_bodies', key: ['event_id'], column: 'received_at', hours: 30 * DAY, batch: 100 },
   {
     table: 'message_status_events',
     key: ['company_id', 'message_id', 'status'],

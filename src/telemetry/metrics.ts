@@ -85,6 +85,11 @@ function createWorkCounters(registers: Registry[]) {
       'Runs of the tasks that workers repeat, such as the deletion of expired data, by outcome',
       ['sweep', 'outcome'],
     ),
+    unhandledEvents: counter(
+      'parley_unhandled_events_total',
+      'Parts of acknowledged events that could not be routed (no_number, not_proven) or processed (unreadable, no_customer, error)',
+      ['reason'],
+    ),
     imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
   }
 }

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
+import { UNHANDLED_REASONS } from '../inbound/handling/unhandled/unhandled-reason.ts'
 import type { MailReport } from '../mailers/mail-reports.ts'
 import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { SendOutcome } from '../providers/provider.ts'
@@ -27,5 +28,6 @@ export function startAtZero(metrics: Metrics, providers: readonly string[]): voi
   for (const kind of Object.keys(REPORTS)) metrics.mailReports.inc({ kind }, 0)
   for (const outcome of DELIVERIES) metrics.deliveries.inc({ outcome }, 0)
   for (const outcome of IMPORTS) metrics.imports.inc({ outcome }, 0)
+  for (const reason of UNHANDLED_REASONS) metrics.unhandledEvents.inc({ reason }, 0)
   for (const severity of SEVERITIES) metrics.accountEvents.inc({ severity }, 0)
 }

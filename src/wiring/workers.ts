@@ -16,6 +16,7 @@ import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
 import { type InboundWorkerDeps, startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
 import { requeueMissedEvents } from '../inbound/handling/unhandled/requeue.ts'
+import { unhandledReasonOf } from '../inbound/handling/unhandled/unhandled-reason.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/stats/job-metric.ts'
 import { type Sweep, startSweep } from '../jobs/sweep.ts'
@@ -110,7 +111,10 @@ export function startWorkers(deps: Deps): Workers {
       }
     },
     onAccountEvents: (events) => noteAccountEvents(deps, events),
-    onUnhandled: (unhandled) => deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled'),
+    onUnhandled: (unhandled) => {
+      for (const one of unhandled) deps.metrics.unhandledEvents.inc({ reason: unhandledReasonOf(one) })
+      deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled')
+    },
     onFailure: (error) => {
       countFailure('events', error)
       deps.log.error({ code: sqlState(error), reason: String(error) }, 'inbound.failed')

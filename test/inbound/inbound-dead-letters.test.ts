@@ -32,7 +32,7 @@ describe('an event that cannot be routed', () => {
     expect(send.body.error?.code).toBe('session_window_closed')
   })
 
-  test('is forgotten after seven days', async () => {
+  test('is forgotten after 30 days', async () => {
     const phoneNumberId = `7${Date.now()}`
     await provider.messages(phoneNumberId, textFrom(uniquePhone(), 'a'), textFrom(uniquePhone(), 'b'))
     const age = (days: string, id: number) =>
@@ -40,11 +40,40 @@ describe('an event that cannot be routed', () => {
     const [newer, older] = (await provider.deadLetters('unroutable')).filter(
       (one) => one.phoneNumberId === phoneNumberId,
     )
-    await age('6 days 23 hours', newer!.id)
-    await age('7 days 1 minute', older!.id)
+    await age('29 days 23 hours', newer!.id)
+    await age('30 days 1 minute', older!.id)
     await expireTable(service.db, 'inbound_items')
     const left = (await provider.deadLetters('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     expect(left.map(({ id }) => id)).toEqual([newer!.id])
+  })
+
+  test('is retried with all that match a filter if a connected number wants it by now, and proves its secret', async () => {
+    const waiting = async (phoneNumberId: string) =>
+      (await provider.deadLetters('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId).length
+    const unknown = `5${Date.now()}`
+    await provider.messages(unknown, textFrom(uniquePhone(), 'nobody wants it'))
+    const [from, forged] = [uniquePhone(), uniquePhone()]
+    const secret = await service.createCompany({
+      sender: { phoneNumberId: `4${Date.now()}`, appSecret: 'x'.repeat(32) },
+    })
+    const bodies = [
+      [company.phoneNumberId, textFrom(from, 'wanted')],
+      [secret.phoneNumberId, textFrom(forged, 'forged')],
+    ] as const
+    for (const [phoneNumberId, message] of bodies) {
+      const body = Buffer.from(JSON.stringify(bodyOf(changeOf(phoneNumberId, { messages: [message] }))))
+      await service.db`
+        insert into inbound_items (state, reason, phone_number_id, body, received_at)
+        values ('unverified', 'not proven', ${phoneNumberId}, ${body}, now())
+      `
+    }
+    const retry = (filter: object) => service.operator('POST', '/unroutable-events/retry', filter)
+    expect((await retry({ phoneNumberId: unknown })).body).toEqual({ success: true, count: 0 })
+    expect((await retry({ state: 'unverified', reason: 'not proven' })).body).toEqual({ success: true, count: 1 })
+    expect((await retry({})).body).toEqual({ success: true, count: 0 })
+    await provider.handled()
+    expect(await inbox.texts(from)).toEqual(['wanted'])
+    expect([await waiting(unknown), await waiting(secret.phoneNumberId)]).toEqual([1, 1])
   })
 
   test('and was dead-lettered while its number was being connected is requeued afterwards', async () => {
@@ -92,6 +121,65 @@ describe('an event that fails', () => {
     const missing = await retry(again[0]!.id)
     expect([missing.status, missing.body]).toEqual([404, { message: 'Event not found' }])
     expect((await retry('x')).status).toBe(404)
+  })
+
+  test('is retried with all that match a filter, each once', async () => {
+    await service.db`alter table messages add constraint poison check (text not like '%venom%')`
+    const customers = Array.from({ length: 5 }, uniquePhone)
+    await provider.messages(company.phoneNumberId, ...customers.map((from, n) => textFrom(from, `venom ${n}`)))
+    const failed = async () => (await provider.deadLetters('failed')).filter(({ body }) => body.includes('venom'))
+    expect(await failed()).toHaveLength(5)
+    await service.db`alter table messages drop constraint poison`
+    const retry = (filter: object) => service.operator('POST', '/failed-events/retry', filter)
+    for (const filter of [
+      { reason: 'no such reason' },
+      { phoneNumberId: '1' },
+      { state: 'unreadable' },
+      { until: '2026-01-01T00:00:00Z' },
+    ])
+      expect((await retry(filter)).body).toEqual({ success: true, count: 0 })
+    const filter = { reason: 'POISON', phoneNumberId: company.phoneNumberId, since: '2026-01-01T00:00:00Z' }
+    expect((await retry({ ...filter, limit: 2 })).body).toEqual({ success: true, count: 2 })
+    expect((await retry(filter)).body).toEqual({ success: true, count: 3 })
+    expect((await retry(filter)).body).toEqual({ success: true, count: 0 })
+    await provider.handled()
+    for (const [n, from] of customers.entries()) expect(await inbox.texts(from)).toEqual([`venom ${n}`])
+    expect(await failed()).toEqual([])
+  })
+
+  test('and fails again is tried once by a retry', async () => {
+    await service.db`alter table messages add constraint poison check (text not like '%bane%')`
+    await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'bane'))
+    const failed = async () => (await provider.deadLetters('failed')).filter(({ body }) => body.includes('bane'))
+    const [first] = await failed()
+    const filter = { phoneNumberId: company.phoneNumberId, reason: 'poison' }
+    expect((await service.operator('POST', '/failed-events/retry', filter)).body.count).toBe(1)
+    await provider.handled()
+    const [second] = await failed()
+    expect(second!.id).toBeGreaterThan(first!.id)
+    await service.db`alter table messages drop constraint poison`
+  })
+
+  test.each([
+    { state: 'unroutable' },
+    { since: 'yesterday' },
+    { limit: 10_001 },
+    { number: '1' },
+    { reason: '' },
+  ])('is not retried by the filter %j', async (filter) => {
+    expect((await service.operator('POST', '/failed-events/retry', filter)).status).toBe(422)
+  })
+
+  test('is counted by reason', async () => {
+    const message = { id: newWamid(), timestamp: String(secondsNow()), type: 'text', text: { body: 'nobody' } }
+    const countOf = async (reason: string) => {
+      const { values } = await service.deps.metrics.unhandledEvents.get()
+      return values.find(({ labels }) => labels.reason === reason)?.value ?? 0
+    }
+    const before = [await countOf('no_customer'), await countOf('no_number')]
+    await provider.messages(company.phoneNumberId, message)
+    await provider.messages(`6${Date.now()}`, textFrom(uniquePhone(), 'a'), textFrom(uniquePhone(), 'b'))
+    expect([await countOf('no_customer'), await countOf('no_number')]).toEqual([before[0]! + 1, before[1]! + 2])
   })
 
   test('names no customer: it is kept, not lost', async () => {

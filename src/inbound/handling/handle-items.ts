@@ -56,6 +56,7 @@ import {
   type WrittenItem,
 } from './routing/route-items.ts'
 import { verifyEarly } from './verify-early.ts'
+import { NO_CUSTOMER } from './unhandled/unhandled-reason.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
@@ -147,7 +148,7 @@ export async function handleRouted(
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
     ...distinctItems(unverified).map((item): NotHandled => ({ item, state: 'unverified', reason: UNVERIFIED })),
-    ...nameless.map(({ item }): NotHandled => ({ item, state: 'failed', reason: 'it names no customer' })),
+    ...nameless.map(({ item }): NotHandled => ({ item, state: 'failed', reason: NO_CUSTOMER })),
   ]
 }
 

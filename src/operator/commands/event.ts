@@ -3,17 +3,25 @@ import { listAccountEvents } from '../../accounts/account-event-store.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
 import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from '../companies/account-event-shape.ts'
 import { companyNamed, retryEvent } from '../operator.ts'
-import { getEvent, listEvents } from '../queues/event.ts'
-import { commandGroup, type OpenOperator } from './command.ts'
+import { getEvent, listEvents, retryEvents } from '../queues/event.ts'
+import { FailedRetryBody, UnroutableRetryBody } from '../queues/event-shape.ts'
+import { commandGroup, type OpenOperator, parseOptions, toNumber } from './command.ts'
 
 const LISTS = [
   { list: 'unroutable', about: 'that no connected number wants' },
   { list: 'failed', about: 'that could not be read or processed' },
 ] as const
 
+const RETRIES = [
+  { list: 'failed', about: 'process the failed ones that match once more' },
+  { list: 'unroutable', about: 'process those that match and whose number is connected by now' },
+] as const
+const RETRY_BODIES = { failed: FailedRetryBody, unroutable: UnroutableRetryBody }
+
 /** `parley events …` */
 export function eventCommands(program: Command, open: OpenOperator): void {
-  const about = 'inbound events: unroutable, failed, show, retry; accounts lists the journal of accounts'
+  const about =
+    'inbound events: unroutable, failed, show, retry, retry-failed, retry-unroutable; accounts lists the journal of accounts'
   const { add, run } = commandGroup(program, 'events', about, open)
 
   for (const { list, about } of LISTS) {
@@ -41,6 +49,24 @@ export function eventCommands(program: Command, open: OpenOperator): void {
   add('show <event>', 'show one of them, with its whole body').action(
     (event: string, _options: object, command: Command) => run(command, (deps) => getEvent(deps, 'all', event)),
   )
+
+  for (const { list, about } of RETRIES) {
+    add(`retry-${list}`, about)
+      .option('--state <state>', 'only those in this state')
+      .option('--reason <text>', 'only those whose reason has this text')
+      .option('--phone-number-id <id>', 'only those of this number at the provider')
+      .option('--waba-account-id <id>', 'only those of this business account')
+      .option('--app <app>', 'only those of this app of the provider')
+      .option('--since <time>', 'only those that arrived at this time or later')
+      .option('--until <time>', 'only those that arrived before this time')
+      .option('--limit <number>', 'at most 10000, the oldest first; 1000 when absent', toNumber)
+      .action((options: object, command: Command) =>
+        run(command, async (deps) => ({
+          success: true,
+          count: await retryEvents(deps, list, parseOptions(RETRY_BODIES[list], { ...options })),
+        })),
+      )
+  }
 
   add('retry <event>', 'process a failed one once more').action((event: string, _options: object, command: Command) =>
     run(command, async (deps) => {

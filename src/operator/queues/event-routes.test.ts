@@ -4,6 +4,7 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { expireTable } from '../../../test/lifetimes.ts'
 import { operatorDeps } from '../../../test/operator-deps.ts'
 import { type DeadLetterState, storeDeadLetters } from '../../inbound/handling/unhandled/dead-letter-store.ts'
+import { retryEvents } from './event.ts'
 import { eventRoutes } from './event-routes.ts'
 
 const { db } = await createTestDatabase()
@@ -81,14 +82,33 @@ test.each(['0', '999999', 'x', '99999999999999999999'])('404 for an event that i
   }
 })
 
-test('events of every state live seven days', async () => {
+test('events of every state live 30 days', async () => {
   const daysAgo = (days: number) => new Date(Date.now() - days * 24 * 60 * 60 * 1000)
   for (const state of ['unroutable', 'failed', 'unreadable'] as const) {
-    await keep(state, 'old', daysAgo(7.01))
-    await keep(state, 'young', daysAgo(6.99))
+    await keep(state, 'old', daysAgo(30.01))
+    await keep(state, 'young', daysAgo(29.99))
   }
   expect(await expireTable(db, 'inbound_items', 2)).toBe(2)
   expect(await expireTable(db, 'inbound_items')).toBe(1)
   const left = await db<{ body: Buffer }[]>`select body from inbound_items`
   expect(left.map(({ body }) => String(body))).toEqual(['young', 'young', 'young'])
+})
+
+test('a retry whose transaction dies has tried nothing, and a repeated one tries each event once', async () => {
+  const bodies = Array.from({ length: 250 }, (_, n) => `{"n":${n}}`)
+  for (const body of bodies) await keep('failed', body)
+  await keep('unroutable', '{"of":"the other list"}')
+  await db.unsafe(`
+    create function die() returns trigger language plpgsql as $$ begin raise exception 'dies'; end $$;
+    create trigger die after insert on inbound_events for each row when (convert_from(new.body, 'UTF8') = '{"n":150}')
+      execute function die();
+  `)
+  const retry = () => retryEvents(deps, 'failed', {})
+  await expect(retry()).rejects.toThrow('dies')
+  expect(await db`select from inbound_items`).toHaveLength(151)
+  await db.unsafe('drop trigger die on inbound_events; drop function die();')
+  expect(await retry()).toBe(150)
+  const queued = await db<{ body: Buffer }[]>`select body from inbound_events order by id`
+  expect(queued.map(({ body }) => String(body)).toSorted()).toEqual(bodies.toSorted())
+  expect(await db`select state from inbound_items`).toEqual([{ state: 'unroutable' }])
 })

@@ -3,8 +3,8 @@ import { Type } from 'typebox'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import { type OperatorDeps, retryEvent } from '../operator.ts'
-import { getEvent, listEvents } from './event.ts'
-import { EventQuery, EventReply } from './event-shape.ts'
+import { getEvent, listEvents, retryEvents } from './event.ts'
+import { EventQuery, EventReply, FailedRetryBody, Retried, UnroutableRetryBody } from './event-shape.ts'
 
 const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
@@ -19,7 +19,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           operationId: 'listUnroutableEvents',
           summary: 'List events without a connected number',
           description:
-            'Returns the newest events first. An event is handled when its number is connected within seven days. `unverified` events do not prove the secret of their number and are checked again when it changes.',
+            'Returns the newest events first. An event is handled when its number is connected within 30 days. `unverified` events do not prove the secret of their number and are checked again when it changes.',
           querystring: EventQuery,
           response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
@@ -48,7 +48,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           operationId: 'listFailedEvents',
           summary: 'List failed events',
-          description: 'Returns the newest events first, each with its reason. They are kept for seven days.',
+          description: 'Returns the newest events first, each with its reason. They are kept for 30 days.',
           querystring: EventQuery,
           response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
@@ -68,6 +68,36 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         },
       },
       (request) => getEvent(deps, 'failed', request.params.id),
+    )
+
+    app.post(
+      '/admin/v1/failed-events/retry',
+      {
+        schema: {
+          operationId: 'retryFailedEvents',
+          summary: 'Process failed events once more',
+          description:
+            'Processes the events that match all members of the filter, each once. They leave the list, and return under new ids if they fail again.',
+          body: FailedRetryBody,
+          response: { 200: Retried },
+        },
+      },
+      async (request) => ({ success: true as const, count: await retryEvents(deps, 'failed', request.body) }),
+    )
+
+    app.post(
+      '/admin/v1/unroutable-events/retry',
+      {
+        schema: {
+          operationId: 'retryUnroutableEvents',
+          summary: 'Process events without a connected number',
+          description:
+            'Processes the events that match all members of the filter, each once, if their number is connected by now and they prove its secret. The others stay in the list.',
+          body: UnroutableRetryBody,
+          response: { 200: Retried },
+        },
+      },
+      async (request) => ({ success: true as const, count: await retryEvents(deps, 'unroutable', request.body) }),
     )
 
     app.post(

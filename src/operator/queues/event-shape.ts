@@ -1,10 +1,50 @@
 import { Type } from 'typebox'
 import { beforeQuery } from '../../http/paging/paging.ts'
-import { nullableText } from '../../http/shapes.ts'
+import { instant, nullableText } from '../../http/shapes.ts'
 import type { DeadLetterRow } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
+
+const MOST_RETRIED = 10_000
+
+/** Which kept events to try again; absent members admit all. */
+const RetryMembers = {
+  reason: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 500, description: 'A part of the reason, in any letter case.' }),
+  ),
+  phoneNumberId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'The id of the number at the provider.' }),
+  ),
+  wabaAccountId: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'The id of the business account.' }),
+  ),
+  app: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The app of the provider.' })),
+  since: Type.Optional(instant('Only events that arrived at this time or later.')),
+  until: Type.Optional(instant('Only events that arrived before this time.')),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MOST_RETRIED,
+      description: 'The number of events to try, the oldest first; by default 1,000.',
+    }),
+  ),
+}
+export const FailedRetryBody = Type.Object(
+  { state: Type.Optional(Type.Enum(['failed', 'unreadable'])), ...RetryMembers },
+  { title: 'FailedEventsRetry', example: { reason: 'statement timeout', since: '2026-03-01T00:00:00Z' } },
+)
+export const UnroutableRetryBody = Type.Object(
+  { state: Type.Optional(Type.Enum(['unroutable', 'unverified'])), ...RetryMembers },
+  { title: 'UnroutableEventsRetry', example: { phoneNumberId: '106540352242922' } },
+)
+export const Retried = Type.Object(
+  {
+    success: Type.Literal(true),
+    count: Type.Integer({ description: 'The number of events that are processed again.' }),
+  },
+  { description: 'The events have left the list.', example: { success: true, count: 12 } },
+)
 
 /** An inbound item that could not be routed or processed, as the operator sees it. */
 export const EventReply = Type.Object(

@@ -8,7 +8,15 @@ import {
   findDeadLetter,
   listDeadLetters,
 } from '../../inbound/handling/unhandled/dead-letter-store.ts'
-import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'
+import { retryAllFailed, retryAllUnroutable } from '../../inbound/handling/unhandled/retry.ts'
+import type { OperatorDeps } from '../operator.ts'
+import {
+  EVENT_PAGE,
+  type EventReply,
+  type FailedRetryBody,
+  toEventReply,
+  type UnroutableRetryBody,
+} from './event-shape.ts'
 
 /** A list of the operator, and the states of the events in it. */
 const STATES: Record<EventList, readonly DeadLetterState[]> = {
@@ -19,6 +27,8 @@ const STATES: Record<EventList, readonly DeadLetterState[]> = {
 export type EventList = 'unroutable' | 'failed' | 'all'
 
 type Deps = { db: Pool }
+type RetriedList = Exclude<EventList, 'all'>
+type RetryDeps = Pick<OperatorDeps, 'db' | 'events' | 'cipher' | 'onEventsStored'>
 
 /** A page of a list, newest first, with the first 4 KiB of each body. */
 export async function listEvents(
@@ -27,6 +37,20 @@ export async function listEvents(
   query: { before?: unknown; limit?: unknown },
 ): Promise<Static<typeof EventReply>[]> {
   return (await listDeadLetters(db, STATES[list], parseBefore(query, EVENT_PAGE))).map(toEventReply)
+}
+
+const STANDARD_LIMIT = 1_000
+
+export type RetryBody = Static<typeof FailedRetryBody> | Static<typeof UnroutableRetryBody>
+
+/** Tries the events of a list that match again, the oldest first; returns how many have left the list. */
+export async function retryEvents(deps: RetryDeps, list: RetriedList, body: RetryBody): Promise<number> {
+  const { state, since, until, limit = STANDARD_LIMIT, ...same } = body
+  const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
+  const states = state === undefined ? STATES[list] : [state]
+  const request = { ...same, states, since: at(since), until: at(until), limit }
+  const retry = list === 'failed' ? retryAllFailed : retryAllUnroutable
+  return retry({ events: deps.events, decrypt: deps.cipher.decrypt }, deps.db, request, deps.onEventsStored)
 }
 
 /** One event of a list with its whole body; 404 for every other id. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../../db/connect.ts'
 import type { StoredEvent } from '../../event-store.ts'
 import type { Proof } from '../../ingest/signature.ts'
-import { type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
+import { isOneOf, type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
 
 /** Bytes of whole bodies that one statement reads: above it, the next body is left to the next statement. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
@@ -25,7 +25,12 @@ export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promi
 export type WaitingBody = Proof & { eventId: number; body: Buffer | null }
 
 /** The next bodies, by event id, of which unroutable or unverified items wait for a number, its account or its app. */
-export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promise<WaitingBody[]> {
+export function listWaitingBodies(
+  tx: Db,
+  sender: Waited,
+  after: number,
+  only?: readonly number[],
+): Promise<WaitingBody[]> {
   return tx<WaitingBody[]>`
     select event_id, signature, secret_mac, case when signature is not null or secret_mac is not null then body end as body
     from (
@@ -37,7 +42,7 @@ export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promis
         and bodies.event_id in (
           select item.event_id
           from inbound_items item
-          where item.state in ('unroutable', 'unverified') and ${waitsFor(sender)}
+          where item.state in ('unroutable', 'unverified') and ${waitsFor(sender)} ${isOneOf(only)}
         )
       order by bodies.event_id
       limit ${BODIES_AT_ONCE}

@@ -117,41 +117,58 @@ export const waitsFor = ({ phoneNumberId, wabaAccountId, appId, appName }: Waite
   or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
 )`
 
+/** Admits the items with these ids; absent: all. */
+export const isOneOf = (ids: readonly number[] | undefined) =>
+  ids === undefined ? sql`` : sql`and item.id = any(${[...ids]}::bigint[])`
+
 /** Removes the unroutable items that wait for a number, its account or its app, and returns them, oldest first. */
-export async function removeUnroutable(tx: Db, sender: Waited): Promise<RequeuedItem[]> {
+export async function removeUnroutable(tx: Db, sender: Waited, only?: readonly number[]): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
-    where item.state = 'unroutable' and ${waitsFor(sender)}
+    where item.state ${only === undefined ? sql`= 'unroutable'` : sql`in ('unroutable', 'unverified')`} and ${waitsFor(sender)}
+      ${isOneOf(only)}
     returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
 }
 
 /** Removes the items of these events, whose origin is proven, and returns them, oldest first. */
-export async function removeVerified(tx: Db, sender: Waited, eventIds: readonly number[]): Promise<RequeuedItem[]> {
+export async function removeVerified(
+  tx: Db,
+  sender: Waited,
+  eventIds: readonly number[],
+  only?: readonly number[],
+): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
     where item.event_id = any(${eventIds as number[]}::bigint[])
       and item.state in ('unroutable', 'unverified')
-      and ${waitsFor(sender)}
+      and ${waitsFor(sender)} ${isOneOf(only)}
     returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
 }
 
 /** Marks items that still wait for a number after a check of its secrets as unverified. */
-export async function markUnverified(tx: Db, sender: Waited): Promise<void> {
+export async function markUnverified(tx: Db, sender: Waited, only?: readonly number[]): Promise<void> {
   await tx`
     update inbound_items item
     set state = 'unverified', reason = 'neither signature nor secret proves where it is from'
-    where item.state = 'unroutable' and ${waitsFor(sender)}
+    where item.state = 'unroutable' and ${waitsFor(sender)} ${isOneOf(only)}
   `
 }
 
 const MOST_SENDERS = 100
 
-/** Connected senders that unroutable items wait for; those with secrets first, so that none is passed by. */
-export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: number; id: number })[]> {
+/** Connected senders that unroutable items, or those with these ids, wait for; those with secrets first, so that none is passed by. */
+export function listAwaitedSenders(
+  db: Db,
+  only?: readonly number[],
+): Promise<(Waited & { companyId: number; id: number })[]> {
+  const state =
+    only === undefined
+      ? sql`item.state = 'unroutable'`
+      : sql`item.state in ('unroutable', 'unverified') ${isOneOf(only)}`
   return db`
     select sender.company_id, sender.id, sender.phone_number_id, sender.waba_account_id, sender.app_id, sender.app_name
     from senders sender
@@ -159,17 +176,17 @@ export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: numbe
       select route.company_id, route.sender_id
       from inbound_items item
       join sender_routes route on route.phone_number_id = item.phone_number_id
-      where item.state = 'unroutable'
+      where ${state}
       union
       select other.company_id, other.id
       from inbound_items item
       join senders other on other.waba_account_id = item.waba_account_id and other.deleted_at is null
-      where item.state = 'unroutable' and item.phone_number_id is null
+      where ${state} and item.phone_number_id is null
       union
       select other.company_id, other.id
       from inbound_items item
       join senders other on (other.app_id = item.app or other.app_name = item.app) and other.deleted_at is null
-      where item.state = 'unroutable'
+      where ${state}
     )
     order by coalesce(sender.app_secret, sender.webhook_secret) is null, sender.company_id, sender.id
     limit ${MOST_SENDERS}

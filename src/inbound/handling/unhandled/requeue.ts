@@ -21,18 +21,20 @@ export type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<Ev
  * Requeues the items that waited for a number, its account or its app: in the transaction that connects the number or
  * changes its secrets. For a number with an app secret or webhook secret only items of bodies that prove these secrets
  * are requeued; the others become `unverified` and are tried again when the secrets change. Returns how many items were
- * requeued.
+ * requeued. `only`: the ids of the items to look at, `unverified` ones included; absent: all.
  */
 export async function requeueEvents(
   deps: RequeueDeps,
   tx: Db,
   companyId: number,
   sender: AwaitedSender,
+  only?: readonly number[],
 ): Promise<number> {
   const rows = await findSecretsOf(tx, [{ companyId, id: sender.id }])
   const required = openSecrets(rows, deps.decrypt).map((one) => [one])
   const hasSecret = rows.some(({ appSecret, webhookSecret }) => appSecret !== null || webhookSecret !== null)
-  return hasSecret ? requeueVerified(deps, tx, sender, required) : requeue(deps, tx, await removeUnroutable(tx, sender))
+  if (hasSecret) return requeueVerified(deps, tx, sender, required, only)
+  return requeueItems(deps, tx, await removeUnroutable(tx, sender, only))
 }
 
 type AwaitedSender = Waited & { id: number }
@@ -47,31 +49,50 @@ export async function requeueMissedEvents(deps: RequeueDeps, tx: Db): Promise<nu
   return count
 }
 
+/** Requeues those of these items that connected numbers, accounts and apps want, and that prove their secrets. */
+export async function requeueWanted(deps: RequeueDeps, tx: Db, ids: readonly number[]): Promise<number> {
+  let count = 0
+  for (const sender of await listAwaitedSenders(tx, ids))
+    count += await requeueEvents(deps, tx, sender.companyId, sender, ids)
+  return count
+}
+
 /** Requeues one failed item; false if no item has this id. */
 export async function retryFailed(deps: Pick<RequeueDeps, 'events'>, tx: Db, id: number): Promise<boolean> {
   const taken = await removeFailed(tx, id)
-  return taken !== undefined && (await requeue(deps, tx, [taken])) > 0
+  return taken !== undefined && (await requeueItems(deps, tx, [taken])) > 0
 }
 
-async function requeueVerified(deps: RequeueDeps, tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
+async function requeueVerified(
+  deps: RequeueDeps,
+  tx: Db,
+  sender: Waited,
+  required: RequiredSecrets,
+  only: readonly number[] | undefined,
+): Promise<number> {
   let count = 0
   let last = 0
   for (;;) {
-    const bodies = await listWaitingBodies(tx, sender, last)
+    const bodies = await listWaitingBodies(tx, sender, last, only)
     const proven = bodies.filter((one) => one.body !== null && isProven(one.body, one, required))
     if (proven.length > 0) {
       const eventIds = proven.map(({ eventId }) => eventId)
-      count += await requeue(deps, tx, await removeVerified(tx, sender, eventIds))
+      count += await requeueItems(deps, tx, await removeVerified(tx, sender, eventIds, only))
     }
     const end = bodies.at(-1)
     if (end === undefined) break
     last = end.eventId
   }
-  await markUnverified(tx, sender)
+  await markUnverified(tx, sender, only)
   return count
 }
 
-async function requeue(deps: Pick<RequeueDeps, 'events'>, tx: Db, items: readonly RequeuedItem[]): Promise<number> {
+/** Queues items that have been removed from the dead letters; returns how many. */
+export async function requeueItems(
+  deps: Pick<RequeueDeps, 'events'>,
+  tx: Db,
+  items: readonly RequeuedItem[],
+): Promise<number> {
   const arrivals = items.map((item) => ({ ...item, proof: null, address: null }))
   if (arrivals.length > 0) await acceptBodies(tx, deps.events, arrivals)
   return arrivals.length

@@ -1,0 +1,92 @@
+import { type Db, sql } from '../../../db/connect.ts'
+import type { DeadLetterState, RequeuedItem } from './dead-letter-store.ts'
+
+/** Which kept items to try again. Absent members admit all. */
+export type RetryFilter = {
+  states: readonly DeadLetterState[]
+  /** A part of the reason. */
+  reason?: string | undefined
+  phoneNumberId?: string | undefined
+  wabaAccountId?: string | undefined
+  app?: string | undefined
+  /** From when on, and before when, the event arrived. */
+  since?: Date | undefined
+  until?: Date | undefined
+}
+
+/** Ids after the first and up to the last. */
+export type IdWindow = { after: number; last: number; limit: number }
+
+/** Bytes of bodies that one transaction requeues: above it, the next item is left to the next one. */
+const BYTES_AT_ONCE = 4 * 1024 * 1024
+
+const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, since, until }: RetryFilter) => sql`(
+  item.state = any(${states as DeadLetterState[]}::text[])
+  and (${reason ?? null}::text is null or position(lower(${reason ?? ''}) in lower(item.reason)) > 0)
+  and (${phoneNumberId ?? null}::text is null or item.phone_number_id = ${phoneNumberId ?? null})
+  and (${wabaAccountId ?? null}::text is null or item.waba_account_id = ${wabaAccountId ?? null})
+  and (${app ?? null}::text is null or item.app = ${app ?? null})
+  and item.received_at >= ${since ?? new Date(0)} and (${until ?? null}::timestamptz is null or item.received_at < ${until ?? null})
+)`
+
+/** The highest id of the kept items; those that fail again get higher ones. */
+export async function lastItemId(db: Db): Promise<number> {
+  const [row] = await db<[{ id: number }]>`select coalesce(max(id), 0) as id from inbound_items`
+  return row.id
+}
+
+/** Removes the next matching items and returns them, oldest first. Those that another transaction tries again are skipped. */
+export async function removeMatching(
+  tx: Db,
+  filter: RetryFilter,
+  { after, last, limit }: IdWindow,
+): Promise<(RequeuedItem & { id: number })[]> {
+  const rows = await tx<(RequeuedItem & { id: number })[]>`
+    with locked as materialized (
+      select item.id, octet_length(item.body) as bytes
+      from inbound_items item
+      where ${matches(filter)} and item.id > ${after} and item.id <= ${last}
+      order by item.id
+      limit ${limit}
+      for update skip locked
+    ),
+    sized as (
+      select locked.id, sum(locked.bytes) over (order by locked.id) - locked.bytes as bytes_before from locked
+    )
+    delete from inbound_items item
+    where item.id = any (array(select sized.id from sized where sized.bytes_before < ${BYTES_AT_ONCE}))
+    returning item.id, item.body, item.received_at
+  `
+  return rows.toSorted((one, other) => one.id - other.id)
+}
+
+/** The ids of the next matching items that a connected number, account or app wants by now, oldest first. */
+export async function listWanted(db: Db, filter: RetryFilter, { after, last, limit }: IdWindow): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    with wanted as (
+      select item.id, octet_length(item.body) as bytes
+      from inbound_items item
+      where ${matches(filter)} and item.id > ${after} and item.id <= ${last}
+        and (
+          exists (select from sender_routes route where route.phone_number_id = item.phone_number_id)
+          or (
+            item.phone_number_id is null
+            and exists (
+              select from senders sender where sender.waba_account_id = item.waba_account_id and sender.deleted_at is null
+            )
+          )
+          or exists (
+            select from senders sender
+            where (sender.app_id = item.app or sender.app_name = item.app) and sender.deleted_at is null
+          )
+        )
+      order by item.id
+      limit ${limit}
+    )
+    select sized.id
+    from (select wanted.id, sum(wanted.bytes) over (order by wanted.id) - wanted.bytes as bytes_before from wanted) as sized
+    where sized.bytes_before < ${BYTES_AT_ONCE}
+    order by sized.id
+  `
+  return rows.map(({ id }) => id)
+}
