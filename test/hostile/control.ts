@@ -177,6 +177,30 @@ export const FAULTS: readonly Fault[] = [
     text: 'if (sent.length > 1)',
     replacement: 'if (sent.length > 2)',
   },
+  {
+    raises: 'registrations beyond the bound',
+    file: 'src/webhooks/registrations/registration.ts',
+    text: 'if (count < limit) return',
+    replacement: 'if (count < limit + 1) return',
+  },
+  {
+    raises: 'attempts beyond the share of a company',
+    file: 'src/webhooks/attempts/failure-pace.ts',
+    text: 'const FAILING_HEAT = 10',
+    replacement: 'const FAILING_HEAT = 1_000',
+  },
+  {
+    raises: 'backlogs beyond the bound',
+    file: 'src/webhooks/registrations/backlog/backlog.ts',
+    text: 'if (totalOf(backlogs) <= most) return []',
+    replacement: 'return []',
+  },
+  {
+    raises: 'redeliveries beyond the first',
+    file: 'src/webhooks/deliveries/redelivery/redelivery.ts',
+    text: 'if (unclaimed > 0) {',
+    replacement: 'if (found > 0) {',
+  },
 ]
 
 /** Large unproven bodies are read as they come: forged ones delay the calls of others. */

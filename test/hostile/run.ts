@@ -12,6 +12,7 @@ import { fuzz } from './attacks/fuzz.ts'
 import { createInboundAttack } from './attacks/inbound.ts'
 import { fillStorage, signInOften } from './attacks/kept.ts'
 import { sendMalformed } from './attacks/raw-http.ts'
+import { attackReceivers, attackRedeliveries } from './attacks/receivers.ts'
 import { attackRoles } from './attacks/roles.ts'
 import { createClient, paced, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
@@ -172,6 +173,12 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
       run: (round) => attackArchives(world, tally, { round, isBrief: control !== undefined, concurrent }),
       isRepeatable: true,
     },
+    {
+      name: 'refusing receivers',
+      run: () => attackReceivers(world, client, tally, { isBrief: calls === undefined }),
+      isRepeatable: true,
+    },
+    { name: 'repeated redeliveries', run: () => attackRedeliveries(world, client, tally), isRepeatable: true },
     { name: 'malformed HTTP', run: () => sendMalformed(world.stage.url, tally), isRepeatable: true },
     { name: 'hostile provider bodies', run: createInboundAttack(world, tally), isRepeatable: true },
   ]

@@ -57,13 +57,19 @@ export type World = {
 
 /** Files that the service may have open: its bound of connections is a part of them. */
 export const OPEN_FILES = 512
+/** WEBHOOK_BACKLOG of the service: with its real bound, an attack would write millions of rows. */
+export const BACKLOG = 5_000
 
 export const FOREIGN_MARK = 'neighbour-words-4711'
 const EVENT = 'whatsapp.message.received'
 
 /** A service as a user starts it, with two companies that have one of everything. */
 export async function createWorld(options: StageOptions = {}): Promise<World> {
-  const stage = await setStage({ ...options, openFiles: OPEN_FILES })
+  const stage = await setStage({
+    ...options,
+    openFiles: OPEN_FILES,
+    env: { WEBHOOK_BACKLOG: String(BACKLOG), ...options.env },
+  })
   const canary = await startCanary()
   const healthyToken = await createHealthyKey(stage)
   const client = createClient(stage.url)

@@ -55,8 +55,8 @@ import {
   routeItems,
   type WrittenItem,
 } from './routing/route-items.ts'
-import { verifyEarly } from './verify-early.ts'
 import { NO_CUSTOMER } from './unhandled/unhandled-reason.ts'
+import { verifyEarly } from './verify-early.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void

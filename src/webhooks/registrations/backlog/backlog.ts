@@ -13,6 +13,8 @@ import {
 const RECOUNTS = 4
 /** At the bound, after a twentieth of it. */
 const LEAST_ADDED = 20
+/** A count comes so long after the addition that leads to it: most transactions have committed by then. */
+const COUNT_AFTER_MS = 1_000
 /** Companies whose additions are remembered. Of the others the next addition is counted at once. */
 const MOST_REMEMBERED = 10_000
 
@@ -43,6 +45,7 @@ export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }:
   /** Additions until the next count. */
   const left = new LRUCache<number, { count: number }>(maxEntries(MOST_REMEMBERED))
   const running = new Map<number, Promise<void>>()
+  const scheduled = new Set<number>()
 
   const count = async (companyId: number): Promise<void> => {
     const backlogs = await listBacklogs(db, companyId, most + 1)
@@ -61,7 +64,12 @@ export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }:
       const rest = left.get(companyId) ?? { count: 0 }
       rest.count -= deliveries
       left.set(companyId, rest)
-      if (rest.count <= 0 && deliveries > 0 && !running.has(companyId)) check(companyId).catch(onFailure)
+      if (rest.count > 0 || deliveries === 0 || scheduled.has(companyId)) return
+      scheduled.add(companyId)
+      setTimeout(() => {
+        scheduled.delete(companyId)
+        check(companyId).catch(onFailure)
+      }, COUNT_AFTER_MS).unref()
     },
     check,
     resume: async () => {
