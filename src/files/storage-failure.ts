@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream'
 import { takesNoFiles } from './writable-folder.ts'
 
 /** The media storage, a folder or a bucket, failed, refused or did not answer. `code` is that of the cause. */
@@ -12,6 +11,12 @@ export class StorageFailure extends Error {
     this.code = reason
   }
 }
+
+const GONE = 'the file is gone'
+
+/** The failure of a file that was deleted while it was read. */
+export const fileGone = (): StorageFailure => new StorageFailure(new Error(GONE))
+export const isFileGone = (error: unknown): boolean => error instanceof StorageFailure && error.code === GONE
 
 /** Longest silence of the media storage: a caller gets an answer within 10 s. */
 const PATIENCE_MS = 7_000
@@ -46,22 +51,6 @@ export async function storageCall<T>(
   } finally {
     clearTimeout(timer)
   }
-}
-
-/** A stream of the media storage whose first bytes have come. It fails when the storage fails or is silent for 7 s. */
-export async function storageStream(source: Readable): Promise<Readable> {
-  source.on('error', () => undefined)
-  const chunks: AsyncIterator<Buffer> = source.iterator()
-  const next = () => storageCall(() => chunks.next())
-  const first = await next().catch((error) => {
-    source.destroy()
-    throw error
-  })
-  async function* all() {
-    for (let chunk = first; !chunk.done; chunk = await next()) yield chunk.value
-  }
-  const stream = Readable.from(all(), { objectMode: false })
-  return stream.once('close', () => source.destroy())
 }
 
 /** Codes and names only, where there are any: messages of a storage may repeat what was sent to it. */

@@ -14,6 +14,7 @@ import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
 import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
+import { METRICS_SPACING_MS } from '../../src/telemetry/shared-reading.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const openapi = JSON.parse(read('openapi.json'))
@@ -101,6 +102,10 @@ test('the page of limits states the bounds of connections, answers and uploads',
   const whole = `${budget / MIB} MiB, of one company or address ${(budget * groupShare) / MIB} MiB`
   expect(boundOf('Bytes of answers that have waited')).toContain(whole)
   expect(boundOf('Connections of clients')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))
+  expect([METRICS_SPACING_MS, boundOf('Computations of `/metrics`')]).toEqual([
+    1_000,
+    'once a second; not configurable',
+  ])
   expect(SHARE_OF_ADDRESS).toBe(1 / 4)
   for (const what of ['Connections of one client address', 'Requests in flight of one client address']) {
     expect(boundOf(what)).toBe('a quarter of these')

@@ -4,6 +4,7 @@ import type { Pool } from '../../db/connect.ts'
 import { forbidden, serviceUnavailable, unauthorized } from '../../errors.ts'
 import type { Config } from '../../settings/config.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { sharedReading } from '../../telemetry/shared-reading.ts'
 import { VERSION } from '../../version.ts'
 import { createTokenCheck } from '../admission/authenticate.ts'
 import { isForwarded, isNearby } from '../admission/client-address.ts'
@@ -36,6 +37,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
     const isReader = createReaderCheck(deps.config)
+    const readMetrics = sharedReading(() => deps.readMetrics?.() ?? deps.metrics.registry.metrics())
 
     app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
@@ -47,7 +49,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/metrics', { config, schema }, async (request, reply) => {
       if (!isReader(request)) throw deps.config.metricsToken === undefined ? notNearby() : unauthorized()
       reply.type(deps.metrics.registry.contentType)
-      return await (deps.readMetrics?.() ?? deps.metrics.registry.metrics())
+      return await readMetrics()
     })
   }
 }

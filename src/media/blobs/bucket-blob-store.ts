@@ -12,12 +12,13 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
-import { storageCall, storageStream } from '../../files/storage-failure.ts'
+import { storageCall } from '../../files/storage-failure.ts'
 import { openTemporaryFiles } from '../../files/temporary-files.ts'
 import { NO_PROXIES, type Proxies, toProxyEnv } from '../../outgoing/proxies.ts'
 import { StartError } from '../../start-error.ts'
 import { keepMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
+import { bucketStream } from './bucket-stream.ts'
 import { type BucketPlace, parseBucketUrl } from './bucket-url.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
@@ -52,7 +53,10 @@ export async function openBucketBlobStore(
         }),
       )
     },
-    open: (key, range) => openObject(client, Bucket, named(key), range && `bytes=${range.start}-${range.end}`),
+    open: (key, range) => {
+      const target = { Bucket, Key: named(key) }
+      return bucketStream((start) => openObject(client, target, start, range?.end), range?.start)
+    },
     has: (key) => {
       const command = new HeadObjectCommand({ Bucket, Key: named(key) })
       return storageCall((abortSignal) =>
@@ -127,14 +131,17 @@ async function* partsOf(path: string, moved: () => void): AsyncGenerator<Buffer>
   }
 }
 
+/** Opens an object from `start` on, which may be its end. */
 async function openObject(
   client: S3Client,
-  Bucket: string,
-  Key: string,
-  Range: string | undefined,
+  target: { Bucket: string; Key: string },
+  start: number,
+  end?: number,
 ): Promise<Readable | undefined> {
-  const command = new GetObjectCommand({ Bucket, Key, ...(Range && { Range }) })
-  const body = await storageCall(
+  if (end !== undefined && start > end) return Readable.from([])
+  const isWhole = start === 0 && end === undefined
+  const command = new GetObjectCommand({ ...target, ...(!isWhole && { Range: `bytes=${start}-${end ?? ''}` }) })
+  return storageCall(
     async (abortSignal) => {
       try {
         const { Body } = await client.send(command, { abortSignal })
@@ -142,12 +149,12 @@ async function openObject(
         throw new Error('The bucket answered without a body')
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined
+        if (start > 0 && statusOf(error) === 416) return Readable.from([])
         throw error
       }
     },
     (late) => late?.destroy(),
   )
-  return body && storageStream(body)
 }
 
 function named(key: string): string {

@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { pbkdf2 } from 'node:crypto'
 import { once } from 'node:events'
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync, constants, openSync, readdirSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { canMount, fillDisk, makeReadOnly, mountDisk, removeDisk } from '../../../test/faults/database/disk.ts'
@@ -32,6 +33,32 @@ test('files lie two folders deep, and nothing unfinished beside them', async () 
   await blobStore.put(key, Readable.from(['x']), { mimeType: 'text/plain', maxBytes: 10 })
   expect(await filesIn(folder)).toContain(join(folder, key.slice(3, 5), key.slice(5, 7), key))
   expect(await filesIn(join(folder, 'unfinished'))).toEqual([])
+})
+
+/** Files below a folder that this process has open. */
+const openFilesIn = (place: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${descriptor}`)
+      return path.startsWith(place) ? [path] : []
+    } catch {
+      return []
+    }
+  })
+
+test.skipIf(process.platform !== 'linux')('files that nobody reads on are not open', async () => {
+  const key = newStorageKey(3)
+  const bytes = Buffer.alloc(900_000, 'abc')
+  await blobStore.put(key, Readable.from([bytes]), META)
+  const streams: Readable[] = []
+  for (let n = 0; n < 50; n += 1) {
+    const stream = await blobStore.open(key)
+    if (stream) streams.push(stream)
+    expect(stream?.read(1)).toBeDefined()
+  }
+  await expect.poll(() => openFilesIn(folder)).toEqual([])
+  expect((await buffer(streams[0]!)).length).toBeGreaterThan(bytes.length - 100_000)
+  for (const stream of streams) stream.destroy()
 })
 
 test('a process killed while it writes leaves nothing under the key', async () => {

@@ -1,8 +1,8 @@
-import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { diskCall } from '../../files/disk-call.ts'
-import { storageStream } from '../../files/storage-failure.ts'
+import { fileGone } from '../../files/storage-failure.ts'
 import { openTemporaryFiles } from '../../files/temporary-files.ts'
 import { makeWritableFolder, takesNoFiles, unusableFolder } from '../../files/writable-folder.ts'
 import { keepMeasured } from '../measure.ts'
@@ -70,31 +70,38 @@ async function syncFolders(folder: string, path: string): Promise<void> {
 }
 
 async function openFile(path: string, range: ByteRange | undefined): Promise<Readable | undefined> {
-  const file = await diskCall(
-    () =>
-      open(path, 'r').catch((error: unknown) => {
-        if (isMissing(error)) return undefined
-        throw error
-      }),
-    (late) => late?.close(),
-  )
-  return file && storageStream(Readable.from(partsOf(file, range), { objectMode: false, highWaterMark: PART_BYTES }))
+  const start = range?.start ?? 0
+  const end = range === undefined ? Number.POSITIVE_INFINITY : range.end + 1
+  const first = await readPart(path, start, end)
+  return first && Readable.from(partsOf(path, first, start, end), { objectMode: false, highWaterMark: PART_BYTES })
 }
 
-async function* partsOf(file: FileHandle, range: ByteRange | undefined): AsyncGenerator<Buffer> {
-  const end = range === undefined ? Number.POSITIVE_INFINITY : range.end + 1
-  try {
-    for (let at = range?.start ?? 0; at < end; ) {
-      const length = Math.min(PART_BYTES, end - at)
-      const { bytesRead, buffer } = await diskCall(() => file.read(Buffer.allocUnsafe(length), 0, length, at))
-      if (bytesRead === 0) return
-      at += bytesRead
-      yield buffer.subarray(0, bytesRead)
-    }
-  } finally {
-    file.close().catch(() => undefined)
+async function* partsOf(path: string, first: Buffer, start: number, end: number): AsyncGenerator<Buffer> {
+  let at = start
+  for (let part: Buffer | undefined = first; part !== undefined && part.length > 0; ) {
+    at += part.length
+    yield part
+    if (at >= end) return
+    part = await readPart(path, at, end)
+    if (part === undefined) throw fileGone()
   }
 }
+
+/** Opens the file for this part alone: a reader that stops reading keeps no file open. */
+const readPart = (path: string, at: number, end: number): Promise<Buffer | undefined> =>
+  diskCall(async () => {
+    const file = await open(path, 'r').catch((error: unknown) => {
+      if (isMissing(error)) return undefined
+      throw error
+    })
+    try {
+      const length = Math.min(PART_BYTES, end - at)
+      const { bytesRead, buffer } = (await file?.read(Buffer.allocUnsafe(length), 0, length, at)) ?? {}
+      return buffer?.subarray(0, bytesRead)
+    } finally {
+      await file?.close()
+    }
+  })
 
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')

@@ -1,5 +1,6 @@
 import { appendFile, open, rm } from 'node:fs/promises'
 import type { Pool } from '../../db/connect.ts'
+import { isFileGone } from '../../files/storage-failure.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { findStoredKeys, type StoredFile } from './stored-file-store.ts'
 import { atOnce, storedFiles } from './stored-files.ts'
@@ -47,8 +48,13 @@ async function copyPage(deps: CopyFilesDeps, page: StoredFile[], result: CopyRes
       result.missing += 1
       return
     }
-    await deps.to.put(storageKey, body, { mimeType, maxBytes: Number.MAX_SAFE_INTEGER })
-    result.copied += 1
+    try {
+      await deps.to.put(storageKey, body, { mimeType, maxBytes: Number.MAX_SAFE_INTEGER })
+      result.copied += 1
+    } catch (error) {
+      // Erased meanwhile: counted with the removed ones.
+      if (!isFileGone(error)) throw error
+    }
   })
 }
 

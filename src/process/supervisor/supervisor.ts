@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../../settings/config.ts'
 import { StartError } from '../../start-error.ts'
+import { sharedReading } from '../../telemetry/shared-reading.ts'
 import { createComponents, type Log } from '../components.ts'
 import { prepare, type Shared } from '../prepare.ts'
 import { DRAIN_DEADLINE_MS } from '../serve.ts'
@@ -52,6 +53,7 @@ type Workers = {
 async function startWorkers(config: Config, shared: Shared, log: Log): Promise<Workers> {
   const living = new Set<WorkerHandle>()
   const metrics = createWorkerMetrics()
+  const readMetrics = sharedReading(() => metrics.read([...living]))
   const planRestart = createRestarts(log)
   let isStopping = false
   let isGreeted = false
@@ -60,7 +62,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
   const launch = (): WorkerHandle => {
     const worker = forkWorker(shared, {
       collected: metrics.collected,
-      readMetrics: () => metrics.read([...living]),
+      readMetrics,
     })
     living.add(worker)
     if (isGreeted) worker.greeted()

@@ -5,7 +5,10 @@ import type { Snapshot } from './worker-messages.ts'
 const COLLECT_DEADLINE_MS = 1_000
 
 export type WorkerMetrics = {
-  /** The metrics of all workers: counters and histograms include those of ended workers, so that no sum ever falls. */
+  /**
+   * The metrics of all workers: counters and histograms include those of ended workers, so that no sum ever falls. Must not be
+   * called again before it has ended.
+   */
   read(workers: readonly MeasuredWorker[]): Promise<string>
   /** Takes the answer of a worker. */
   collected(workerId: number, snapshot: Snapshot): void
@@ -20,7 +23,6 @@ export function createWorkerMetrics(): WorkerMetrics {
   const latest = new Map<number, Snapshot>()
   const waiting = new Map<number, PromiseWithResolvers<void>>()
   let past: Snapshot = []
-  let reading: Promise<string> | undefined
   let ending: Promise<void> = Promise.resolve()
 
   const readAll = async (workers: readonly MeasuredWorker[]): Promise<string> => {
@@ -42,12 +44,7 @@ export function createWorkerMetrics(): WorkerMetrics {
     latest.delete(workerId)
   }
   return {
-    read: (workers) => {
-      reading ??= readAll(workers).finally(() => {
-        reading = undefined
-      })
-      return reading
-    },
+    read: readAll,
     collected: (workerId, snapshot) => {
       latest.set(workerId, snapshot)
       waiting.get(workerId)?.resolve()
