@@ -45,7 +45,7 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
     app.post(
       '/admin/v1/companies/:id/sign-in-links',
       {
-        config: { valueFaults: linkFaults },
+        config: { valueFaults: linkFaults, hasSecretAnswer: true },
         schema: {
           operationId: 'createSignInLinkForCompany',
           summary: `${summary} of a company`,
@@ -60,8 +60,9 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
         if (id === undefined) throw companyNotFound()
         const company = await getCompany(db, id)
         const creator = { companyId: company.id, clientId: operatorId, permissions: SESSION_PERMISSIONS }
-        reply.code(201)
-        return toSignInLinkReply(await createSignInLink(db, config.baseUrl, creator, request.body))
+        return answerOnce(db, request, reply, 201, async (tx) =>
+          toSignInLinkReply(await createSignInLink(tx, config.baseUrl, creator, request.body)),
+        )
       },
     )
   }
