@@ -624,6 +624,7 @@ create table inbound_events (
   secret_mac bytea,
   is_checked boolean not null default false,
   address text,
+  needs_proof boolean not null default false,
   constraint inbound_events_pkey PRIMARY KEY (lane, id)
 );
 

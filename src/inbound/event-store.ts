@@ -11,6 +11,8 @@ export type NewEvent = {
   receivedAt: Date | null
   /** Null: its origin was checked. */
   proof: Proof | null
+  /** Whether each item has to prove its number: the body does not prove all that it names. */
+  needsProof?: boolean
   /** The client that it counts against; null: it was requeued, or has proven itself. */
   address: string | null
 }
@@ -26,6 +28,7 @@ export type StoredEvent = Proof & {
   done: number
   /** Its origin was checked when it was requeued. */
   isChecked: boolean
+  needsProof: boolean
   address: string | null
 }
 
@@ -35,27 +38,28 @@ export type StoredEvent = Proof & {
  */
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<number[]> {
   const bodies = joinBodies(events)
-  const rows = events.map(({ lane, part, others, body, receivedAt, proof, address }, index) => ({
+  const rows = events.map(({ lane, part, others, body, receivedAt, proof, needsProof, address }, index) => ({
     ...rowOf({ lane, part, others, body, address }),
     first: bodies.firsts[index],
     received_at: receivedAt ?? undefined,
     ...proofOf(proof ?? UNPROVEN),
     is_checked: proof === null,
+    needs_proof: needsProof ?? false,
   }))
   const stored = await db<{ id: number }[]>`
-    insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, address)
+    insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, needs_proof, address)
     select
       event.lane, event.part, event.others, substring(input.bytes from event.first for event.length),
       coalesce(event.received_at, now()), decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'),
-      event.is_checked, event.address
+      event.is_checked, event.needs_proof, event.address
     from (select ${bodies.bytes}::bytea as bytes) as input
     cross join rows from (
       jsonb_to_recordset(${jsonRows(db, rows)}) as (
         lane smallint, part text, others text[], first integer, length integer, received_at timestamptz, signature text,
-        secret_mac text, is_checked boolean, address text
+        secret_mac text, is_checked boolean, needs_proof boolean, address text
       )
     ) with ordinality as event (
-      lane, part, others, first, length, received_at, signature, secret_mac, is_checked, address, place
+      lane, part, others, first, length, received_at, signature, secret_mac, is_checked, needs_proof, address, place
     )
     order by event.place
     returning id
@@ -134,8 +138,8 @@ export async function claimEvents(
     select
       lane, event.id, part, others,
       case when known.id is null then encode(body, 'base64') end as base64,
-      received_at, done, signature, secret_mac, is_checked, address
-    from claim_events(${lanes as number[]}::smallint[], ${limit}, ${bytes}) as event
+      received_at, done, signature, secret_mac, is_checked, needs_proof, address
+    from claim_events(${lanes as number[]}::smallint[], ${limit}, ${bytes}, true) as event
     left join unnest(
       ${[...remembered.keys()]}::bigint[], ${[...remembered.values()].map(({ length }) => length)}::integer[]
     ) as known (id, length) on (known.id, known.length) = (event.id, octet_length(event.body))

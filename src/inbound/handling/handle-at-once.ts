@@ -98,8 +98,9 @@ async function chooseLanes(
 const isSmall = ({ part, others, body }: NewEvent): boolean =>
   part !== '' && others.length === 0 && body.length < MOST_BYTES
 
-const toStored = ({ proof, ...event }: NewEvent & { id: number }): StoredEvent => ({
+const toStored = ({ proof, needsProof = false, ...event }: NewEvent & { id: number }): StoredEvent => ({
   ...event,
+  needsProof,
   ...(proof ?? UNPROVEN),
   others: [],
   receivedAt: event.receivedAt ?? new Date(0),

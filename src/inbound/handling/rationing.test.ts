@@ -206,7 +206,7 @@ test('the items of a large body are parsed once, however many slices they are ha
   const reader = createBodyReader({ ...eventReader, parse }, () => Promise.reject(new Error('The body is read here')))
   const event = {
     ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
-    ...{ signature: null, secretMac: null, isChecked: true, address: null },
+    ...{ signature: null, secretMac: null, isChecked: true, needsProof: false, address: null },
   }
   for (const done of [0, 50, 100]) {
     expect((await openEvents(reader, [{ ...event, done }], 200)).owned).toHaveLength(50)

@@ -18,6 +18,7 @@ const early = (companyId: number, senderId: number, eventId: number, secret: str
     id: eventId,
     body: BODY,
     isChecked: false,
+    needsProof: false,
     ...createProof(BODY, { signature: null, secret }),
   } as StoredEvent,
   item: { route: { by: 'sender' as const, phoneNumberId: 'PN' } },

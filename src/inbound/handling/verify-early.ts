@@ -14,8 +14,9 @@ export type Early = {
 }
 
 /**
- * Splits items by whether they are taken. An event that was accepted while its number was not connected, or before every
- * process knew the number's secrets, was not checked then: it has to prove those secrets now, or for an item about an account
+ * Splits items by whether they are taken. An item of a body that proves only some of its numbers has to prove its own. So has an
+ * event that was accepted while its number was not connected, or before every
+ * process knew the number's secrets, which was not checked then. It proves the secrets of the number, or for an item about an account
  * alone those of any of the company's numbers on it. All others are taken, as is what was checked when it was requeued.
  */
 export async function verifyEarly<Routed extends Early>(
@@ -29,13 +30,16 @@ export async function verifyEarly<Routed extends Early>(
   const outcomes = new Map<string, boolean>()
   const isVerified = (one: Early): boolean => {
     const key = `${one.event.id} ${keyOf(one)}`
-    const outcome = outcomes.get(key) ?? isProven(one.event.body, one.event, [secrets.get(keyOf(one)) ?? []])
+    const outcome = outcomes.get(key) ?? isProven(one.event.body, one.event, [secrets.get(keyOf(one)) ?? noneOf(one)])
     outcomes.set(key, outcome)
     return outcome
   }
   const unverified = new Set(early.filter((one) => !isVerified(one)))
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
+
+/** Without any secret on its account, an event about it has nothing to prove; a number that does not exist proves nothing. */
+const noneOf = (one: Early): NumberSecrets[] => (isOfAccount(one) ? [{ appSecret: null, webhookSecret: null }] : [])
 
 /** The secrets that prove items, any one of a list, by their numbers and accounts. */
 async function readSecrets(tx: Db, decrypt: (sealed: string) => string, early: readonly Early[]) {
@@ -59,6 +63,9 @@ const accountKeyOf = ({ companyId, wabaAccountId }: Pick<RoutedSender, 'companyI
   `account ${companyId} ${wabaAccountId}`
 const keyOf = (one: Early): string => (isOfAccount(one) ? accountKeyOf(one.sender) : recordKeyOf(one.sender))
 
-/** Whether an event came before its number's secrets were known everywhere: it has to prove them when it is handled. */
+/**
+ * Whether an item has to prove its number's secrets when it is handled: its body does not prove all that it names, or it came
+ * before the secrets were known everywhere.
+ */
 export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
-  sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked
+  event.needsProof || (sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked)

@@ -21,8 +21,11 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** Any request is answered within this time, and then the client has been asked to send the body again. */
 const MAX_WAIT_MS = 3_500
 
-/** A posted body, what proves its origin, and the client that it counts against; null: it has proven itself. */
-export type Posted = { body: Buffer; proof: Proof; address: string | null }
+/**
+ * A posted body, what proves its origin, whether each item has to prove its number, and the client that it counts against;
+ * null: it has proven itself.
+ */
+export type Posted = { body: Buffer; proof: Proof; needsProof?: boolean; address: string | null }
 
 /**
  * Makes the function that stores one posted body: when it resolves, the bytes are on disk, or all that follows from them is.
@@ -58,6 +61,7 @@ export type Arrival = {
   receivedAt: Date | null
   /** Null: its origin was checked, and need not be checked again when its number is known. */
   proof: Proof | null
+  needsProof?: boolean
   /** The client that it counts against; null: it is requeued, or has proven itself. */
   address: string | null
 }

@@ -1,12 +1,12 @@
 import type { BodyReader } from '../handling/bodies/body-reader.ts'
 import type { SecretCache } from './secret-cache.ts'
-import type { Credentials, Proof, RequiredSecrets } from './signature.ts'
+import type { Credentials, Proof, Requirement } from './signature.ts'
 
 /**
- * `proven`: the body names senders or accounts with secrets, and proves them. `unproven`: it names none. `refused`: it does not
- * prove a secret that it has to. The body is the one that was passed in, perhaps in other memory.
+ * `proven`: the body names senders or accounts with secrets, and proves them. `partly`: it proves some of them. `unproven`: it
+ * names none. `refused`: it proves none of those that it names. The body is the one that was passed in, perhaps in other memory.
  */
-export type Verdict = { verdict: 'proven' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
+export type Verdict = { verdict: 'proven' | 'partly' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
 const REFUSED = { verdict: 'refused' } as const
 
 /** The body that is passed in may be empty afterwards. */
@@ -15,7 +15,8 @@ export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise
 /**
  * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
  * secret must be signed with it, over its raw bytes; a body about senders that carry a webhook secret must bring that
- * secret. For an account, those of any of a company's numbers on it are enough. Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body that names more
+ * secret. For an account, those of any of a company's numbers on it are enough. Of a body that proves some of these, each item has
+ * to prove its own number when it is handled (`verifyEarly`). Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body that names more
  * ids than a provider would is refused while any sender carries a secret. Without any, bodies are not read here.
  *
  * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
@@ -25,10 +26,12 @@ export function createSignatureCheck(
   secrets: SecretCache,
   events: Pick<BodyReader, 'findIds' | 'prove'>,
 ): SignatureCheck {
-  const prove = async (body: Buffer, credentials: Credentials, required: RequiredSecrets): Promise<Verdict> => {
+  const prove = async (body: Buffer, credentials: Credentials, required: readonly Requirement[]): Promise<Verdict> => {
     const proven = await events.prove(body, { credentials, required })
-    if (!proven?.isProven) return REFUSED
-    return { verdict: required.length > 0 ? 'proven' : 'unproven', body: proven.body, proof: proven.proof }
+    if (proven === undefined || proven.proven === 'none') return REFUSED
+    const { body: bytes, proof } = proven
+    if (proven.proven === 'some') return { verdict: 'partly', body: bytes, proof }
+    return { verdict: required.length > 0 ? 'proven' : 'unproven', body: bytes, proof }
   }
   return async (body, credentials) => {
     if (!(await secrets.isAny())) return prove(body, credentials, [])

@@ -32,8 +32,8 @@ const ProviderBody = Type.Optional(
 )
 
 const PROVIDER_DESCRIPTION = `The body, whatever it says, or all that follows from it is stored before the answer. The answer
-is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
-X-Webhook-Secret is wrong; an event about an account alone needs the secrets of one of a company's numbers on it; 429 when too much of what this client posted within an hour was answered 401, belongs to no
+is 401 when senders in the body have an app secret and the signature is wrong, or a webhook secret and the header
+X-Webhook-Secret is wrong; when the body proves some of its senders, their items are handled, and the others are kept as unverified; an event about an account alone needs the secrets of one of a company's numbers on it; 429 when too much of what this client posted within an hour was answered 401, belongs to no
 connected number or is unreadable, except for a body that proves itself; 503 when the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {
@@ -113,9 +113,10 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       }
       const { verdict, body, proof } = checked
       request.isProven = verdict === 'proven'
-      if (verdict === 'unproven') await refuseSpent(address)
+      if (verdict !== 'proven') await refuseSpent(address)
       if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
-      await deps.accept({ body, proof, address: verdict === 'proven' ? null : address })
+      const needsProof = verdict === 'partly'
+      await deps.accept({ body, proof, needsProof, address: verdict === 'proven' ? null : address })
       return { success: true as const }
     }
 

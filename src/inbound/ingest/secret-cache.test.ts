@@ -27,10 +27,13 @@ beforeAll(async () => {
 it('knows the secrets of a sender by its number and by its account, and none of an unknown name', async () => {
   await setSecrets('app', 'webhook')
   const cache = createSecretCache({ db, decrypt })
-  const required = [[{ appSecret: 'open app', webhookSecret: 'open webhook' }]]
+  const choices = [{ appSecret: 'open app', webhookSecret: 'open webhook' }]
   expect(await cache.isAny()).toBe(true)
-  expect(await cache.requiredBy([phoneNumberId])).toEqual(required)
-  expect(await cache.requiredBy(['WABA1', phoneNumberId, 'unknown'])).toEqual([...required, ...required])
+  expect(await cache.requiredBy([phoneNumberId])).toEqual([{ of: 'number', choices }])
+  expect(await cache.requiredBy(['WABA1', phoneNumberId, 'unknown'])).toEqual([
+    { of: 'account', choices },
+    { of: 'number', choices },
+  ])
   expect(await cache.requiredBy(['unknown'])).toEqual(none)
 })
 
@@ -43,7 +46,7 @@ it('a secret set by another process counts within seconds', async () => {
   await expect.poll(async () => cache.isAny()).toBe(true)
   await expect
     .poll(() => cache.requiredBy([phoneNumberId]))
-    .toEqual([[{ appSecret: 'open elsewhere', webhookSecret: null }]])
+    .toEqual([{ of: 'number', choices: [{ appSecret: 'open elsewhere', webhookSecret: null }] }])
 })
 
 it('keeps no answer of a query that was running when it was dropped', async () => {
@@ -55,9 +58,13 @@ it('keeps no answer of a query that was running when it was dropped', async () =
   cache.drop()
   await single`update senders set app_secret = 'first' where company_id = ${companyId}`
   expect(await cache.isAny()).toBe(true)
-  expect(await cache.requiredBy([phoneNumberId])).toEqual([[{ appSecret: 'open first', webhookSecret: null }]])
+  expect(await cache.requiredBy([phoneNumberId])).toEqual([
+    { of: 'number', choices: [{ appSecret: 'open first', webhookSecret: null }] },
+  ])
   expect(await Promise.all(early)).toEqual([false, none])
   expect(await cache.isAny()).toBe(true)
-  expect(await cache.requiredBy([phoneNumberId])).toEqual([[{ appSecret: 'open first', webhookSecret: null }]])
+  expect(await cache.requiredBy([phoneNumberId])).toEqual([
+    { of: 'number', choices: [{ appSecret: 'open first', webhookSecret: null }] },
+  ])
   await single.end()
 })

@@ -2,7 +2,7 @@ import { createPromiseCache } from '../../batching/promise-cache.ts'
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
-import type { NumberSecrets, RequiredSecrets } from './signature.ts'
+import type { NumberSecrets, Requirement } from './signature.ts'
 
 /** Counted from the start of the query, so that a change made by another process counts within 5 s. */
 const TTL_MS = 3_000
@@ -12,14 +12,14 @@ export type SecretCache = {
   /** Whether any connected sender carries a secret; a promise only while that is looked up. */
   isAny(): boolean | Promise<boolean>
   /** The secrets that a body must prove if it names these numbers, accounts and apps. */
-  requiredBy(ids: readonly string[]): Promise<RequiredSecrets>
+  requiredBy(ids: readonly string[]): Promise<readonly Requirement[]>
   /** Forgets everything: a check that starts afterwards sees every change committed before. */
   drop(): void
 }
 
 /** Remembers for at most 3 s which senders carry which secrets. */
 export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
-  const held = createPromiseCache<string, RequiredSecrets>({ max: MAX_IDS, ttlMs: TTL_MS })
+  const held = createPromiseCache<string, readonly Requirement[]>({ max: MAX_IDS, ttlMs: TTL_MS })
   let any: AnySecret | undefined
 
   return {
@@ -73,12 +73,20 @@ function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
  * What a body must prove when it names this id: each sender of the number or the app, and of an account, for each company that
  * has secrets on it, one of its senders. So nobody proves an event for another company.
  */
-function requiredFor(id: string, rows: readonly SenderSecrets[], decrypt: (sealed: string) => string): RequiredSecrets {
+function requiredFor(
+  id: string,
+  rows: readonly SenderSecrets[],
+  decrypt: (sealed: string) => string,
+): readonly Requirement[] {
   const isOfAccount = (row: SenderSecrets): boolean => row.wabaAccountId === id && row.phoneNumberId !== id
   const byCompany = Map.groupBy(rows.filter(isOfAccount), ({ companyId }) => companyId)
   return [
-    ...rows.filter((row) => !isOfAccount(row)).map((row) => openSecrets([row], decrypt)),
-    ...[...byCompany.values()].map((choices) => openSecrets(choices, decrypt)),
+    ...rows
+      .filter((row) => !isOfAccount(row))
+      .map((row): Requirement => ({ of: 'number', choices: openSecrets([row], decrypt) })),
+    ...[...byCompany.values()].map(
+      (senders): Requirement => ({ of: 'account', choices: openSecrets(senders, decrypt) }),
+    ),
   ]
 }
 

@@ -1,7 +1,8 @@
 -- Reads events of the lanes that no other worker holds; these lanes are this transaction's until it ends. It takes the oldest
 -- events of each number in rotation, small bodies first, so that no number takes the place of others: at most `most`, and
--- no more once their bodies have `most_bytes`, but at least one.
-create function claim_events(requested smallint[], most integer, most_bytes integer)
+-- no more once their bodies have `most_bytes`, but at least one. Processes of the version before `proves_items` take every item
+-- of an event: they get none of which each item has to prove its number.
+create function claim_events(requested smallint[], most integer, most_bytes integer, proves_items boolean default false)
 returns setof inbound_events
 language plpgsql
 set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
@@ -27,7 +28,7 @@ begin
       cross join lateral (
         select existing.lane, existing.id, existing.part, octet_length(existing.body) as bytes
         from inbound_events existing
-        where existing.lane = mine.lane
+        where existing.lane = mine.lane and (proves_items or not existing.needs_proof)
         order by existing.id
         limit most
       ) as of_lane

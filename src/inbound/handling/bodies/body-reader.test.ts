@@ -35,7 +35,7 @@ function eventOf(body: string | Buffer, others: { done?: number; part?: string }
   lastId += 1
   return {
     ...{ lane: 1, id: lastId, part: NUMBER, others: [], body: Buffer.from(body), receivedAt: new Date(0), done: 0 },
-    ...{ signature: null, secretMac: null, isChecked: true, address: null },
+    ...{ signature: null, secretMac: null, isChecked: true, needsProof: false, address: null },
     ...others,
   }
 }
@@ -110,7 +110,7 @@ test('a large body moves to the thread for its MACs and back, and is proven as h
   const inputs: ProofInput[] = ['app', 'another'].flatMap((app) =>
     ['hook', 'another', undefined].map((secret) => ({
       credentials: { signature, secret },
-      required: [[{ appSecret: app, webhookSecret: 'hook' }]],
+      required: [{ of: 'number' as const, choices: [{ appSecret: app, webhookSecret: 'hook' }] }],
     })),
   )
   for (const input of inputs) {

@@ -3,7 +3,7 @@ import type { InboundItem } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 import type { RunTask } from '../../../threads/task-thread.ts'
 import type { StoredEvent } from '../../event-store.ts'
-import { needsMac, type Proof, type ProofInput, prove } from '../../ingest/signature.ts'
+import { needsMac, type Proof, type ProofInput, type Proven, prove } from '../../ingest/signature.ts'
 import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'
 import { type OpenedBody, openBody } from './open-body.ts'
 import { MAX_REMEMBERED_BYTES, REMEMBERED_MS, rememberLarge } from './remember-large.ts'
@@ -20,13 +20,13 @@ const EVENTS = 1
  */
 type Found<What> = (What & { body: Buffer }) | undefined
 type FoundIds = Found<{ ids: ReadonlySet<string> | undefined }>
-type Proven = Found<{ proof: Proof; isProven: boolean }>
+type ProvenBody = Found<{ proof: Proof; proven: Proven }>
 
 export type BodyReader = {
   /** See `EventReader.idsOf`. */
   findIds(body: Buffer): FoundIds | Promise<FoundIds>
   /** See `prove`. */
-  prove(body: Buffer, input: ProofInput): Proven | Promise<Proven>
+  prove(body: Buffer, input: ProofInput): ProvenBody | Promise<ProvenBody>
   /** See `openBody`. A body that takes too long to read is unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
   /** Keeps the body of a stored event for some seconds, if it is large. */
@@ -89,12 +89,12 @@ async function findInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<
   return found === 'too-slow' ? undefined : { body: toBytes(found.raw), ids: found.ids }
 }
 
-async function proveInThread(runTask: RunTask<BodyTasks>, body: Buffer, input: ProofInput): Promise<Proven> {
+async function proveInThread(runTask: RunTask<BodyTasks>, body: Buffer, input: ProofInput): Promise<ProvenBody> {
   const found = await runTask(REQUESTS, 'prove', { raw: body, input }, memoryOf(body))
   if (found === 'too-slow') return undefined
   const { secretMac } = found.proof
   const proof = { signature: input.credentials.signature, secretMac: secretMac && toBytes(secretMac) }
-  return { body: toBytes(found.raw), proof, isProven: found.isProven }
+  return { body: toBytes(found.raw), proof, proven: found.proven }
 }
 
 /** The memory of a body that has it for itself. */
