@@ -68,6 +68,8 @@ const CASES: Record<
       count: () => countOf('senders', 'phone_number_id', sender.phoneNumberId),
     }
   },
+  '/admin/v1/failed-events/retry': async () => ({ path: '/admin/v1/failed-events/retry', body: {} }),
+  '/admin/v1/unroutable-events/retry': async () => ({ path: '/admin/v1/unroutable-events/retry', body: {} }),
   '/admin/v1/companies/{id}/sign-in-links': async () => ({
     path: `/admin/v1/companies/${companyId}/sign-in-links`,
     body: { name: 'Keyed person', role: 'agent' },

@@ -82,7 +82,11 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Retried },
         },
       },
-      async (request) => ({ success: true as const, count: await retryEvents(deps, 'failed', request.body) }),
+      async (request, reply) => {
+        const answer = { success: true as const, count: await retryEvents(deps, 'failed', request.body) }
+        await completeKey(deps.db, request, reply, 200, answer)
+        return answer
+      },
     )
 
     app.post(
@@ -97,7 +101,11 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Retried },
         },
       },
-      async (request) => ({ success: true as const, count: await retryEvents(deps, 'unroutable', request.body) }),
+      async (request, reply) => {
+        const answer = { success: true as const, count: await retryEvents(deps, 'unroutable', request.body) }
+        await completeKey(deps.db, request, reply, 200, answer)
+        return answer
+      },
     )
 
     app.post(
