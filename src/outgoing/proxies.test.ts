@@ -22,7 +22,8 @@ const call = (agent: Dispatcher, url: string) =>
   exchange(agent, { method: 'POST', url, headers: {}, body: '{}', timeoutMs: PATIENT_MS })
 
 /** The receiver's address under a name that only the proxy can resolve. */
-const named = ({ url }: Receiver, name: string): string => new URL(url.replace(/localhost|127\.0\.0\.1|provider\.test/, name)).origin
+const named = ({ url }: Receiver, name: string): string =>
+  new URL(url.replace(/localhost|127\.0\.0\.1|provider\.test/, name)).origin
 
 const startPlain = () => startReceiver((_, response) => response.end('{}'))
 const startTls = () => startTlsReceiver((_, response) => response.end('{}'), 'provider.test')

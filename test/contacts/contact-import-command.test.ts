@@ -25,7 +25,10 @@ test('parley contacts import works a file off and says what came of it', async (
   expect(JSON.parse(command.output())).toMatchObject({ status: 'completed', rows: 2, created: 1, refused: 1 })
   expect(await db`select first_name from contacts where company_id = 77`).toEqual([{ firstName: 'Ada' }])
   const german = join(dataDir, 'kunden.csv')
-  await writeFile(german, Buffer.from('email;first_name;marketing_consent.email\nzoe@example.com;Zo\xeb;ja\n', 'latin1'))
+  await writeFile(
+    german,
+    Buffer.from('email;first_name;marketing_consent.email\nzoe@example.com;Zo\xeb;ja\n', 'latin1'),
+  )
   const options = ['--delimiter', 'semicolon', '--encoding', 'windows-1252', '--consent-yes', 'ja,oui']
   const styled = await runParley(env, { args: ['contacts', 'import', '77', german, ...options, '--json'] })
   expect([await styled.exited, styled.output()]).toEqual([0, expect.any(String)])

@@ -7,7 +7,13 @@ import { checksumOf } from './checksum.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/parley-programs')
-const SOURCES = ['package.json', 'package-lock.json', 'scripts/build/{bundle,build-id,sources,undici}.mjs', 'src/**', 'sandbox/**']
+const SOURCES = [
+  'package.json',
+  'package-lock.json',
+  'scripts/build/{bundle,build-id,sources,undici}.mjs',
+  'src/**',
+  'sandbox/**',
+]
 /** Bundles that are kept, the last ones used: another run may start the programs of one. */
 const KEPT = 4
 

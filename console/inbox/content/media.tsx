@@ -34,8 +34,8 @@ export function Media({ message: { type, kind, media } }: { message: Pick<Messag
     // biome-ignore lint/a11y/useMediaCaption: customers send no captions
     return <video className={css.video} src={source} controls preload="none" onError={fail} />
   }
-  // biome-ignore lint/a11y/useMediaCaption: customers send no captions
   if (type === 'audio')
+    // biome-ignore lint/a11y/useMediaCaption: customers send no captions
     return <audio className={css.audio} aria-label={label} src={source} controls preload="none" onError={fail} />
   return (
     <a className={css.card} href={source} target="_blank" rel="noreferrer">

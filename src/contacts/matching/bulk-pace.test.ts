@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { createFairPace } from '../../fair-pace.ts'
-import { ARRAYS_WAITING_MAX, ROWS_PER_TURN, ROWS_PER_SECOND, waitForRows } from './bulk-pace.ts'
+import { ARRAYS_WAITING_MAX, ROWS_PER_SECOND, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
 
 const { db } = await createTestDatabase()
 const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})

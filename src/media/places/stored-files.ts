@@ -1,5 +1,5 @@
 import type { Pool } from '../../db/connect.ts'
-import { FILE_KINDS, type StoredFileKind, listOwners, listStoredFiles, type StoredFile } from './stored-file-store.ts'
+import { FILE_KINDS, listOwners, listStoredFiles, type StoredFile, type StoredFileKind } from './stored-file-store.ts'
 
 const PAGE = 500
 /** Calls of the media storage at a time. */

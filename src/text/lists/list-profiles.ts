@@ -84,7 +84,8 @@ export const PROFILES: Readonly<Record<ProfileName, Profile>> = {
   },
 }
 
-export const profileWords = (profile: ProfileName | null): ConsentWords => (profile && PROFILES[profile].words) ?? NO_WORDS
+export const profileWords = (profile: ProfileName | null): ConsentWords =>
+  (profile && PROFILES[profile].words) ?? NO_WORDS
 
 const same = (one: string, other: string): boolean => one.trim().toLowerCase() === other.toLowerCase()
 

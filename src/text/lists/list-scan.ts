@@ -202,7 +202,8 @@ function toHead({ record, delimiter, sepFault }: Header, encoding: ListEncoding)
   const head = { delimiter, readBytes: record.end, readLines: record.nextLine - 1 }
   if (record.isTooLong) return { ...head, columns: [], fault: 'it is too long' }
   const text = decodeBytes(record.bytes, encoding)
-  if (text === undefined) return { ...head, columns: [], fault: `it is not valid ${encodingName(encoding)}`, mayChange: true }
+  if (text === undefined)
+    return { ...head, columns: [], fault: `it is not valid ${encodingName(encoding)}`, mayChange: true }
   const { fields, fault } = parseCsvRow(text, delimiter)
   const wrong = sepFault ?? fault
   return { ...head, columns: fields, ...(wrong !== undefined && { fault: wrong }) }

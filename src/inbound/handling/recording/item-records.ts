@@ -9,7 +9,6 @@ import type {
   InboundItem,
   MessageItem,
   Placed,
-  ReactionItem,
   TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'

@@ -1,5 +1,14 @@
 import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '../../events/event-item.ts'
-import { type JsonObject, listAt, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../../events/json-member.ts'
+import {
+  type JsonObject,
+  listAt,
+  memberAt,
+  objectAt,
+  phoneAt,
+  secondsAt,
+  textAt,
+  userIdAt,
+} from '../../events/json-member.ts'
 import { type CustomerFinder, LISTED } from '../customer.ts'
 import { readError } from '../provider-error.ts'
 
@@ -52,7 +61,13 @@ export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem
 
 /** Errors of an account that stand beside its messages: of a message that the value may name, nothing is kept. */
 const errorsOf = (field: string, value: JsonObject): JsonObject | null =>
-  field === 'errors' ? { errors: listAt(value, 'errors').map(readError).filter((error) => error !== null) } : null
+  field === 'errors'
+    ? {
+        errors: listAt(value, 'errors')
+          .map(readError)
+          .filter((error) => error !== null),
+      }
+    : null
 
 const CRITICAL = new Set(['ACCOUNT_RESTRICTION', 'ACCOUNT_VIOLATION', 'ACCOUNT_DELETED', 'ACCOUNT_OFFBOARDED'])
 
