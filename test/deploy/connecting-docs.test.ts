@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
+import { WEBHOOK_FIELDS } from '../../src/providers/meta/meta.ts'
 import { createTestDatabase } from '../database.ts'
 import { freePort } from '../free-port.ts'
 import { dataFolder, type ParleyProcess, startParley, until } from '../parley-process.ts'
@@ -133,3 +134,9 @@ async function countConversations(): Promise<number> {
   const { data } = (await answer.json()) as { data: unknown[] }
   return data.length
 }
+
+test('the page names the webhook fields of webhookSteps', () => {
+  const page = readFileSync(new URL('../../docs/connecting.md', import.meta.url), 'utf8')
+  const [, listed = ''] = /and subscribe to\n([\s\S]*?), as `webhookSteps`/.exec(page) ?? []
+  expect([...listed.matchAll(/`(\w+)`/g)].map(([, field]) => field)).toEqual(WEBHOOK_FIELDS)
+})

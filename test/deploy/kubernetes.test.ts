@@ -17,9 +17,11 @@ const OVERLAYS = {
 
 describe('deploy/kubernetes/', () => {
   const isOf = (kind: string) => (document: Document) => document.kind === kind
-  const names = ['migrate', 'one-node', 'api-and-workers', 'cloudnative-pg']
+  const names = ['migrate', 'one-node', 'api-and-workers', 'cloudnative-pg', 'monitoring']
   const all = resourcesOf('deploy/kubernetes', names)
-  const ofKubernetes = all.filter(({ apiVersion }) => !apiVersion.startsWith('postgresql.cnpg.io/'))
+  const ofKubernetes = all.filter(
+    ({ apiVersion }) => !/^(postgresql\.cnpg\.io|monitoring\.coreos\.com)\//.test(apiVersion),
+  )
 
   test.each(
     ofKubernetes.map((document) => [document.kind, document.metadata.name, document] as const),
@@ -73,6 +75,30 @@ describe('deploy/kubernetes/', () => {
     const probe = answering[0]!.spec.template.spec.containers[0].readinessProbe
     const delay = Number(documents.find(isOf('ConfigMap'))!.data.STOP_DELAY_MS)
     expect(delay).toBeGreaterThanOrEqual(2 * probe.periodSeconds * 1000)
+  })
+
+  test('the ingress leads to the service, lets long uploads through, and only it and Prometheus reach the pods', () => {
+    const [ingress, policy, service] = ['Ingress', 'NetworkPolicy', 'Service'].map((kind) => all.find(isOf(kind))!)
+    const [rule] = ingress!.spec.rules
+    expect(rule.http.paths[0].backend.service).toEqual({
+      name: service!.metadata.name,
+      port: { name: service!.spec.ports[0].name },
+    })
+    expect(`https://${rule.host}`).toBe(all.find(isOf('ConfigMap'))!.data.BASE_URL)
+    expect(ingress!.metadata).toMatchObject({
+      annotations: { 'nginx.ingress.kubernetes.io/proxy-request-buffering': 'off' },
+    })
+    for (const { spec } of all.filter(isOf('Deployment')))
+      expect(spec.template.metadata.labels).toMatchObject(policy!.spec.podSelector.matchLabels)
+    const monitor = all.find(isOf('PodMonitor'))!
+    expect(monitor.spec.selector).toEqual(policy!.spec.podSelector)
+    const { name, key } = monitor.spec.podMetricsEndpoints[0].authorization.credentials
+    expect(all.find((one) => one.kind === 'Secret' && one.metadata.name === name)!.stringData).toHaveProperty(key)
+  })
+
+  test('no proxy address stands for a whole pod network', () => {
+    const { trustProxy } = readConfig({ ...dockerEnv(), ...all.find(isOf('ConfigMap'))!.data })
+    expect(trustProxy.every((one) => !one.includes('/'))).toBe(true)
   })
 
   test('the cluster of CloudNativePG has the roles, the passwords and the host that the processes use', () => {
@@ -145,7 +171,9 @@ type Validate = { (document: unknown): boolean; errors?: object[] | null }
 /** The faults that the schema of the API finds, and members that it ignores and the API would refuse. */
 async function faultsOf(document: Document): Promise<string[]> {
   const [version = '', group = 'core'] = document.apiVersion.split('/').reverse()
-  const [Group, Version] = [group, version].map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  const [Group, Version] = [group.replace(/\..*/, ''), version].map(
+    (word) => word.charAt(0).toUpperCase() + word.slice(1),
+  )
   const file = `node_modules/kubernetes-models/_schemas/IoK8sApi${Group}${Version}${document.kind}.mjs`
   const { validate }: { validate: Validate } = await import(join(ROOT, file))
   const unread = new Map<string, Set<string>>()

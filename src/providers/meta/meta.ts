@@ -15,6 +15,16 @@ const SEND_EDGES = { messages: 'messages', marketing: 'marketing_messages' } as 
 /** Says of an account whether it uses the address for marketing, could use it, or cannot. */
 const TERMS_FIELD = 'marketing_messages_onboarding_status'
 
+/** What the app at Meta must subscribe to. */
+export const WEBHOOK_FIELDS = [
+  'messages',
+  'message_template_status_update',
+  'message_template_quality_update',
+  'template_category_update',
+  'phone_number_quality_update',
+  'account_update',
+]
+
 export type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
 
 /** The adapter to Meta's Cloud API. Meta signs its events and makes a handshake; requests name `graphVersion`. */
@@ -67,8 +77,8 @@ export function createMetaProvider(options: MetaOptions): Provider {
     },
     webhookSteps: ({ url, verifyToken }) =>
       `In the app dashboard, under WhatsApp > Configuration, enter the callback address ${url} and the verify token ` +
-      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the fields messages and account_update and to the ` +
-      'message_template_* fields. With the app secret given as appSecret, only signed events are taken.',
+      `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the fields ` +
+      `${WEBHOOK_FIELDS.join(', ')}. With the app secret given as appSecret, only signed events are taken.`,
     makesHandshake: true,
     appIdOf: () => null,
   }
