@@ -34,7 +34,7 @@ export function filterOf({ search, status, tag, field, consent }: ContactSearch)
 type ContactPage = {
   data: Contact[]
   pagination: { total: number; totalIsExact: boolean; nextCursor: string | null }
-  hiddenMatches: HiddenMatches | null
+  hiddenMatches?: HiddenMatches
 }
 
 /** The contacts that match, in their order. A page may be short, or empty, before the end of the list. */

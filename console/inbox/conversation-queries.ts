@@ -27,7 +27,7 @@ export function filterOf({ status = 'open', channelId, unread, mine, search }: I
 }
 
 /** A page of a filtered list, and the cursor of the next one. */
-type FilteredPage = { data: Conversation[]; next: string | null; hiddenMatches?: HiddenMatches | null }
+type FilteredPage = { data: Conversation[]; next: string | null; hiddenMatches?: HiddenMatches | undefined }
 export type ConversationPages = InfiniteData<FilteredPage>
 
 /** The conversations that match a filter, from the latest backwards. */

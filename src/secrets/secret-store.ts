@@ -14,6 +14,7 @@ export const SEALED_COLUMNS = [
   { table: 'email_settings', column: 'smtp_url' },
   { table: 'service_secrets', column: 'value' },
   { table: 'erasures', column: 'subject' },
+  { table: 'operator_keys', column: 'answer_body' },
 ] as const
 
 type SealedColumn = { table: string; column: string }

@@ -105,7 +105,7 @@ const PLACES: Record<string, Place> = {
     },
     controls: [
       [AGENT, 'menuitem', 'Archive the contact …'],
-      [AGENT, 'menuitem', 'Erase the person …'],
+      [ADMIN, 'menuitem', 'Erase the person …'],
     ],
   },
   'the custom fields': {

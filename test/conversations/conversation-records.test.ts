@@ -250,7 +250,7 @@ describe('GET /public/v1/whatsapp/conversations/{chatId}/messages/{id}', () => {
 })
 
 test('GET /public/v1/me returns the company, the name and permissions of the key, and its limits', async () => {
-  const { api, companyId } = await service.createCompany({ permissions: ['ContactsUpsert'] })
+  const { api, companyId } = await service.createCompany({ permissions: ['WhatsApp'] })
   const { status, body } = await api('GET', '/me')
   expect([status, body]).toEqual([
     200,
@@ -258,9 +258,9 @@ test('GET /public/v1/me returns the company, the name and permissions of the key
       data: {
         company: { id: companyId, name: 'Acme' },
         name: 'Shop key',
-        permissions: ['ContactsUpsert'],
-        limits: { requestsPerMinute: 500_000 },
-        settings: { readReceipts: true, defaultCountry: null },
+        permissions: ['WhatsApp'],
+        limits: { requestsPerMinute: 1_000_000 },
+        settings: { readReceipts: true, defaultCountry: null, agentsMayErase: false },
       },
     },
   ])

@@ -72,8 +72,9 @@ describe('GET /public/v1/events', () => {
     await provider.messages(company.phoneNumberId, textFrom(from, 'Hello'))
     const path = `/webhooks/registrations/${receiver.id}`
     await eventually(async () => (await company.api('GET', `${path}/logs`)).body.length > 0)
+    const [log] = (await company.api('GET', `${path}/logs`)).body
     const redelivered = await open(company)
-    await company.api('POST', `${path}/redeliver`, { since: new Date(Date.now() - 3_600_000).toISOString() })
+    await company.api('POST', `${path}/logs/${log.id}/redeliver`)
     await redelivered.next('reset')
     redelivered.stop()
     const erased = await open(company)

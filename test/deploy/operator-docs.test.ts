@@ -58,6 +58,7 @@ test(
     // The database of the tests does without fsync, which doctor reports.
     expect(run(page('doctor').replace('parley doctor', 'parley doctor || [ $? = 1 ]'))).toMatch(/^ok +settings/m)
     run(page('given-up'))
+    expect(run(page('retry-events'))).toMatch(/^count +0$/m)
     const port = new URL(first.address).port
     expect(run(page('health').replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`))).toContain('parley_build_info{')
 
@@ -74,7 +75,7 @@ test(
     expect(run(`${LOAD}\nparley email-settings show 1`)).toContain('smtp://')
     expect(await third.signal('SIGTERM')).toBe(0)
     expect(called()).toBe('restart parley\nrestart parley\n')
-    const ran = ['settings', 'doctor', 'given-up', 'health', 'new-key', 'reseal', 'old-key']
+    const ran = ['settings', 'doctor', 'given-up', 'retry-events', 'health', 'new-key', 'reseal', 'old-key']
     expect([...blocksOf('operating.md').keys()]).toEqual(ran)
   },
   TIMEOUT,

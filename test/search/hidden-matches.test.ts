@@ -55,7 +55,7 @@ test.each([
   [CHATS, null],
 ])('%s says %j', async (path, hidden) => {
   const { data, hiddenMatches } = await read(path)
-  expect(hiddenMatches).toEqual(hidden)
+  expect(hiddenMatches ?? null).toEqual(hidden)
   if (hidden !== null) expect(data).toEqual([])
 })
 

@@ -185,8 +185,7 @@ export abstract class Operations {
   }, options?: RequestOptions): Promise<{
     data: Array<Conversation>
     pagination: ConversationPagination
-    /** When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null. */
-    hiddenMatches: HiddenMatches | null
+    hiddenMatches?: HiddenMatches
   }> {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations', params }, options)
   }
@@ -518,8 +517,7 @@ export abstract class Operations {
   }, options?: RequestOptions): Promise<{
     data: Array<Contact>
     pagination: ContactPagination
-    /** When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null. */
-    hiddenMatches: HiddenMatches | null
+    hiddenMatches?: HiddenMatches
   }> {
     return this.call({ method: 'GET', path: '/public/v1/contacts', params }, options)
   }

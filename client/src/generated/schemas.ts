@@ -972,7 +972,7 @@ export type Gone = {
   }
 }
 
-/** The matches of a search that finds nothing but for filters. */
+/** How many matches filters hide, and which filters do; only when a search with filters has no match on its first page. */
 export type HiddenMatches = {
   /** The number of matches without these filters. */
   total: number

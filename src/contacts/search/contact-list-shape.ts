@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { validationError } from '../../errors.ts'
-import { type HiddenMatches, hiddenMatchesMember } from '../../http/paging/hidden-matches.ts'
+import { type HiddenMatches, hiddenMatchesMember, toHiddenMember } from '../../http/paging/hidden-matches.ts'
 import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { nullableInteger } from '../../http/shapes.ts'
 import { textFaults } from '../../text/storable-text.ts'
@@ -129,7 +129,7 @@ export const toListReply = (
   page: ContactPage,
   hiddenMatches: HiddenMatches | null,
 ) => ({
-  hiddenMatches,
+  ...toHiddenMember(hiddenMatches),
   data: page.contacts.map((contact) => toContactReply(companyId, contact)),
   pagination: {
     page: listed.cursor === undefined ? listed.page : null,

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
 import { validationError } from '../../errors.ts'
+import { toHiddenMember } from '../../http/paging/hidden-matches.ts'
 import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../../http/paging/paging.ts'
 import { findConversation } from '../conversation-store.ts'
 import {
@@ -68,12 +69,12 @@ export async function readConversationPage(
     const pagination = isFiltered
       ? toUncountedPagination(1, false)
       : toPagination(await readConversationTotal(db, companyId), 1, page.pageSize)
-    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(around) }, hiddenMatches: null }
+    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(around) } }
   }
   if (isFiltered) {
     const shown = await readFiltered(db, companyId, filter, page)
     const isNone = shown.rows.length === 0 && page.page === 1 && shown.pagination.nextCursor === null
-    return { ...shown, hiddenMatches: isNone ? await findHiddenConversations(db, companyId, filter) : null }
+    return { ...shown, ...toHiddenMember(isNone ? await findHiddenConversations(db, companyId, filter) : null) }
   }
   const total = await readConversationTotal(db, companyId)
   // One more than requested shows whether another follows: the total may be older than the rows.
@@ -84,7 +85,7 @@ export async function readConversationPage(
     previous: pagination.prevPage === null ? undefined : placeOf(rows.at(0)),
     next: found.length > rows.length ? placeOf(rows.at(-1)) : undefined,
   }
-  return { rows, pagination: { ...pagination, ...toCursors(around) }, hiddenMatches: null }
+  return { rows, pagination: { ...pagination, ...toCursors(around) } }
 }
 
 /** A search ranks when it matches few, or in a short list. */

@@ -9,17 +9,19 @@ export const HiddenMatches = Type.Object(
   },
   {
     title: 'HiddenMatches',
-    description: 'The matches of a search that finds nothing but for filters.',
+    description:
+      'How many matches filters hide, and which filters do; only when a search with filters has no match on its first page.',
     example: { total: 3, totalIsExact: true, filters: ['status'] },
   },
 )
 export type HiddenMatches = Static<typeof HiddenMatches>
 
 /** The member `hiddenMatches` of a list that is searched. */
-export const hiddenMatchesMember = Type.Union([HiddenMatches, Type.Null()], {
-  description:
-    'When a search with filters has no match on its first page: how many matches the filters hide, and which filters do. Otherwise null.',
-})
+export const hiddenMatchesMember = Type.Optional(HiddenMatches)
+
+/** Returns the member, absent unless filters hide matches. */
+export const toHiddenMember = (hidden: HiddenMatches | null): { hiddenMatches?: HiddenMatches } =>
+  hidden === null ? {} : { hiddenMatches: hidden }
 
 export type Counted = { readonly total: number; readonly isExact: boolean }
 
