@@ -98,7 +98,7 @@ export const FAULTS: readonly Fault[] = [
   {
     raises: 'proven events refused',
     file: 'src/inbound/ingest/inbound-routes.ts',
-    text: "if (verdict === 'unproven') await refuseSpent(address)",
+    text: "if (verdict !== 'proven') await refuseSpent(address)",
     replacement: 'await refuseSpent(address)',
   },
   {

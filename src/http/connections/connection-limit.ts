@@ -64,9 +64,12 @@ export function boundConnections(
   const makeRoom = (newcomer: ClientConnection): void => {
     const [ended] = candidates(newcomer)
     connections.end(ended ?? newcomer)
+    warn()
+  }
+  const warn = (): void => {
     if (monotonicMs() < nextWarningMs) return
     nextWarningMs = monotonicMs() + WARNING_SPACING_MS
-    log.warn({ maxConnections, openFiles }, 'http.connections.full')
+    log.warn({ maxConnections, maxOfAddress, openFiles }, 'http.connections.full')
   }
   function* candidates(newcomer: ClientConnection): Generator<ClientConnection> {
     for (const held of holders.byMost()) {
@@ -83,6 +86,7 @@ export function boundConnections(
       else holders.add(networkOf(remoteAddress), connection)
       if (holders.isBeyond(connection, maxOfAddress)) {
         connections.end(leastOf(holders.sharing(connection), connection) ?? connection)
+        warn()
       }
       if (connections.open.size > maxConnections) makeRoom(connection)
     },
