@@ -141,8 +141,9 @@ const pickShown = (contact: Record<string, unknown> = {}) => {
 function afterSweep(contacts: Stored[]): Stored[] {
   const keyOf = ({ email }: Stored) => (email === null ? '' : emailKey(email))
   const said = new Map<string, boolean>()
+  // An opt-in ends with its contact, an opt-out does not.
   for (const one of contacts.toSorted((a, b) => a.saidAt - b.saidAt || a.id - b.id))
-    if (one.emailConsent !== null) said.set(keyOf(one), one.emailConsent)
+    if (one.emailConsent === false || (one.emailConsent && !one.isDeleted)) said.set(keyOf(one), one.emailConsent)
   const living = contacts.filter(({ isDeleted }) => !isDeleted)
   const isTwin = (one: Stored) =>
     one.email?.toLowerCase() !== keyOf(one) && living.some((other) => other !== one && keyOf(other) === keyOf(one))
