@@ -14,7 +14,7 @@ import css from './imports.module.css'
 
 const MAX_LENGTH = CONSENT_WORDS_MAX * CONSENT_WORD_MAX_LENGTH
 
-/** The words of consent that a person names for a list, with those of the program that exported it. */
+/** Combines the user's consent words for a list with those of the exporting program. */
 export function useConsentWords(columns: readonly string[]) {
   const [texts, setTexts] = useState({ yes: '', no: '' })
   return useMemo(() => {

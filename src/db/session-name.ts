@@ -6,8 +6,8 @@ const MAX_BYTES = 63
 const MAX_PREFIX = 12
 
 /**
- * The name of this process's sessions, by which a breaking migration finds processes of other versions. Its first word, `parley` or
- * the application_name of DATABASE_URL, is that of all processes of the service.
+ * Returns this process's session name, which lets a breaking migration find processes of other versions. All service processes share
+ * its first word: `parley`, or the application_name in DATABASE_URL.
  */
 export function sessionName(prefix = 'parley'): string {
   const [start, end] = [`${wordOf(prefix, MAX_PREFIX)} ${VERSION} `, `:${process.pid}`]

@@ -16,6 +16,10 @@ export function blocksOf(page: string): Map<string, string> {
   return new Map(blocks.map(([, indent = '', name = '', body = '']) => [name, body.replaceAll(`\n${indent}`, '\n')]))
 }
 
+/** The unnamed blocks of commands of any page, in their order. */
+export const unnamedBlocksOf = (path: string): string[] =>
+  [...readFileSync(join(ROOT, path), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands = '']) => commands)
+
 /** The blocks of commands of a page without a name, which no test can run. */
 export const countUnnamed = (page: string): number =>
   readFileSync(join(ROOT, 'docs', page), 'utf8').match(/^ *```(?:sh|bash|shell|console)$/gm)?.length ?? 0

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../free-port.ts'
 import { dataFolder, type ParleyProcess, readyFolder, runParley, until } from '../parley-process.ts'
-import { runCommands } from './docs-commands.ts'
+import { runCommands, unnamedBlocksOf } from './docs-commands.ts'
 import { npmEnvironment } from './packages.ts'
 
 const TIMEOUT = 600_000
@@ -17,10 +17,6 @@ let parley: ParleyProcess
 let sandbox = ''
 let token = ''
 let folder = ''
-
-/** The blocks of commands of a page, in their order. */
-const blocksOf = (page: string): string[] =>
-  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, commands = '']) => commands)
 
 /** The page's service is the one of this test. */
 const here = (commands: string): string =>
@@ -68,7 +64,7 @@ beforeAll(async () => {
 test(
   'the commands of README.md work on what npm start leaves',
   () => {
-    const [clone, sends = '', contacts = '', emails = '', operator = '', ...others] = blocksOf('README.md')
+    const [clone, sends = '', contacts = '', emails = '', operator = '', ...others] = unnamedBlocksOf('README.md')
     expect(clone).toMatch(/^npm start .*\nnpm test .*\n$/)
     expect(others).toEqual([])
     expect(run(sends).match(/wamid\.|"totalRecords":1/g)).toHaveLength(3)
@@ -87,7 +83,7 @@ test(
   'the commands of docs/contacts.md and docs/sending.md work',
   () => {
     writeFileSync(join(folder, 'people.csv'), 'email,first_name\nbo@example.com,Bo\n')
-    const [formKey = '', imported = '', byCommand = '', exported = '', ...others] = blocksOf('docs/contacts.md')
+    const [formKey = '', imported = '', byCommand = '', exported = '', ...others] = unnamedBlocksOf('docs/contacts.md')
     expect(others).toEqual([])
     expect(run(formKey)).toMatch(/^token +PARLEY-/m)
     expect(run(imported)).toMatch(/"id":\d+/)
@@ -95,7 +91,7 @@ test(
     run(exported)
     expect(readFileSync(join(folder, 'contacts.csv'), 'utf8')).toContain('bo@example.com')
     writeFileSync(join(folder, 'shoe.jpg'), Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex'))
-    const [upload = '', ...more] = blocksOf('docs/sending.md')
+    const [upload = '', ...more] = unnamedBlocksOf('docs/sending.md')
     expect(more).toEqual([])
     expect(run(upload)).toContain('"mediaId":"med_')
   },
@@ -105,7 +101,7 @@ test(
 test(
   'the commands of docs/debugging.md look at a running service',
   () => {
-    const [look = ''] = blocksOf('docs/debugging.md')
+    const [look = ''] = unnamedBlocksOf('docs/debugging.md')
     expect(look).toMatch(/^LOG_LEVEL=debug npm start /)
     expect(run(look.replace(/^.*\n/, ''))).toContain('parley_build_info{')
   },
@@ -115,7 +111,7 @@ test(
 test(
   'the commands of examples/README.md register a receiver',
   () => {
-    const [register = '', ...others] = blocksOf('examples/README.md')
+    const [register = '', ...others] = unnamedBlocksOf('examples/README.md')
     expect(others).toEqual([])
     expect(run(register)).toContain('"status":"active"')
   },
@@ -145,7 +141,7 @@ test(
     const root = clone()
     const env = environmentOf(root)
     mkdirSync(join(root, 'shop'))
-    const [pack = '', ...others] = blocksOf('client/README.md')
+    const [pack = '', ...others] = unnamedBlocksOf('client/README.md')
     expect(others).toEqual([])
     runCommands(pack.replace('cd client', 'cd parley/client'), root, env)
     writeFileSync(
@@ -161,7 +157,7 @@ test(
   'the commands of examples/shop/README.md run the shop',
   async () => {
     const root = clone()
-    const [start = '', order = '', ...others] = blocksOf('examples/shop/README.md')
+    const [start = '', order = '', ...others] = unnamedBlocksOf('examples/shop/README.md')
     expect(others).toEqual([])
     const port = await freePort()
     const [inRepository, ...commands] = here(start)

@@ -152,7 +152,7 @@ function Consents({ contact: { marketing_consent } }: { contact: Contact }) {
   )
 }
 
-/** The parts of the address that a filter of the API is made of. */
+/** Returns the address parameter for an API filter. */
 const partOf = (name: string): string => (name.endsWith('Consent') ? 'consent' : name)
 
 function NoRows({ isFiltered, hidden }: { isFiltered: boolean; hidden: HiddenMatches | null }) {

@@ -20,7 +20,7 @@ type Wait = {
 }
 
 /**
- * Waits until rows of contacts of a company may be read and written, at the pace that arrays and imports of all companies share:
+ * Waits until a company's contact rows may be read and written, at a pace shared by all companies' arrays and imports:
  * an array of 1,000 contacts waits as long as 1,000 rows of an import. A company that works alone never waits.
  * @throws {AppError} 503 with `Retry-After` when the wait takes too long, or too many arrays of the company wait
  */

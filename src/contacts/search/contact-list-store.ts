@@ -162,8 +162,8 @@ function having(db: Db, { key, value }: NonNullable<ContactFilter['field']>) {
 const NEWEST_FIRST = { column: 'created_at', descending: true, isRanked: false, cursor: undefined } as const
 
 /**
- * The contacts that the index finds for a search and that match it, in no order, and which of them have a word that starts with
- * it; whether all were looked at.
+ * Returns matching contacts from the search index, unordered, with a flag for those where the term starts a word, and whether
+ * all candidates were examined.
  */
 export async function selectMatches(
   db: Db,

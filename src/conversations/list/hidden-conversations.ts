@@ -17,8 +17,7 @@ export async function findHiddenConversations(
   const present = NAMES.filter((name) => filter[MEMBERS[name]] !== undefined)
   if (matches === undefined || present.length === 0) return null
   return findHidden(present, (kept) => {
-    const members = kept.flatMap((name) => NAMES.filter((one) => one === name).map((one) => MEMBERS[one]))
-    const others = Object.fromEntries(members.map((member) => [member, filter[member]]))
+    const others = Object.fromEntries(kept.map((name) => [MEMBERS[name], filter[MEMBERS[name]]]))
     return countFiltered(db, companyId, { ...others, matches })
   })
 }

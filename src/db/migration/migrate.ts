@@ -34,9 +34,8 @@ const RUN_MIGRATE = 'run parley migrate as the owner of the schema, or start wit
 const OLDEST_SERVER = 15
 
 /**
- * Applies the migrations that are missing, in order, then the functions, views and types whose text has changed, and
- * returns the names of the migrations. Each runs in a transaction of its own that writes the ledger row first, so one that
- * fails or is cut off leaves nothing. Processes of the version before may be working: locks are taken at once and waited for
+ * Applies missing migrations in order, then changed functions, views and types, and returns the migration names. Each migration
+ * runs in its own transaction, which writes the ledger row first, so a failed or interrupted one leaves nothing. Processes of the version before may be working: locks are taken at once and waited for
  * briefly, and a transaction that does not get them begins again. Any number of processes may start at once.
  *
  * @throws StartError when the server is too old, a migration or a function fails, a breaking one would meet processes of

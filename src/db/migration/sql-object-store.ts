@@ -10,8 +10,8 @@ import { takeLocks } from './table-locks.ts'
 const OTHER_SHAPE = ['42P13', '42P16']
 
 /**
- * Brings the objects of the database to the text of their files, within the caller's transaction, so that a transaction of
- * another session sees either all old or all new ones. An object that has kept its shape keeps its identity: statements that
+ * Updates the database objects to their files within the caller's transaction, so that other sessions see either all old or
+ * all new objects. An object that has kept its shape keeps its identity: statements that
  * have just been parsed still find it. Functions with other arguments, and those without a file now, stay for processes of the version before.
  *
  * @throws StartError that names the file when the database refuses one.

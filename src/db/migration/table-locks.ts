@@ -88,7 +88,7 @@ const lockAll = (exclusive: string[], written: string[]): string => {
   return `do $$ begin ${statements.join(' ')} end $$`
 }
 
-/** The tables of these names, or of the indexes of these names, that the database has. */
+/** Returns the existing tables among these names; an index name stands for its table. */
 async function existing(tx: Transaction, names: string[]): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     select distinct relation.relname as name

@@ -8,8 +8,8 @@ import type { RequestLimiter } from './rate-limit.ts'
 const ANSWER_BYTES = 1_024
 
 /**
- * Bounds what browser keys store, which every visitor of a page can read: bytes of bodies, and of the answers that an Idempotency-Key
- * keeps, of one address and of the key. Beyond it requests are 429 with `Retry-After`.
+ * Bounds what browser keys store, since every page visitor can read them: body bytes and kept idempotent answers, per address and
+ * per key. Requests beyond the bound are 429 with `Retry-After`.
  */
 export function boundStoredBytes(
   app: FastifyInstance,

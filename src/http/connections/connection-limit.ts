@@ -14,7 +14,7 @@ export const SHARE_OF_ADDRESS = 1 / 4
 const WARNING_SPACING_MS = 60_000
 const RETRY_AFTER_SECONDS = 1
 
-/** Connections of clients that one process accepts, of the number of files that it may have open. */
+/** Returns the maximum number of client connections for an open-file limit. */
 export const connectionBound = (openFiles: number): number =>
   Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(openFiles * SHARE_OF_OPEN_FILES)))
 
@@ -42,9 +42,9 @@ export type ConnectionBounds = {
 type Deps = { log: Pick<Logger, 'warn'>; isTrusted: TrustedProxies } & ConnectionBounds
 
 /**
- * Keeps the connections of a server below the limit of open files, and those of each client address below a quarter of it. Beyond
- * either, the address (beyond the first: the one that holds most) loses a connection that serves no proven request: see `leastOf`.
- * The log gets one line a minute.
+ * Keeps a server's connections below the open-file limit, and each client address below a quarter of them. Beyond its quarter, an
+ * address loses a connection without a proven request (see `leastOf`); beyond the limit, the address with most connections does.
+ * Logs at most one line a minute.
  *
  * The connection of a trusted proxy counts for its client while it serves a request. Returns a check of such a request, which throws
  * 429 when its client has too many in flight.

@@ -51,13 +51,16 @@ export function boundAnswers(
   const look = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
-    const waits = lookForWaits()
-    const held = waits.map(({ connection, number }) => {
-      return { ...ownerOf(connection), connection, number, bytes: waitingBytes(connection) }
-    })
-    for (const { connection } of beyondBudget(held, limits)) connections.end(connection)
-    await endSlow(connections, waits, limits)
-    isLooking = false
+    try {
+      const waits = lookForWaits()
+      const held = waits.map(({ connection, number }) => {
+        return { ...ownerOf(connection), connection, number, bytes: waitingBytes(connection) }
+      })
+      for (const { connection } of beyondBudget(held, limits)) connections.end(connection)
+      await endSlow(connections, waits, limits)
+    } finally {
+      isLooking = false
+    }
   }
   const timer = setInterval(() => void look(), limits.tickMs).unref()
   return { stop: () => clearInterval(timer) }

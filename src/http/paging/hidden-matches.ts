@@ -29,18 +29,18 @@ export type Counted = { readonly total: number; readonly isExact: boolean }
  * Finds which filters hide all matches of a search: those without which, one at a time, there are matches, or else all.
  * `count` counts the matches under the other filters.
  */
-export async function findHidden(
-  filters: readonly string[],
-  count: (kept: readonly string[]) => Promise<Counted>,
+export async function findHidden<Name extends string>(
+  filters: readonly Name[],
+  count: (kept: readonly Name[]) => Promise<Counted>,
 ): Promise<HiddenMatches | null> {
-  const without = async (names: readonly string[]): Promise<HiddenMatches> => {
+  const without = async (names: readonly Name[]): Promise<HiddenMatches> => {
     const { total, isExact } = await count(filters.filter((name) => !names.includes(name)))
     return { total, totalIsExact: isExact, filters: [...names] }
   }
   const all = await without(filters)
   if (all.total === 0) return null
   if (filters.length === 1) return all
-  const alone: string[] = []
+  const alone: Name[] = []
   for (const name of filters) if ((await without([name])).total > 0) alone.push(name)
   return alone.length === 0 || alone.length === filters.length ? all : without(alone)
 }

@@ -14,10 +14,9 @@ export type Early = {
 }
 
 /**
- * Splits items by whether they are taken. An item of a body that proves only some of its numbers has to prove its own. So has an
- * event that was accepted while its number was not connected, or before every
- * process knew the number's secrets, which was not checked then. It proves the secrets of the number, or for an item about an account
- * alone those of any of the company's numbers on it. All others are taken, as is what was checked when it was requeued.
+ * Splits items into taken and unverified. An item must prove its number's secrets if its body proved only some numbers, or if the
+ * event was accepted before the number was connected or every process knew its secrets. An item about an account alone must prove
+ * the secrets of any of the company's numbers on it. All other items are taken, also those checked when they were requeued.
  */
 export async function verifyEarly<Routed extends Early>(
   tx: Db,

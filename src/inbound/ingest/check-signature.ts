@@ -15,9 +15,9 @@ export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise
 /**
  * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
  * secret must be signed with it, over its raw bytes; a body about senders that carry a webhook secret must bring that
- * secret. For an account, those of any of a company's numbers on it are enough. Of a body that proves some of these, each item has
- * to prove its own number when it is handled (`verifyEarly`). Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body that names more
- * ids than a provider would is refused while any sender carries a secret. Without any, bodies are not read here.
+ * secret. For an account, the secrets of any number on it are enough. If only some secrets are proven, each item must prove its own
+ * number later (`verifyEarly`). Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body with
+ * more ids than a provider would send is refused while any sender carries a secret. Without any, bodies are not read here.
  *
  * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
  * secret is handled.

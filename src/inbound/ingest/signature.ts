@@ -45,8 +45,8 @@ export type Proven = 'all' | 'some' | 'none'
 const MOST_TRIED = 16
 
 /**
- * The proof of a request, and how many of the secrets that it has to prove it does. Nearly every body names the account of its
- * numbers: a proven account counts for itself only if no number is unproven.
+ * Returns a request's proof and how many required secrets it proves. Nearly every body names its numbers' account, so a proven
+ * account counts only if no number is unproven.
  */
 export function prove(rawBody: Buffer, { credentials, required }: ProofInput): { proof: Proof; proven: Proven } {
   const proof = createProof(rawBody, credentials)

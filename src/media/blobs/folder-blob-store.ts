@@ -31,15 +31,7 @@ export async function openFolderBlobStore(path: string): Promise<BlobStore> {
     open: (key, range) => openFile(pathOf(folder, key), range),
     has: (key) => {
       const target = pathOf(folder, key)
-      return diskCall(() =>
-        stat(target).then(
-          () => true,
-          (error: unknown) => {
-            if (isMissing(error)) return false
-            throw error
-          },
-        ),
-      )
+      return diskCall(async () => (await stat(target).catch(ignoreMissing)) !== undefined)
     },
     remove: (key) => {
       const target = pathOf(folder, key)
@@ -90,10 +82,7 @@ async function* partsOf(path: string, first: Buffer, start: number, end: number)
 /** Opens the file for this part alone: a reader that stops reading keeps no file open. */
 const readPart = (path: string, at: number, end: number): Promise<Buffer | undefined> =>
   diskCall(async () => {
-    const file = await open(path, 'r').catch((error: unknown) => {
-      if (isMissing(error)) return undefined
-      throw error
-    })
+    const file = await open(path, 'r').catch(ignoreMissing)
     try {
       const length = Math.min(PART_BYTES, end - at)
       const { bytesRead, buffer } = (await file?.read(Buffer.allocUnsafe(length), 0, length, at)) ?? {}
@@ -103,5 +92,7 @@ const readPart = (path: string, at: number, end: number): Promise<Buffer | undef
     }
   })
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+function ignoreMissing(error: unknown): undefined {
+  const isMissing = error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+  if (!isMissing) throw error
+}

@@ -7,12 +7,6 @@ export type StoredFile = { kind: StoredFileKind; companyId: number; id: string; 
 
 export const FILE_KINDS: readonly StoredFileKind[] = ['media', 'uploads', 'imports']
 
-/** Returns the ids of all companies, which may have files. */
-export async function listOwners(db: Db): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`select id from companies order by id`
-  return rows.map(({ id }) => id)
-}
-
 /** Returns up to `limit` stored files of one kind in the order of their ids, after the id. */
 export function listStoredFiles(
   db: Db,

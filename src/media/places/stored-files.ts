@@ -1,5 +1,6 @@
 import type { Pool } from '../../db/connect.ts'
-import { FILE_KINDS, listOwners, listStoredFiles, type StoredFile, type StoredFileKind } from './stored-file-store.ts'
+import { listCompanyIds } from '../../jobs/passes/pass-store.ts'
+import { FILE_KINDS, listStoredFiles, type StoredFile, type StoredFileKind } from './stored-file-store.ts'
 
 const PAGE = 500
 /** Calls of the media storage at a time. */
@@ -7,7 +8,7 @@ const CONCURRENT = 8
 
 /** Pages of all stored files. */
 export async function* storedFiles(db: Pool): AsyncGenerator<StoredFile[]> {
-  for (const id of await listOwners(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
+  for (const id of await listCompanyIds(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
 }
 
 async function* pagesOf(db: Pool, companyId: number, kind: StoredFileKind): AsyncGenerator<StoredFile[]> {

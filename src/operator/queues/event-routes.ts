@@ -1,15 +1,21 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
 import { type OperatorDeps, retryEvent } from '../operator.ts'
-import { getEvent, listEvents, retryEvents } from './event.ts'
+import { getEvent, listEvents, type RetriedList, type RetryBody, retryEvents } from './event.ts'
 import { EventQuery, EventReply, FailedRetryBody, Retried, UnroutableRetryBody } from './event-shape.ts'
 
 const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
 /** Inbound items that could not be routed or processed (decisions: The operator's side). */
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  const retryList = async (list: RetriedList, filter: RetryBody, request: FastifyRequest, reply: FastifyReply) => {
+    const answer = { success: true as const, count: await retryEvents(deps, list, filter) }
+    await completeKey(deps.db, request, reply, 200, answer)
+    return answer
+  }
   return async (app) => {
     app.get(
       '/admin/v1/unroutable-events',
@@ -82,11 +88,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Retried },
         },
       },
-      async (request, reply) => {
-        const answer = { success: true as const, count: await retryEvents(deps, 'failed', request.body) }
-        await completeKey(deps.db, request, reply, 200, answer)
-        return answer
-      },
+      (request, reply) => retryList('failed', request.body, request, reply),
     )
 
     app.post(
@@ -101,11 +103,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Retried },
         },
       },
-      async (request, reply) => {
-        const answer = { success: true as const, count: await retryEvents(deps, 'unroutable', request.body) }
-        await completeKey(deps.db, request, reply, 200, answer)
-        return answer
-      },
+      (request, reply) => retryList('unroutable', request.body, request, reply),
     )
 
     app.post(

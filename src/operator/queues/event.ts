@@ -27,7 +27,7 @@ const STATES: Record<EventList, readonly DeadLetterState[]> = {
 export type EventList = 'unroutable' | 'failed' | 'all'
 
 type Deps = { db: Pool }
-type RetriedList = Exclude<EventList, 'all'>
+export type RetriedList = Exclude<EventList, 'all'>
 type RetryDeps = Pick<OperatorDeps, 'db' | 'events' | 'cipher' | 'onEventsStored'>
 
 /** A page of a list, newest first, with the first 4 KiB of each body. */

@@ -94,7 +94,7 @@ export type MessageItem = Conversational & {
 /** An event about a call. All events of a call make one message; receivers get each event. */
 export type CallItem = Omit<MessageItem, 'kind'> & {
   kind: 'call'
-  /** The provider's id of the call, which its message has as wamid; `wamid` is that of the event. */
+  /** The provider's call id, also the message's wamid; `wamid` identifies the event. */
   callId: string
   call: VoiceCall
 }

@@ -22,7 +22,7 @@ const plain = (word: string): string =>
 /** Reads a word of consent: true opts in, false opts out, null says nothing; undefined: the word is not known. */
 export type ReadConsent = (word: string) => boolean | null | undefined
 
-/** The reading of words, of which those of the list go first. */
+/** Creates a consent reader; the list's own words take precedence. */
 export function createConsentReader({ yes, no }: ConsentWords): ReadConsent {
   const values = new Map<string, boolean | null>([
     ...NOTHING.map((word) => [word, null] as const),

@@ -25,8 +25,7 @@ export function encodingOf(label: string): ListEncoding | undefined {
 export const isUtf16 = (encoding: ListEncoding): encoding is Utf16 => encoding.startsWith('utf-16')
 
 /**
- * Bytes that a byte order mark takes at the beginning of a list, with the encoding that it shows. Without a mark the zero bytes of
- * ASCII characters show UTF-16.
+ * Returns the byte order mark's length and encoding. Without a mark, zero bytes beside ASCII characters indicate UTF-16.
  */
 export function readMark(start: Uint8Array): { encoding: ListEncoding | undefined; bytes: number } {
   const [first, second, third] = start

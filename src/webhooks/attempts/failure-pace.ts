@@ -31,8 +31,8 @@ export type FailurePace = {
 }
 
 /**
- * Paces attempts at receivers that fail fast, so that the deliveries of one company cannot take the time of all others: refused
- * connections take a millisecond each. Its receivers take turns. One that succeeds again is paced no longer.
+ * Paces attempts at fast-failing receivers, so that one company's deliveries cannot starve the others: a refused connection takes
+ * only a millisecond. A company's receivers take turns. A receiver that succeeds again is no longer paced.
  */
 export function createFailurePace(now: () => number = monotonicMs): FailurePace {
   const lanes = new Map<string, Lane>()

@@ -25,8 +25,8 @@ export function receiverUrlFault(text: string, rules: ReceiverRules): string | u
 }
 
 /**
- * Whether receivers may listen on the port of a parsed URL, which is empty for that of its scheme. The others below 1024 belong to
- * services such as mail and SSH: a registration must not probe or reach them.
+ * Returns whether a receiver may use this port; empty is the scheme's default. Other ports below 1024 belong to services such as
+ * mail and SSH, which a registration must not reach or probe.
  */
 export const isReceiverPort = (port: string): boolean =>
   port === '' || port === '80' || port === '443' || Number(port) >= 1024

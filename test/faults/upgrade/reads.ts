@@ -4,7 +4,7 @@ import { patience } from '../load/client.ts'
 import type { Company } from '../load/company.ts'
 
 const READERS = 3
-/** A stream, the handshake of the provider, which has a token of its own, and addresses of one record. */
+/** The stream, the provider handshake with its own token, and single-record addresses. */
 const LEFT_OUT = /^\/public\/v1\/(events|webhooks\/whatsapp)$|\{(?!id\})|^\/(media|public)\/.*\{/
 
 export type Reads = { answered: number; unavailable: number; strange: string[] }

@@ -37,7 +37,7 @@ const SENDER = {
   proofUntil: null,
 } as const
 
-/** All that becomes of a body: records, envelopes without `raw`, entries of the journal, changes of templates, numbers and consents. */
+/** Returns every effect of a body: records, envelopes without `raw`, journal entries, template, number and consent changes. */
 export function whatBecomesOf(body: string): string {
   const receivedAt = new Date('2100-01-01T00:00:00Z')
   const outcomes = itemsOf(body).map((item) => {

@@ -59,7 +59,7 @@ export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem
   }
 }
 
-/** Errors of an account that stand beside its messages: of a message that the value may name, nothing is kept. */
+/** Returns account errors reported beside messages, without any message content. */
 const errorsOf = (field: string, value: JsonObject): JsonObject | null =>
   field === 'errors'
     ? {

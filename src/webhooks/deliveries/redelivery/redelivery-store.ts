@@ -42,8 +42,7 @@ export async function lockRedeliveries(tx: Transaction, companyId: number): Prom
 }
 
 /**
- * Counts the finished deliveries of a range, those of them that no redelivery will renew yet, and the company's redeliveries that
- * wait.
+ * Counts a range's finished deliveries, those not yet claimed by a redelivery, and the company's waiting redeliveries.
  */
 export async function countFinished(
   db: Db,
@@ -117,8 +116,8 @@ export async function deleteRedelivery(tx: Db, companyId: number, id: number): P
 }
 
 /**
- * Makes the next `limit` deliveries of a range due again that had ended when it was requested, in the order of their ids. One that
- * another redelivery has renewed since then ended later, or has not ended.
+ * Makes up to `limit` deliveries due again, in id order, if they had ended when the redelivery was requested: a delivery renewed
+ * meanwhile ended later, or is pending.
  */
 export async function renewStep(
   tx: Db,
