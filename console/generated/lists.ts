@@ -10,8 +10,6 @@ export const CONTACT_TEXTS = [
   { name: 'source', body: 'source' },
   { name: 'source_type', body: 'source_type' },
   { name: 'external_id', body: 'external_id' },
-  { name: 'created_at', body: 'created_at' },
-  { name: 'updated_at', body: 'updated_at' },
 ] as const
 
 /** The events that a receiver can subscribe to. */

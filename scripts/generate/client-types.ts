@@ -12,6 +12,8 @@ export type Schema = {
   allOf?: Schema[]
   anyOf?: Schema[]
   oneOf?: Schema[]
+  /** A write takes the member only as it was read. */
+  'x-as-read'?: boolean
   /** Of a shape that only keys with these permissions alone get. */
   'x-permissions'?: string[]
   'x-body-member'?: string

@@ -1,12 +1,12 @@
 import type { ApiDocument } from './client-operations.ts'
 import type { Schema } from './client-types.ts'
 
-/** The lists of the contract that the console shows: the texts of a contact, and the events of webhooks. */
+/** Builds the lists that the console shows from the contract: the writable texts of a contact, and the webhook events. */
 export function consoleLists({ webhooks, components: { schemas } }: ApiDocument): string {
   const written = schemas.ContactWrite?.properties ?? {}
   const texts = Object.entries(schemas.Contact?.properties ?? {}).flatMap(([name, schema]) => {
     const body = name in written ? name : toCamelCase(name)
-    return isText(schema) && body in written ? [`  { name: '${name}', body: '${body}' },\n`] : []
+    return isText(schema) && isWritable(written[body]) ? [`  { name: '${name}', body: '${body}' },\n`] : []
   })
   const events = Object.entries(webhooks).map(
     ([name, { post }]) => `  { name: '${name}', label: '${post['x-label']}' },\n`,
@@ -22,6 +22,9 @@ export const EVENTS = [
 ${events.join('')}] as const
 `
 }
+
+/** A member that a write takes only as it was read is shown elsewhere. */
+const isWritable = (schema: Schema | undefined): boolean => schema !== undefined && !schema['x-as-read']
 
 const isText = ({ type }: Schema): boolean => [type].flat().includes('string')
 

@@ -22,9 +22,14 @@ export async function startStage({ isTimed, templateUrl }: { isTimed: boolean; t
   const db = connect(service.databaseUrl, { max: 1 })
   return { service, clock, post, close: () => db.end() }
 
-  /** The provider posts an event; resolves when the service has handled it. */
+  /** The provider posts an event, again while the service is busy; resolves when the service has handled it. */
   async function post(event: object): Promise<void> {
-    const { status, text } = await service.call(service.url, 'POST', WEBHOOK, event)
+    const call = () => service.call(service.url, 'POST', WEBHOOK, event)
+    let { status, text } = await call()
+    await eventually(async () => {
+      if (status === 503) ({ status, text } = await call())
+      return status !== 503
+    }, 30_000)
     if (status !== 200) throw new Error(`The service answered an event with ${status}: ${text}`)
     const waiting = (await queued()).map(({ id }) => id)
     if (waiting.length === 0) return

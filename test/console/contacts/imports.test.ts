@@ -50,10 +50,10 @@ test('a dropped CSV is mapped by its columns, shows ten rows and counts its faul
     expect(await target(page, column).inputValue(), column).toBe(value)
   }
   for (const fault of [
-    'It has neither email nor phone: 1 row',
-    'Its email is no address: 1 row',
-    'Its phone is no possible number: 1 row',
-    'It does not have one cell for each column, or is no object: 1 row',
+    'No email and no phone: 1 row',
+    'Invalid email address: 1 row',
+    'Impossible phone number: 1 row',
+    'Wrong number of cells, or not an object: 1 row',
   ])
     await page.getByText(fault, { exact: true }).waitFor()
   await page.getByRole('cell', { name: 'a, "b"', exact: true }).waitFor()
@@ -169,7 +169,7 @@ test('a German list in Windows-1252 is read as found, shown, and imported as it 
   expect([await separator!.inputValue(), await encoding!.inputValue()]).toEqual([';', 'windows-1252'])
   await target(page, 'Vorname').selectOption('First name')
   await target(page, 'Telefon').selectOption('Phone')
-  await page.getByText('Its consent is no known word').waitFor()
+  await page.getByText('Unknown consent value').waitFor()
   await page.getByLabel('Words that opt in').fill('ja')
   await page.getByLabel('Words that opt out').fill('nein')
   await page.getByText('2 rows, no fault found.').waitFor()
@@ -223,7 +223,7 @@ test('an export of Mailchimp is mapped with its consent, and lines of JSON keep 
   const lines =
     '{"mail":"bob@example.com","crm":12345678901234567890}\n{"mail":"cleo@example.com","crm":"12345678901234567890"}\n'
   await choose(page, 'people.ndjson', lines)
-  await page.getByText('A number has more digits than can be kept: put it in quotes: 1 row').waitFor()
+  await page.getByText('Number with too many digits: put it in quotes: 1 row').waitFor()
   await target(page, 'crm').selectOption('Field without a definition: crm')
   await page.getByRole('button', { name: 'Import 2 rows' }).click()
   await expect.poll(() => page.locator('[data-count=refused]').innerText()).toBe('1')

@@ -62,7 +62,7 @@ export async function createCostAttacks(world: World, tally: Tally, kind: { isCo
   const attacks: Attack[] = [
     {
       name: 'idle connections',
-      run: (round) => holdConnections(world, PROVIDER_ADDRESS, tally, round),
+      run: (round) => holdConnections(world, tally, round),
       isRepeatable: true,
     },
     { name: 'held bodies', run: () => holdBodies(world, provider, PROVIDER_ADDRESS, tally, kind) },

@@ -21,6 +21,8 @@ const LEAST_CALLS = 20
 const BRIEF_CALLS = 5
 /** A new client beside the attack, whose connections are not open yet. */
 const NEWCOMER_ADDRESS = '127.0.0.12'
+/** Addresses that fill the service together, each within its share. */
+const HOLDERS = 6
 
 /**
  * Healthy calls while bodies are held open, from the provider's address and with a browser key of the same company. A body
@@ -94,16 +96,11 @@ function holdBody(url: string, address: string, bytes: number, path: string, hea
 }
 
 /** More connections without a request than the service may have, beside which a new client calls it. */
-export async function holdConnections(
-  { stage, own }: World,
-  address: string,
-  tally: Tally,
-  round: number,
-): Promise<void> {
+export async function holdConnections({ stage, own }: World, tally: Tally, round: number): Promise<void> {
   const warningsBefore = await countWarnings(stage.folder)
   const sockets: Socket[] = []
   for (let n = 0; n < 1.5 * connectionBound(OPEN_FILES); n++) {
-    const socket = connectFrom(stage.url, address)
+    const socket = connectFrom(stage.url, `127.0.1.${1 + (n % HOLDERS)}`)
     sockets.push(socket)
     await Promise.race([once(socket, 'connect'), once(socket, 'close')])
   }
