@@ -24,6 +24,7 @@ export type OutboundMedia = {
   uploadId?: string
   mimeType?: string
   filename: string | null
+  voice?: boolean
 }
 
 type Media = Extract<SendContent, { source: unknown }>
@@ -71,15 +72,16 @@ const PLAIN = { type: 'text', media: null, structured: null } as const
 
 function composeMedia({ source, ...content }: Media, file: ProvidedFile | undefined): Outbound {
   const { type, caption } = content
+  const note = content.isVoice ? { voice: true } : {}
   const filename = content.filename ?? (type === 'document' ? (file?.filename ?? undefined) : undefined)
   const shown = { type: type === 'sticker' ? 'image' : type, text: caption ?? `[${type}]`, structured: null } as const
   if ('mediaId' in source) {
     if (file === undefined) throw new Error('A file that was not provided cannot be sent')
     const sent = { ...content, filename, source: { providerMediaId: file.providerMediaId } }
-    return { ...shown, media: { ...toMedia(file, filename ?? null), kind: type }, content: sent }
+    return { ...shown, media: { ...toMedia(file, filename ?? null), ...note, kind: type }, content: sent }
   }
   const { link = null, providerMediaId = null } = { link: undefined, providerMediaId: undefined, ...source }
-  const media = { kind: type, link, providerMediaId, filename: filename ?? null }
+  const media = { kind: type, link, providerMediaId, filename: filename ?? null, ...note }
   return { ...shown, media, content: { ...content, source } }
 }
 

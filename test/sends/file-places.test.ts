@@ -7,7 +7,7 @@ import { type Connected, uploadWorld } from './upload-world.ts'
 
 const transports = await startTransports()
 const { control, operator, deps } = transports.service
-const { uploaded, openWindow, sentTo } = uploadWorld(transports)
+const { uploaded, openWindow, sentTo, recordOf } = uploadWorld(transports)
 
 const SAMPLES = {
   image: 'image/png',
@@ -122,6 +122,14 @@ describe.each(PROVIDER_NAMES)('a file through %s', (provider) => {
     const media = { ...fileOf('audio', source, 'providerMediaId'), voice: true }
     const sent = await sentTo(company, { type: 'audio', media })
     expect(sent.body.audio).toEqual({ ...onWire('audio', source), voice: true })
+    const record = await recordOf(company, sent)
+    expect(record.media).toMatchObject({ voice: true })
+  })
+
+  test('a sent audio that is no voice note', async () => {
+    const sent = await sentTo(company, { type: 'audio', media: { link: LINK, voice: false } })
+    const record = await recordOf(company, sent)
+    expect(record.media).toMatchObject({ voice: false })
   })
 
   test('a FLOW button without parameters', async () => {

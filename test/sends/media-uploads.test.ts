@@ -13,7 +13,7 @@ import { type Connected, MEDIA, uploadWorld } from './upload-world.ts'
 
 const transports = await startTransports()
 const { service, connected } = transports
-const { upload, uploaded, openWindow, takenBy, sentTo } = uploadWorld(transports)
+const { upload, uploaded, openWindow, takenBy, sentTo, recordOf } = uploadWorld(transports)
 const { db, deps, url, control } = service
 
 /** A picture of its own: what follows the end of a PNG is ignored. */
@@ -25,11 +25,6 @@ async function bytesAtProvider(company: Connected, mediaId: string): Promise<Buf
   const fetched = await deps.providers[sender.provider]!.fetchMedia(sender, mediaId, new AbortController().signal)
   if (fetched.kind !== 'fetched') throw new Error(fetched.kind)
   return Buffer.concat(await fetched.body.toArray())
-}
-
-async function recordOf(company: Connected, { chatId, messageId }: { chatId: number; messageId: number }) {
-  const { body } = await company.api('GET', `/whatsapp/conversations/${chatId}/messages`)
-  return body.data.find(({ id }: { id: number }) => id === messageId)
 }
 
 /** The bytes at the address of a message's file. */

@@ -62,5 +62,10 @@ export function uploadWorld({ service: { db, url, control } }: Transports) {
     return { ...body.data, recipient, body: await takenBy(recipient) }
   }
 
-  return { upload, uploaded, openWindow, takenBy, sentTo }
+  async function recordOf(company: Connected, { chatId, messageId }: { chatId: number; messageId: number }) {
+    const { body } = await company.api('GET', `/whatsapp/conversations/${chatId}/messages`)
+    return body.data.find(({ id }: { id: number }) => id === messageId)
+  }
+
+  return { upload, uploaded, openWindow, takenBy, sentTo, recordOf }
 }
