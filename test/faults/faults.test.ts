@@ -11,8 +11,8 @@ const quiet = () => {}
 test.concurrent(
   'among kills, restarts and a promotion nothing acknowledged is lost, doubled, out of order or another person’s',
   async () => {
-    const counts = await run({ ...QUICK, seed: 16 }, startPostgres, postgresFaults(QUICK), quiet)
-    expect(total(counts), JSON.stringify(counts)).toBe(0)
+    const { counts, errors } = await run({ ...QUICK, seed: 16 }, startPostgres, postgresFaults(QUICK), quiet)
+    expect(total(counts), JSON.stringify({ counts, errors })).toBe(0)
   },
   TIMEOUT,
 )
@@ -20,7 +20,7 @@ test.concurrent(
 test.concurrent(
   'a service that answers before it has stored an event loses some, and the counters see it',
   async () => {
-    const counts = await run({ ...CONTROL, seed: 16 }, startPostgres, postgresFaults(CONTROL), quiet)
+    const { counts } = await run({ ...CONTROL, seed: 16 }, startPostgres, postgresFaults(CONTROL), quiet)
     expect(counts['messages lost']).toBeGreaterThan(0)
   },
   TIMEOUT,

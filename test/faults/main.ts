@@ -62,13 +62,14 @@ await count({ ...plan, seed }, startPostgres, postgresFaults(plan))
 
 async function reportUpgrade(plan: UpgradePlan, previous: PreviousRelease): Promise<number> {
   say(`from ${previous.name}, ${has('nginx') ? 'behind nginx' : 'without nginx, which is not installed'}`)
-  const { counts, reads, strange, migrations, failures } = await upgradeUnderLoad(plan, previous, say)
+  const { counts, errors, reads, strange, migrations, failures } = await upgradeUnderLoad(plan, previous, say)
   for (const [answer, { length }] of Map.groupBy(strange, (text) => text)) say(`${length} times ${answer}`)
   console.log(`\n${tableOf(plan, [{ name: 'migration' }], counts)}`)
   console.log(
     `${migrations} migrations, ${reads.answered} reads answered, ${reads.unavailable} times 503 with Retry-After`,
   )
   console.log(`answers other than 2xx and 503 with Retry-After  ${strange.length}`)
+  if (failures > 0) console.log(errors.join('\n'))
   return failures > 0 ? 1 : 0
 }
 
@@ -77,8 +78,9 @@ async function count<Used extends Database>(
   startDatabase: () => Promise<Used>,
   faults: Fault<Used>[],
 ): Promise<never> {
-  const counts = await run(plan, startDatabase, faults, say)
+  const { counts, errors } = await run(plan, startDatabase, faults, say)
   console.log(`\n${tableOf(plan, faults, counts)}`)
+  if (total(counts) > 0) console.log(errors.join('\n'))
   process.exit(total(counts) > 0 ? 1 : 0)
 }
 

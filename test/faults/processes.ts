@@ -12,6 +12,8 @@ const SKEW = new URL('./skew.mjs', import.meta.url).href
 const SKEW_MS = 120_000
 const STOP_DEADLINE_MS = 30_000
 const START_DEADLINE_MS = 120_000
+/** Of each slot, the last ones. */
+const KEPT_ERRORS = 20
 
 export type Role = 'api' | 'worker' | 'all'
 
@@ -24,6 +26,8 @@ type Slot = {
   child?: ChildProcess
   /** How processes ended that no fault has stopped: lines that say so, and ends without one. */
   ends: string[]
+  /** Log lines of level error. */
+  errors: string[]
   /** Whether a fault, or the end of the run, stops it. */
   isStopped: boolean
   /** While it is being started. */
@@ -44,6 +48,8 @@ export type Processes = {
   started(): Promise<void>
   /** Lines of processes that crashed by themselves, and ends without such a line. */
   crashes(): string[]
+  /** The last error lines of each process, also of stopped ones. */
+  errors(): string[]
   stop(): Promise<void>
 }
 
@@ -66,6 +72,7 @@ export async function startProcesses(
         processes: 1 + (place % 2),
         skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS,
         ends: [],
+        errors: [],
         isStopped: false,
       })
     }
@@ -104,6 +111,7 @@ export async function startProcesses(
       for (const pid of pids) signal(pid, 'SIGCONT')
     },
     crashes: () => slots.flatMap(({ ends }) => ends),
+    errors: () => slots.flatMap(({ errors }) => errors),
     started: async () => void (await Promise.race([started(), failed.promise])),
     stop: async () => void (await Promise.all(slots.map((slot) => end(slot, 'SIGTERM')))),
   }
@@ -132,6 +140,7 @@ async function startSlot(main: string, slot: Slot, env: Record<string, string>):
     for (const input of [child.stdout, child.stderr]) {
       createInterface({ input }).on('line', (line) => {
         output = `${output}${line}\n`.slice(-10_000)
+        if (/"level":(50|60)\b/.test(line)) slot.errors = [...slot.errors, line].slice(-KEPT_ERRORS)
         if (!/parley\.crashed|worker\.ended/.test(line)) return
         hasCrashed = true
         slot.ends.push(line)

@@ -18,6 +18,9 @@ const LONGEST_PAUSE_MS = 1_500
 /** Longer than a run with its clock steps: the run itself lets the time of scheduled messages come. */
 const AHEAD_MS = 20 * 24 * 3_600_000
 
+/** The counts of a run, and the error lines of its processes, which explain them. */
+export type Ran = { counts: Counts; errors: string[] }
+
 /** One run: load and faults at the same time, then silence, then what both sides saw is counted. */
 export function run<Used extends Database>(
   plan: LoadPlan,
@@ -25,7 +28,7 @@ export function run<Used extends Database>(
   faults: readonly Fault<Used>[],
   say: Say,
   start: Start = {},
-): Promise<Counts> {
+): Promise<Ran> {
   const random = createRandom(plan.seed)
   const { processesOfRole, sends, scheduled, mails } = plan
   const size = { ...start, startDatabase, processesOfRole, keptMessages: 2 * (sends + scheduled + mails) + 1_000 }
@@ -54,7 +57,9 @@ export function run<Used extends Database>(
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
     }
     const bounds = boundsOf(plan, faults.length, stage.receivers.delivered.length)
-    return count(await gather({ ...evidence, ...stage, delivered: stage.receivers.delivered, gapsMs, bounds }))
+    const delivered = stage.receivers.delivered
+    const counts = count(await gather({ ...evidence, ...stage, delivered, gapsMs, bounds }))
+    return { counts, errors: stage.processes.errors() }
   })
 }
 

@@ -11,9 +11,13 @@ test(
   async (context) => {
     const previous = await buildPreviousRelease()
     if (typeof previous === 'string') return context.skip(previous)
-    const { counts, strange, migrations } = await upgradeUnderLoad({ ...UPGRADE_QUICK, seed: 16 }, previous, quiet)
-    expect(strange).toEqual([])
-    expect(total(counts), JSON.stringify(counts)).toBe(0)
+    const { counts, errors, strange, migrations } = await upgradeUnderLoad(
+      { ...UPGRADE_QUICK, seed: 16 },
+      previous,
+      quiet,
+    )
+    expect(strange, errors.join('\n')).toEqual([])
+    expect(total(counts), JSON.stringify({ counts, errors })).toBe(0)
     expect(migrations).toBeGreaterThan(0)
   },
   TIMEOUT,

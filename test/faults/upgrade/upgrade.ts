@@ -7,11 +7,11 @@ import { migrate } from '../../../src/db/migration/migrate.ts'
 import { has } from '../../deploy/deploy-files.ts'
 import { bundledMain } from '../../run/bundled-programs.ts'
 import { temporaryFolder } from '../../temporary-folder.ts'
-import { type Counts, total } from '../counters.ts'
+import { total } from '../counters.ts'
 import type { Fault, Say, Site } from '../fault.ts'
 import { patience, strangeAnswers } from '../load/client.ts'
 import { type LoadPlan, QUICK } from '../plan.ts'
-import { run } from '../run.ts'
+import { type Ran, run } from '../run.ts'
 import { ADMIN_TOKEN, type Start } from '../stage.ts'
 import { BEHIND_NGINX, startNginx } from './nginx.ts'
 import type { PreviousRelease } from './previous-release.ts'
@@ -36,7 +36,7 @@ export const UPGRADE_QUICK: Omit<UpgradePlan, 'seed'> = {
   ...{ inbound: 200, sends: 40, scheduled: 10, mails: 10, readsEach: 30 },
 }
 
-export type Upgraded = { counts: Counts; reads: Reads; strange: string[]; migrations: number; failures: number }
+export type Upgraded = Ran & { reads: Reads; strange: string[]; migrations: number; failures: number }
 
 /**
  * Upgrades processes of the previous release under load: each migration on its own, then the functions, then the processes in
@@ -57,9 +57,9 @@ export async function upgradeUnderLoad(plan: UpgradePlan, previous: PreviousRele
   const start: Start = has('nginx')
     ? { program: previous.main, roles: ['all'], env: { ...env, ...BEHIND_NGINX }, startProxy: startNginx }
     : { program: previous.main, roles: ['all'], env }
-  const counts = await run(plan, () => startTwoRoles(previous), [upgrade], say, start)
+  const { counts, errors } = await run(plan, () => startTwoRoles(previous), [upgrade], say, start)
   const strange = [...strangeAnswers, ...reads.strange]
-  return { counts, reads, strange, migrations, failures: total(counts) + strange.length }
+  return { counts, errors, reads, strange, migrations, failures: total(counts) + strange.length }
 }
 
 async function upgradeProcesses(
