@@ -217,6 +217,13 @@ CREATE INDEX contacts_by_update ON public.contacts USING btree (company_id, upda
 CREATE INDEX contacts_by_words ON public.contacts USING gin (company_id, search_text gin_trgm_ops) WITH (gin_pending_list_limit='2048') WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX contacts_by_email ON public.contacts USING btree (company_id, COALESCE(email_key, (chr(1114111) || lpad((id)::text, 16, '0'::text))) COLLATE "C") WHERE (deleted_at IS NULL);
 
+create table content_passes (
+  number integer not null,
+  started_at timestamp with time zone not null default now(),
+  ended_at timestamp with time zone,
+  constraint content_passes_pkey PRIMARY KEY (number)
+);
+
 create table conversation_activity (
   company_id bigint not null,
   conversation_id bigint not null,

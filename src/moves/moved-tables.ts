@@ -65,6 +65,7 @@ export type MovedTable = (typeof MOVED_TABLES)[number]
 export const UNMOVED_TABLES = {
   console_sessions: 'the staff sign in again',
   company_imports: 'of the import itself',
+  content_passes: 'of the installation',
   discarded_files: 'of the media storage of the installation',
   inbound_bodies: 'bodies of several companies',
   inbound_events: 'an export waits until those of the company are handled',

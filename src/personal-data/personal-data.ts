@@ -26,6 +26,7 @@ export const PERSONAL_DATA = {
   conversation_counts: 'none',
   conversations: 'erased',
   custom_fields: 'none',
+  content_passes: 'none',
   customer_identities: 'erased',
   customers: 'erased',
   daily_limits: 'none',

@@ -14,6 +14,7 @@ import { registerEventGauges } from '../inbound/event-metric.ts'
 import { applyWaiting } from '../inbound/handling/apply-waiting.ts'
 import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
 import { type InboundWorkerDeps, startInboundWorker } from '../inbound/handling/inbound-worker.ts'
+import { sweepContents } from '../inbound/handling/recording/content-sweep.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
 import { requeueMissedEvents } from '../inbound/handling/unhandled/requeue.ts'
 import { unhandledReasonOf } from '../inbound/handling/unhandled/unhandled-reason.ts'
@@ -175,6 +176,7 @@ const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
         expire(stopping),
       ),
     ),
+    every(PASSES_MS, 'message_contents', () => sweepContents({ db, events: eventReader }, stopping)),
     every(PASSES_MS, 'mailboxes', () => sweepMailboxes({ db, rekeyEmails }, stopping)),
     every(PASSES_MS, 'search_texts', () => sweepSearchTexts({ db, refoldProfiles }, stopping)),
     every(STUCK_CHECK_MS, 'stuck_sessions', () => endStuckSessions(db, STUCK_AFTER_SECONDS)),

@@ -19,6 +19,7 @@ const GLOBAL: Record<string, string> = {
   service_secrets: 'keys of the service itself',
   rate_limits: 'counts by company or by address',
   unhandled_counts: 'counts by address',
+  content_passes: 'passes of a sweep over all companies',
   mailbox_passes: 'passes of a sweep over all companies',
   operator_keys: 'keys of the operator',
   search_passes: 'passes of a sweep over all companies',

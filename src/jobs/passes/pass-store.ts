@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../db/connect.ts'
 
 /** The passes of a sweep, one row each. */
-export type PassTable = 'mailbox_passes' | 'search_passes'
+export type PassTable = 'content_passes' | 'mailbox_passes' | 'search_passes'
 
 /** Passes in all: processes of the version before may write rows until the second one. */
 const PASSES = 2

@@ -1,18 +1,12 @@
-import type { MessageContext } from '../../../conversations/content/message-context.ts'
-import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
 import type { Handover } from '../../../conversations/control-store.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
 import type {
-  CallItem,
   ChangeItem,
   EventCustomer,
   InboundItem,
-  MessageItem,
   Placed,
   TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
-import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
-import type { MessageDetails } from '../../../providers/events/message-details.ts'
 import type { RecordChange } from '../../../record-change.ts'
 import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
@@ -22,6 +16,7 @@ import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhook
 import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
 import { eventTime } from './event-time.ts'
+import { NOTHING_STATED, toStated } from './stated-members.ts'
 
 /** The edit or revoke of a message, as its store takes it. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
@@ -53,12 +48,9 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     profileName: groupId ?? (isEcho ? null : profileName),
     wamid: item.kind === 'call' ? item.callId : item.wamid,
     type: isMessage ? item.recordType : 'text',
-    messageKind: isMessage ? kindOf(item) : null,
     text: isMessage ? item.recordText : null,
     media: isMessage ? item.media : null,
-    content: isMessage ? toContent(item.details) : null,
-    context: isMessage ? toContext(item.details) : null,
-    error: isMessage ? item.error : null,
+    ...(isMessage ? toStated(item) : NOTHING_STATED),
     quotedWamid: isMessage ? item.quotedWamid : null,
     targetWamid: isMessage ? null : item.targetWamid,
     emoji: isMessage ? null : item.emoji,
@@ -67,33 +59,6 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
     opensWindow: item.opensWindow,
     senderName: isEcho ? sender.phoneName : writerOf(item),
   }
-}
-
-/** The kind of a message, where its type does not say it. */
-const kindOf = ({ type, providerType, recordType }: MessageItem | CallItem): string | null => {
-  const kind = providerType === 'sticker' ? providerType : type
-  return kind === recordType ? null : kind
-}
-
-/** The content that the conversation shows of a message in addition to its text, in a form that PostgreSQL stores. */
-function toContent({ reply, location, contacts, order, call }: MessageDetails): StructuredContent | null {
-  if (call !== null) return { type: 'call', call }
-  if (reply !== null) return { type: 'reply', reply }
-  if (location !== null) return { type: 'location', location: cleanJson(location) }
-  if (order !== null) return { type: 'order', order: cleanJson(order) }
-  return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
-}
-
-/** Where a message comes from, in a form that PostgreSQL stores; null: it says nothing of it. */
-function toContext(details: MessageDetails): MessageContext | null {
-  const { referral, forwarded, frequentlyForwarded, referredProduct } = details
-  const context: MessageContext = {
-    ...(referral !== null && { referral: cleanJson(referral) }),
-    ...(forwarded && { forwarded }),
-    ...(frequentlyForwarded && { frequentlyForwarded }),
-    ...(referredProduct !== null && { referredProduct: cleanJson(referredProduct) }),
-  }
-  return Object.keys(context).length === 0 ? null : context
 }
 
 /** Whether an item names the customer of its conversation. A group has a conversation of its own. */

@@ -1,0 +1,81 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+
+/** The key of an envelope of a company. */
+export type EnvelopeKey = { eventId: string; day: number }
+/** A message without kind and content, and the envelope that receivers got. */
+export type FormerMessage = { id: number; wamid: string; envelope: string }
+
+const EVENT = 'whatsapp.message.received'
+/** Processes of the version before write messages until the last one has been replaced. */
+const MIGRATION = '0067_content_passes.sql'
+
+/**
+ * Reads the messages of earlier versions among the next `limit` envelopes of a company after a key; `last`: undefined at the
+ * end. Revoked messages keep no content.
+ */
+export async function readFormerMessages(
+  db: Db,
+  companyId: number,
+  after: EnvelopeKey,
+  limit: number,
+): Promise<{ last: EnvelopeKey | undefined; messages: FormerMessage[] }> {
+  const [last] = await db<EnvelopeKey[]>`
+    select event_id, day
+    from (
+      select event_id, day
+      from envelopes
+      where company_id = ${companyId} and event = ${EVENT} and (event_id, day) > (${after.eventId}, ${after.day}::integer)
+      order by event_id, day
+      limit ${limit}
+    ) as part
+    order by event_id desc, day desc
+    limit 1
+  `
+  if (last === undefined) return { last, messages: [] }
+  const messages = await db<FormerMessage[]>`
+    select message.id, message.wamid, envelope.body as envelope
+    from envelopes envelope
+    join messages message on message.company_id = ${companyId} and message.id = envelope.message_id
+    where envelope.company_id = ${companyId} and envelope.event = ${EVENT}
+      and (envelope.event_id, envelope.day) > (${after.eventId}, ${after.day}::integer)
+      and (envelope.event_id, envelope.day) <= (${last.eventId}, ${last.day}::integer)
+      and message.wamid = envelope.event_id
+      and message.created_at < (select applied_at + interval '1 day' from migrations where name = ${MIGRATION})
+      and message.kind is null and message.content is null and message.context is null and message.error is null
+      and message.revoked_at is null
+    order by message.id
+  `
+  return { last, messages }
+}
+
+/** What a message of an earlier version states. */
+export type StatedMessage = {
+  id: number
+  messageKind: string | null
+  content: object | null
+  context: object | null
+  error: object | null
+}
+
+/** Writes what messages state; passes over messages that are being written, or were revoked meanwhile. */
+export async function writeStated(db: Db, companyId: number, messages: readonly StatedMessage[]): Promise<void> {
+  const rows = messages.map(({ messageKind, ...message }) => ({ ...message, kind: messageKind }))
+  await db`
+    with input as materialized (
+      select *
+      from jsonb_to_recordset(${jsonRows(db, rows)}) as input (id bigint, kind text, content jsonb, context jsonb, error jsonb)
+    ),
+    free as (
+      select message.id, input.kind, input.content, input.context, input.error
+      from messages message
+      join input on input.id = message.id
+      where message.company_id = ${companyId} and message.revoked_at is null
+      order by message.id
+      for no key update of message skip locked
+    )
+    update messages message
+    set kind = free.kind, content = free.content, context = free.context, error = free.error
+    from free
+    where (message.company_id, message.id) = (${companyId}, free.id)
+  `
+}
