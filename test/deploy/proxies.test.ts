@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -10,6 +10,7 @@ import { freePort } from '../free-port.ts'
 import { dataFolder, type ParleyProcess, runParley, until } from '../parley-process.ts'
 import { createCertificate } from './certificate.ts'
 import { has, read } from './deploy-files.ts'
+import { startNginx } from './nginx.ts'
 
 type Answer = { status: number; body: string; headers: Record<string, unknown> }
 
@@ -43,6 +44,8 @@ function get(
   })
 }
 
+const portOf = (address: string): number => Number(new URL(address).port)
+
 const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 const database = await createTestDatabase()
 const cleanups: (() => void)[] = []
@@ -66,33 +69,9 @@ describe('proxies', () => {
   })
 
   test.skipIf(!has('nginx'))('deploy/nginx.conf serves Parley over TLS', async () => {
-    const folder = dataFolder()
-    const [http, https] = [await freePort(), await freePort()]
-    const { cert, key } = createCertificate()
-    writeFileSync(join(folder, 'cert.pem'), cert)
-    writeFileSync(join(folder, 'key.pem'), key)
-    const servers = read('deploy/nginx.conf')
-      .replace('127.0.0.1:3000', new URL(parley.address).host)
-      .replace('listen 80;', `listen 127.0.0.1:${http};`)
-      .replace('listen 443 ssl;', `listen 127.0.0.1:${https} ssl;`)
-      .replaceAll('api.example.com;', 'localhost;')
-      .replace(/ssl_certificate .*;/, 'ssl_certificate cert.pem;')
-      .replace(/ssl_certificate_key .*;/, 'ssl_certificate_key key.pem;')
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-      (name) => `${name}_temp_path ${folder}/${name};`,
-    )
-    const conf = join(folder, 'nginx.conf')
-    const user = process.getuid?.() === 0 ? 'user root;\n' : ''
-    writeFileSync(
-      conf,
-      `${user}pid ${folder}/pid;\nevents {}\nhttp {\n${temporary.join('\n')}\naccess_log off;\n${servers}\n}\n`,
-    )
-    const options = ['-p', folder, '-c', conf, '-e', join(folder, 'error.log')]
-    execFileSync('nginx', [...options, '-t'], { stdio: 'pipe' })
-    const nginx = spawn('nginx', [...options, '-g', 'daemon off;'], { stdio: 'ignore' })
-    onTestFinished(() => void nginx.kill('SIGKILL'))
-    await expectProxy(http, https)
-    nginx.kill('SIGTERM')
+    const nginx = await startNginx([parley.address], { certificate: createCertificate() })
+    onTestFinished(nginx.stop)
+    await expectProxy(portOf(nginx.plainAddress), portOf(nginx.address))
   })
 
   test.skipIf(!has('caddy'))('deploy/Caddyfile serves Parley over TLS', async () => {
