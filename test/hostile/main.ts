@@ -1,8 +1,12 @@
-/** `npm run hostile -- [--quick] [--only NAME...] [--requests N] [--seed N]`: attacks a running service and prints what went wrong. */
+/**
+ * `npm run hostile -- [--quick] [--proxy] [--only NAME...] [--requests N] [--seed N]`: attacks a running service, then one behind
+ * nginx, and prints what went wrong.
+ */
 import { execFileSync } from 'node:child_process'
 import { Command } from 'commander'
+import { has } from '../deploy/deploy-files.ts'
 import { copyWith, FAULTS, UNCOVERED, UNPACED } from './control.ts'
-import { attack } from './run.ts'
+import { attack, BEHIND_PROXY } from './run.ts'
 import { BUSY_MACHINE, COUNTERS, latenciesOf, latencyTableOf, type Tally, tableOf, total } from './tally.ts'
 
 /** The time that calls of a healthy company may take under an attack, as a multiple of the 99th percentile without one. */
@@ -10,12 +14,13 @@ const MOST_OF_QUIET = 2
 
 const program = new Command('hostile')
   .option('--quick', 'each attack once, 600 requests of the fuzz, no measure of delays, no service with faults')
+  .option('--proxy', 'the attacks behind nginx alone')
   .option('--only <names...>', 'attacks whose name has one of these texts, no service with faults')
   .option('--requests <n>', 'requests of the fuzz', Number)
   .option('--seed <n>', 'repeats a run', Number)
   .parse()
-type Options = { quick?: boolean; only?: string[]; requests?: number; seed?: number }
-const { quick = false, only, requests, seed } = program.opts<Options>()
+type Options = { quick?: boolean; proxy?: boolean; only?: string[]; requests?: number; seed?: number }
+const { quick = false, proxy = false, only, requests, seed } = program.opts<Options>()
 const options = {
   seed: seed ?? Date.now() % 2 ** 31,
   requests: requests ?? (quick ? 600 : 50_000),
@@ -28,15 +33,32 @@ const say = (line: string) => console.log(`  ${new Date().toISOString().slice(11
 
 console.log(`seed ${options.seed}, commit ${commitOfCheckout()}`)
 const startedAt = performance.now()
-const tally = await attack({ ...options, say })
-console.log(`\n${tableOf(tally)}\n`)
-if (!quick) console.log(`${latencyTableOf(tally)}\n`)
-for (const line of [...tally.figures, ...tally.findings]) console.log(`  ${line}`)
-const isDelayed = !quick && hasDelays(tally)
-const hasControl = !quick && only === undefined
+const isHarmed = proxy ? false : report(await attack({ ...options, say }))
+const isHarmedBehindProxy = proxy || (!quick && only === undefined) ? await attackBehindProxy() : false
+const hasControl = !quick && !proxy && only === undefined
 const isBlind = hasControl && [await hasBlindCounters(), await isBlindToDelays()].includes(true)
 console.log(`${Math.round((performance.now() - startedAt) / 1_000)} s`)
-process.exitCode = total(tally) > 0 || isDelayed || isBlind ? 1 : 0
+process.exitCode = isHarmed || isHarmedBehindProxy || isBlind ? 1 : 0
+
+/** Prints what went wrong, and returns whether anything did. */
+function report(tally: Tally): boolean {
+  console.log(`\n${tableOf(tally)}\n`)
+  if (!quick) console.log(`${latencyTableOf(tally)}\n`)
+  for (const line of [...tally.figures, ...tally.findings]) console.log(`  ${line}`)
+  const isDelayed = !quick && hasDelays(tally)
+  return total(tally) > 0 || isDelayed
+}
+
+/** The quiet calls that delays are measured against go through the proxy, too. */
+async function attackBehindProxy(): Promise<boolean> {
+  if (!has('nginx')) {
+    console.log('nginx is not installed: nothing was attacked behind it')
+    return false
+  }
+  console.log('behind nginx')
+  const chosen = BEHIND_PROXY.filter((name) => only === undefined || only.some((text) => name.includes(text)))
+  return report(await attack({ ...options, only: chosen, world: { isBehindNginx: true }, say }))
+}
 
 /** Whether an attack delays healthy calls too much. */
 function hasDelays(tally: Tally): boolean {
@@ -60,7 +82,7 @@ function delaysIn(tally: Tally): { delayed: string[]; beside: string[] } {
 /** Attacks a second service with a fault for each counter, and prints the counters that none raises. */
 async function hasBlindCounters(): Promise<boolean> {
   const { root, remove } = copyWith(FAULTS)
-  const control = await attack({ ...CONTROL, control: { uncovered: UNCOVERED }, stage: { root } }).finally(remove)
+  const control = await attack({ ...CONTROL, control: { uncovered: UNCOVERED }, world: { root } }).finally(remove)
   const blind = COUNTERS.filter((counter) => control.counts[counter] === 0)
   console.log(`control arm with a fault for each counter: ${total(control)} counted`)
   for (const counter of blind) console.log(`not raised by its fault: ${counter}`)
@@ -70,7 +92,7 @@ async function hasBlindCounters(): Promise<boolean> {
 /** Whether a service that reads forged bodies as fast as they come passes for one that delays no calls. */
 async function isBlindToDelays(): Promise<boolean> {
   const { root, remove } = copyWith([UNPACED])
-  const control = await attack({ ...options, only: ['forged'], stage: { root } }).finally(remove)
+  const control = await attack({ ...options, only: ['forged'], world: { root } }).finally(remove)
   const [forged] = latenciesOf(control).filter(({ name }) => name === 'forged bodies')
   console.log(`without the rate of bodies, forged ones: ${forged?.ofQuiet.toFixed(1)} times the quiet p99`)
   return forged?.isAlone === true && delaysIn(control).delayed.length === 0

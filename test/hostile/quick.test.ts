@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
+import { has } from '../deploy/deploy-files.ts'
 import { copyWith, FAULTS, UNCOVERED } from './control.ts'
-import { attack } from './run.ts'
+import { attack, BEHIND_PROXY } from './run.ts'
 import { COUNTERS, total } from './tally.ts'
 
 /** Ends a run that hangs. */
@@ -18,8 +19,15 @@ test('hostile input of every kind leaves the counters at zero', { timeout: DEADL
   expect(tally.requests).toBeGreaterThan(options.requests)
 })
 
+test.skipIf(!has('nginx'))('attacks through nginx leave the counters at zero', { timeout: DEADLINE_MS }, async () => {
+  const tally = await attack({ ...options, only: BEHIND_PROXY, world: { isBehindNginx: true } })
+  expect(tally.findings).toEqual([])
+  expect(total(tally)).toBe(0)
+  expect(tally.requests).toBeGreaterThan(BEHIND_PROXY.length)
+})
+
 test('each counter is raised by a service with the fault that it looks for', { timeout: DEADLINE_MS }, async () => {
   const { root, remove } = copyWith(FAULTS)
-  const tally = await attack({ ...options, control: { uncovered: UNCOVERED }, stage: { root } }).finally(remove)
+  const tally = await attack({ ...options, control: { uncovered: UNCOVERED }, world: { root } }).finally(remove)
   expect(COUNTERS.filter((counter) => tally.counts[counter] === 0)).toEqual([])
 })

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMegabytes, setIdle } from '../../bench/process.ts'
-import type { StageOptions } from '../../bench/stage.ts'
 import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
 import { attackArchives } from './attacks/archives.ts'
 import { attackBrowserKeys } from './attacks/browser-keys.ts'
@@ -19,7 +18,7 @@ import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './health
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
 import { BUSY_MACHINE, createTally, isUndisturbed, latenciesOf, type Measured, type Tally } from './tally.ts'
-import { createWorld, FOREIGN_MARK, type World } from './world.ts'
+import { createWorld, FOREIGN_MARK, type World, type WorldOptions } from './world.ts'
 
 /**
  * The memory by which the service may grow: a body in flight, its text and what is parsed from it. Like every bound of these
@@ -43,6 +42,9 @@ const TURNS = 3
 /** Calls that other programs or the disk of the machine disturbed are measured again, at most so often in all. */
 const MEASUREMENTS = 3
 
+/** Attacks that have to be as harmless behind a proxy: on connections, answers, large work, and what is kept. */
+export const BEHIND_PROXY = ['refusing receivers', 'arrays of contacts', 'kept bytes and clicks']
+
 export type RunOptions = {
   seed: number
   /** Requests of the fuzz. */
@@ -53,13 +55,13 @@ export type RunOptions = {
   calls?: { quiet: number; attacked: number }
   /** The service has faults: each attack does what meets them, and one operation is covered by none. */
   control?: { uncovered: Operation }
-  stage?: StageOptions
+  world?: WorldOptions
   say?: (line: string) => void
 }
 
 /** Attacks a running service in every way of this folder and counts what went wrong. */
 export async function attack(options: RunOptions): Promise<Tally> {
-  const world = await createWorld(options.stage)
+  const world = await createWorld(options.world)
   try {
     return await attackWorld(world, options)
   } finally {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type Stage, type StageOptions, setStage } from '../../bench/stage.ts'
+import { BEHIND_NGINX, startNginx } from '../deploy/nginx.ts'
 import { type Client, createClient } from './client.ts'
 import { untilFound } from './until-found.ts'
 
@@ -37,6 +38,11 @@ type Headers = Record<string, string>
 /** A credential of the attacker: where its requests go, and their headers. */
 export type Asker = { name: string; prefix: string; headers: Headers }
 
+export type WorldOptions = StageOptions & {
+  /** Attackers and healthy callers reach the service through nginx with deploy/nginx.conf. */
+  isBehindNginx?: boolean
+}
+
 export type World = {
   stage: Stage
   /** The checkout whose service runs; absent: this one. */
@@ -63,13 +69,17 @@ export const BACKLOG = 5_000
 export const FOREIGN_MARK = 'neighbour-words-4711'
 const EVENT = 'whatsapp.message.received'
 
+/** The world itself is made without the proxy, which would refuse plain HTTP. */
+const BESIDE_NGINX = { ...BEHIND_NGINX, PLAIN_HTTP: 'loopback' }
+
 /** A service as a user starts it, with two companies that have one of everything. */
-export async function createWorld(options: StageOptions = {}): Promise<World> {
+export async function createWorld({ isBehindNginx = false, ...options }: WorldOptions = {}): Promise<World> {
   const stage = await setStage({
     ...options,
     openFiles: OPEN_FILES,
-    env: { WEBHOOK_BACKLOG: String(BACKLOG), ...options.env },
+    env: { WEBHOOK_BACKLOG: String(BACKLOG), ...(isBehindNginx && BESIDE_NGINX), ...options.env },
   })
+  const front = isBehindNginx ? await startNginx([stage.url]) : undefined
   const canary = await startCanary()
   const healthyToken = await createHealthyKey(stage)
   const client = createClient(stage.url)
@@ -77,7 +87,7 @@ export async function createWorld(options: StageOptions = {}): Promise<World> {
   const foreign = await createCompany(stage, client, FOREIGN_MARK)
   await client.close()
   return {
-    stage,
+    stage: front === undefined ? stage : { ...stage, url: front.address },
     root: options.root,
     askers: [
       ...KEY_NAMES.map((name) => ({ name, prefix: '', headers: { authorization: `Bearer ${own.keys[name]}` } })),
@@ -95,6 +105,7 @@ export async function createWorld(options: StageOptions = {}): Promise<World> {
     canary: canary.view,
     stop: async () => {
       canary.server.close()
+      await front?.stop()
       await stage.stop()
     },
   }
