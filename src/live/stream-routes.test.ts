@@ -62,13 +62,36 @@ test('refuses a stream beyond the limit of a company with 429, and of the proces
   const first = await createTestKey(db)
   const second = await createTestKey(db, { companyId: first.companyId })
   const other = await createTestKey(db)
-  const another = await createTestKey(db)
   const statusOf = async (key: typeof first) => (await open(key)).response.status
   expect([await statusOf(first), await statusOf(first), await statusOf(first)]).toEqual([200, 200, 429])
   expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429])
   expect([await statusOf(other), await statusOf(other)]).toEqual([200, 200])
-  const refused = await open(another)
+  const third = await createTestKey(db, { companyId: other.companyId })
+  const refused = await open(third)
   expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
+})
+
+test('when the process has no room, a company with fewer streams gets one of those with the most, oldest first', async () => {
+  const { open } = await startStreams({ caller: 5, process: 10 })
+  const [first, second, other] = [await createTestKey(db), await createTestKey(db), await createTestKey(db)]
+  const openAll = async (key: typeof first, count: number) => {
+    const opened = []
+    for (let n = 0; n < count; n += 1) opened.push(await open(key))
+    return opened
+  }
+  const held = [...(await openAll(first, 5)), ...(await openAll(second, 5))]
+  const opened = await openAll(other, 4)
+  expect(opened.map(({ response }) => response.status)).toEqual([200, 200, 200, 503])
+  const ended = () => held.flatMap((one, at) => (one.hasEnded() ? [at] : []))
+  await eventually(async () => ended().length === 3)
+  expect(ended()).toEqual([0, 1, 5])
+  // Those that lost one get none back: they would take it in turns.
+  expect((await open(first)).response.status).toBe(503)
+  publish([{ topic: 'message', companyId: other.companyId, id: 1 }])
+  expect(await opened[0]?.next('message')).toMatchObject({ id: 1 })
+  // A stream whose socket dies makes room.
+  held[9]?.stop()
+  await eventually(async () => (await open(first)).response.status === 200)
 })
 
 const countConnections = (app: FastifyInstance): Promise<number> =>
@@ -152,7 +175,13 @@ test('a process holds 1,000 streams of ten companies, reads a record once for ea
   }
   expect(readIds).toEqual(Array.from({ length: 10 }, (_, n) => [n + 1]))
   expect(streams.filter(({ hasEnded }) => hasEnded())).toEqual([])
-  expect((await open(await createTestKey(db))).response.status).toBe(503)
+  const [held] = await db<{ companyId: number }[]>`select company_id from api_keys order by company_id desc limit 1`
+  const another = await createTestKey(db, { companyId: held?.companyId ?? 0 })
+  const refused = await open(another)
+  expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
+  // The sockets of another company die.
+  for (const { stop } of streams.slice(0, 100)) stop()
+  await eventually(async () => (await open(another)).response.status === 200)
 }, 300_000)
 
 test('a company whose changes come too quickly gets a reset, and records again when they are slower', async () => {

@@ -90,7 +90,7 @@ function createStreams(hub: Hub, limits: StreamLimits) {
     open: async (request: FastifyRequest, reply: FastifyReply, topics: ReadonlySet<Topic>): Promise<void> => {
       // A stream that opens after the others have ended would delay the stop.
       if (isClosing) throw serviceUnavailable('The service is stopping', RETRY_AFTER_SECONDS)
-      checkRoom(open, request.caller, limits)
+      makeRoom(open, request.caller, limits)
       const stream = createStream(request, reply, topics, limits)
       open.add(stream)
       const ended = stream.ended.then(() => open.delete(stream))
@@ -139,13 +139,25 @@ function topicsOf(
   return new Set(topics)
 }
 
-function checkRoom(open: ReadonlySet<OpenStream>, { clientId, companyId }: Caller, limits: StreamLimits): void {
-  const ofCompany = [...open].filter((one) => one.companyId === companyId)
+/**
+ * Checks that the caller may open one more stream. When the process has no room, the oldest stream ends of the company with the
+ * most, if it keeps more than the caller's company gets: otherwise four companies could take the streams of all others.
+ */
+function makeRoom(open: Set<OpenStream>, { clientId, companyId }: Caller, limits: StreamLimits): void {
+  const byCompany = Map.groupBy(open, (one) => one.companyId)
+  const ofCompany = byCompany.get(companyId) ?? []
   const ofCaller = ofCompany.filter((one) => one.clientId === clientId)
   if (ofCaller.length >= limits.caller || ofCompany.length >= limits.company) {
     throw rateLimitExceeded(RETRY_AFTER_SECONDS, 'Too many streams are open')
   }
-  if (open.size >= limits.process) throw serviceUnavailable('Too many streams are open', RETRY_AFTER_SECONDS)
+  if (open.size < limits.process) return
+  const most = [...byCompany.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+  const [oldest] = most
+  if (oldest === undefined || most.length <= ofCompany.length + 1) {
+    throw serviceUnavailable('Too many streams are open', RETRY_AFTER_SECONDS)
+  }
+  open.delete(oldest)
+  oldest.end()
 }
 
 type OpenStream = Stream & {
