@@ -218,6 +218,61 @@ describe('behind a proxy', () => {
   })
 })
 
+describe('13 spoofed proxy headers', async () => {
+  const trustProxy = ['10.0.0.0/8']
+  const CLIENT: Record<string, string> = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '198.51.100.77' }
+  const SPOOFED = {
+    forwarded: 'for=10.0.0.1;proto=https;host=parley.example',
+    'x-forwarded-for': '10.0.0.1',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-host': '127.0.0.1',
+    'x-forwarded-port': '443',
+    'x-forwarded-ssl': 'on',
+    'front-end-https': 'on',
+    'x-real-ip': '127.0.0.1',
+    'x-client-ip': '127.0.0.1',
+    'true-client-ip': '127.0.0.1',
+    'cf-connecting-ip': '127.0.0.1',
+    'x-original-url': '/healthz',
+    'x-http-method-override': 'POST',
+  }
+  const [alone, behind] = [await open({ plainHttp: 'reject' }), await open({ plainHttp: 'reject', trustProxy })]
+
+  test.each(
+    Object.entries(SPOOFED),
+  )('%s from another than a trusted proxy makes no request secure', async (name, value) => {
+    for (const app of [alone, behind]) {
+      for (const peer of ['203.0.113.9', '127.0.0.1', '::ffff:203.0.113.9'])
+        expect([peer, await statusOf(app, peer, { [name]: value })]).toEqual([peer, 403])
+    }
+  })
+
+  test('through a trusted proxy they change neither the counted client nor the route', async () => {
+    const answers = []
+    for (const [name, value] of Object.entries(SPOOFED)) {
+      const headers = { ...CLIENT, [name]: name in CLIENT ? `${value}, ${CLIENT[name]}` : value }
+      const reply = await behind.inject({ url: '/public/v1/thing', remoteAddress: '10.0.0.1', headers })
+      answers.push([name, reply.statusCode, Number(reply.headers['x-ratelimit-remaining'])])
+    }
+    expect(answers).toEqual(Object.keys(SPOOFED).map((name, at) => [name, 401, 99 - at]))
+  })
+
+  test('by themselves they give no client of an open port another count', async () => {
+    const local = await open()
+    const answers = []
+    for (const [name, value] of Object.entries(SPOOFED)) {
+      if (/^(x-)?forwarded/.test(name)) continue
+      const reply = await local.inject({
+        url: '/public/v1/thing',
+        remoteAddress: '127.0.0.1',
+        headers: { [name]: value },
+      })
+      answers.push(Number(reply.headers['x-ratelimit-remaining']))
+    }
+    expect(answers).toEqual(answers.map((_, at) => 99 - at))
+  })
+})
+
 describe('on a real socket', () => {
   test('the server speaks HTTPS itself with a certificate', async () => {
     const folder = await createTestFolder()
