@@ -10,13 +10,16 @@ import { returnPath } from './return-path.ts'
 const DOMAIN = 'bounces.example.org'
 const PATH = returnPath(DOMAIN, createReportToken({ companyId: 1, id: 2, secret: Buffer.alloc(32) }))
 
-/** A server with these bounds that takes every token for that of a mail. */
-async function start(bounds: Parameters<typeof createBounceServer>[1]) {
+/** A server with these bounds that takes every token for that of a mail, unless told otherwise. */
+async function start(
+  bounds: Parameters<typeof createBounceServer>[1],
+  isReportToken: () => Promise<boolean> = async () => true,
+) {
   const outcomes: unknown[] = []
   const server = createBounceServer(
     {
       domain: DOMAIN,
-      isReportToken: async () => true,
+      isReportToken,
       record: async (_token, report) => void outcomes.push(report),
       onIgnored: () => outcomes.push('ignored'),
       onFailure: (error) => outcomes.push(error),
@@ -77,6 +80,34 @@ test('refuses the connections of an address beyond its quarter, and takes others
   await third.closed()
   first.socket.destroy()
   await expect.poll(async () => (await connect(port)).next()).toMatch(/^220/)
+})
+
+test('looks up two recipients at a time, and none that cannot be a return path', async () => {
+  const asked: PromiseWithResolvers<boolean>[] = []
+  const { port } = await start({}, () => {
+    const answer = Promise.withResolvers<boolean>()
+    asked.push(answer)
+    return answer.promise
+  })
+  const named = async (address: string) => {
+    const connection = await connect(port)
+    await connection.next()
+    for (const command of ['HELO mx.example.com', 'MAIL FROM:<>', `RCPT TO:<${address}>`]) {
+      connection.socket.write(`${command}\r\n`)
+      if (!command.startsWith('RCPT')) await connection.next()
+    }
+    return connection
+  }
+  const waiting = []
+  for (let n = 0; n < 5; n += 1) waiting.push(await named(PATH))
+  const malformed = await named(`bounce+${'z'.repeat(48)}@${DOMAIN}`)
+  for (let answered = 0; answered < waiting.length; answered += 1) {
+    await expect.poll(() => asked.length).toBeGreaterThan(answered)
+    expect(asked.length - answered).toBeLessThanOrEqual(2)
+    asked[answered]?.resolve(false)
+  }
+  for (const connection of [...waiting, malformed]) expect(await connection.next()).toMatch(/^550/)
+  expect(asked).toHaveLength(waiting.length)
 })
 
 test('ends a session that lasts too long', async () => {
