@@ -31,7 +31,7 @@ export function Contacts() {
                   {contactText.customFields}
                 </Link>
               )}
-              <Link to="/imports/{-$id}" params={{}} className={css.link ?? ''}>
+              <Link to="/imports/{-$id}" params={{ id: undefined }} className={css.link ?? ''}>
                 {contactText.imports}
               </Link>
             </div>

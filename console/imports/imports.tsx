@@ -68,7 +68,7 @@ export function Imports() {
               <IconButton
                 icon="back"
                 label={importText.toContacts}
-                onClick={() => navigate({ to: '/contacts/{-$id}', params: {} })}
+                onClick={() => navigate({ to: '/contacts/{-$id}', params: { id: undefined } })}
               />
               <h2>{importText.title}</h2>
             </header>

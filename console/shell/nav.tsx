@@ -10,7 +10,7 @@ import { Logo } from '../parts/logo.tsx'
 import { text } from '../texts/text.ts'
 import { useActingName } from './acting.ts'
 import css from './nav.module.css'
-import { screensOf } from './screens.ts'
+import { NO_RECORD, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 import { markUnread } from './window-title.ts'
 
@@ -35,7 +35,7 @@ export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: (
           <li key={name} className={css.screen}>
             <Link
               to={to}
-              params={{}}
+              params={NO_RECORD}
               className={classes(css.link, below?.some((one) => path.startsWith(one)) && css.active)}
               activeProps={{ className: css.active ?? '' }}
             >

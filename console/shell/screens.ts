@@ -32,6 +32,9 @@ const SCREENS: readonly Screen[] = [
   { name: 'phone', to: '/phone', icon: 'phone', key: 'g p', part: 'conversations' },
 ]
 
+/** The parameters of a link to a whole screen: without them it keeps the record of the current path. */
+export const NO_RECORD = { id: undefined, chatId: undefined }
+
 /** The screens that the session may open, in the order of the navigation. */
 export function screensOf(session: Session): Screen[] {
   const hasPhone = session.features.sandboxUrl !== null

@@ -10,7 +10,7 @@ import { text } from '../texts/text.ts'
 import { useActingName } from './acting.ts'
 import { useLiveUpdates } from './live-updates.tsx'
 import { Nav } from './nav.tsx'
-import { screensOf } from './screens.ts'
+import { NO_RECORD, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 import css from './shell.module.css'
 
@@ -35,7 +35,7 @@ function Frame({ state, children }: { state: LiveState | undefined; children: Re
     '?': () => showKeys(true),
     ...Object.fromEntries(
       screensOf(useSession()).flatMap(({ key, to }) =>
-        key === null ? [] : [[key, () => navigate({ to, params: {} })]],
+        key === null ? [] : [[key, () => navigate({ to, params: NO_RECORD })]],
       ),
     ),
   })

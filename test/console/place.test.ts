@@ -127,3 +127,17 @@ test('the shortcuts are those of what the role may do', async () => {
   expect(developer.shown).toContain('gw')
   for (const key of ['gi', 'r', 'e']) expect(developer.shown).not.toContain(key)
 })
+
+test('the navigation leads from a record to the lists, and to no record with the same number', async () => {
+  const own = await service.createCompany()
+  const { body } = await own.api('POST', '/contacts', { email: 'ada@example.com' })
+  const hrefs = async (path: string) => {
+    const { page } = await openSigned(path, own.key.token)
+    await page.getByTitle('Your session').waitFor()
+    const links = await page.getByRole('navigation').getByRole('link').all()
+    return Promise.all(links.map((link) => link.getAttribute('href')))
+  }
+  const lists = ['/console/inbox', '/console/contacts', '/console/receivers']
+  expect(await hrefs(`/console/contacts/${body.data[0].id}`)).toEqual(lists)
+  expect(await hrefs(`/console/imports/${body.data[0].id}`)).toEqual(lists)
+})
