@@ -6,15 +6,28 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { busySeconds, cpuSeconds } from '../../bench/process.ts'
 import { type Measured, PROCESSOR_SHARES, QUIET, type Shares, type Tally } from './tally.ts'
-import type { World } from './world.ts'
+import { connectCompany, type World } from './world.ts'
 
-export type HealthyTask = { url: string; token: string; localAddress: string; probeFile: string }
+export type HealthyTask = {
+  url: string
+  /** The key of its server. */
+  authorization: string
+  /** Its number, and the secret with which the provider signs events for it. */
+  phoneNumberId: string
+  secret: string
+  /** Where its server and its provider call from. */
+  serverAddress: string
+  providerAddress: string
+  probeFile: string
+}
 export type HealthyReport = { ms: number[]; refused: string[]; disk: number }
 
 /** A call is due so often. */
-export const INTERVAL_MS = 15
-/** The address of the healthy company's server; no attack comes from it. */
-const LOCAL_ADDRESS = '127.0.0.9'
+export const INTERVAL_MS = 25
+/** The addresses of the healthy company's server and of its provider; no attack comes from them. */
+const SERVER_ADDRESS = '127.0.0.9'
+const PROVIDER_ADDRESS = '127.0.0.13'
+const SECRET = 'the-app-secret-of-the-healthy'
 /** Calls before those that are measured: the first compile code, fill caches and open connections; later ones end what an attack left. */
 const WARM_UP_MS = 1_500
 
@@ -27,9 +40,18 @@ export type HealthyCompany = {
   stop(): Promise<void>
 }
 
-export function createHealthyCompany({ stage, healthyToken }: World, tally: Tally): HealthyCompany {
-  const probeFile = join(stage.folder, 'disk-probe')
-  const task: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS, probeFile }
+export async function createHealthyCompany({ stage }: World, tally: Tally): Promise<HealthyCompany> {
+  const { companyId, headers, sender } = await connectCompany(stage)
+  await stage.operator('PATCH', `/companies/${companyId}/senders/${sender.id}`, { appSecret: SECRET })
+  const task: HealthyTask = {
+    url: stage.url,
+    authorization: headers.authorization ?? '',
+    phoneNumberId: sender.phoneNumberId,
+    secret: SECRET,
+    serverAddress: SERVER_ADDRESS,
+    providerAddress: PROVIDER_ADDRESS,
+    probeFile: join(stage.folder, 'disk-probe'),
+  }
   // A process of its own keeps its priority, and shares no garbage collector with the attackers.
   const caller = fork(fileURLToPath(new URL('./healthy-calls.ts', import.meta.url)), [JSON.stringify(task)], {
     execArgv: [],

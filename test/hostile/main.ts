@@ -25,7 +25,7 @@ const options = {
   seed: seed ?? Date.now() % 2 ** 31,
   requests: requests ?? (quick ? 600 : 50_000),
   ...(only !== undefined && { only }),
-  ...(!quick && { calls: { quiet: 300, attacked: 500 } }),
+  ...(!quick && { calls: { quiet: 300, attacked: 400 } }),
 }
 /** The fuzz of the control arm: some requests for each operation, the same ones each time, among them those that meet a fault. */
 const CONTROL = { seed: 20_261_122, requests: 600 }

@@ -72,7 +72,7 @@ export async function attack(options: RunOptions): Promise<Tally> {
 async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const { say = () => {}, calls, only } = options
   const tally = createTally()
-  const healthy = createHealthyCompany(world, tally)
+  const healthy = await createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
   const isBrief = calls === undefined
   const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })

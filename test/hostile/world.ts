@@ -54,8 +54,6 @@ export type World = {
   /** The neighbour: every text of it holds FOREIGN_MARK. */
   foreign: Company
   adminToken: string
-  /** The key of a company that no attack is about. */
-  healthyToken: string
   /** A server on a private address that no request may reach. */
   canary: { url: string; hits: () => number }
   stop(): Promise<void>
@@ -81,7 +79,6 @@ export async function createWorld({ isBehindNginx = false, ...options }: WorldOp
   })
   const front = isBehindNginx ? await startNginx([stage.url]) : undefined
   const canary = await startCanary()
-  const healthyToken = await createHealthyKey(stage)
   const client = createClient(stage.url)
   const own = await createCompany(stage, client, 'own-words')
   const foreign = await createCompany(stage, client, FOREIGN_MARK)
@@ -101,7 +98,6 @@ export async function createWorld({ isBehindNginx = false, ...options }: WorldOp
     own,
     foreign,
     adminToken: stage.adminToken,
-    healthyToken,
     canary: canary.view,
     stop: async () => {
       canary.server.close()
@@ -122,12 +118,6 @@ export async function signIn(origin: string, token: string): Promise<{ headers: 
   const cookie = answer.headers.get('set-cookie')?.split(';')[0]
   if (cookie === undefined) throw new Error(`The sign-in to the console failed: ${answer.status}`)
   return { headers: { ...page, cookie }, session: Object(await answer.json()) }
-}
-
-async function createHealthyKey(stage: Stage): Promise<string> {
-  const { id } = Object(await stage.operator('POST', '/companies', { name: 'Healthy', rateLimitPerMinute: 1_000_000 }))
-  const key = { name: 'Healthy', permissions: ['WhatsApp', 'Transactional'] }
-  return String(Object(await stage.operator('POST', `/companies/${id}/api-keys`, key)).token)
 }
 
 async function startCanary(): Promise<{ server: Server; view: World['canary'] }> {
