@@ -201,6 +201,44 @@ export const FAULTS: readonly Fault[] = [
     text: 'if (unclaimed > 0) {',
     replacement: 'if (found > 0) {',
   },
+  {
+    raises: 'requests read beyond the bound',
+    file: 'src/http/connections/pipelining.ts',
+    text: 'MOST_UNANSWERED = 8',
+    replacement: 'MOST_UNANSWERED = 100_000',
+  },
+  {
+    raises: 'connections beyond the share of an address',
+    file: 'src/http/connections/connection-limit.ts',
+    text: 'if (holders.isBeyond(connection, maxOfAddress)) {',
+    replacement: 'if (false) {',
+  },
+  {
+    raises: 'unread answers never closed',
+    file: 'src/http/connections/waiting-answers.ts',
+    text: 'if (isSlow) connections.end(wait.connection)',
+    replacement: 'if (false) connections.end(wait.connection)',
+  },
+  {
+    raises: 'waiting answers beyond the budget',
+    file: 'src/http/connections/waiting-answers.ts',
+    text: 'if (total <= limit) return []',
+    replacement: 'return []',
+  },
+  {
+    // A download keeps its file open.
+    raises: 'open files beyond the bound',
+    file: 'src/media/blobs/folder-blob-store.ts',
+    text: 'open: (key, range) => openFile(pathOf(folder, key), range)',
+    replacement:
+      "open: (key, range) => (open(pathOf(folder, key), 'r').then((file) => setTimeout(() => file.close(), 5_000), () => {}), openFile(pathOf(folder, key), range))",
+  },
+  {
+    raises: 'metrics computed beyond their rate',
+    file: 'src/telemetry/shared-reading.ts',
+    text: 'METRICS_SPACING_MS = 1_000',
+    replacement: 'METRICS_SPACING_MS = 0',
+  },
 ]
 
 /** Large unproven bodies are read as they come: forged ones delay the calls of others. */

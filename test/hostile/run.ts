@@ -13,6 +13,7 @@ import { fillStorage, signInOften } from './attacks/kept.ts'
 import { sendMalformed } from './attacks/raw-http.ts'
 import { attackReceivers, attackRedeliveries } from './attacks/receivers.ts'
 import { attackRoles } from './attacks/roles.ts'
+import { createStrangers } from './attacks/strangers.ts'
 import { createClient, paced, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { type Operation, readContract } from './operation.ts'
@@ -75,7 +76,9 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const healthy = await createHealthyCompany(world, tally)
   const { client, ...some } = createAttacks(world, tally, options)
   const isBrief = calls === undefined
-  const cost = await createCostAttacks(world, tally, { isControl: options.control !== undefined, isBrief })
+  const kind = { isControl: options.control !== undefined, isBrief }
+  const cost = await createCostAttacks(world, tally, kind)
+  const strangers = await createStrangers(world, tally, kind)
   const bulk = await createBulkWork(world, tally, isBrief)
   const large: Attack[] = [
     { name: 'arrays of contacts', run: bulk.sendArrays, isRepeatable: true },
@@ -111,7 +114,7 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
       setIdle(process.pid, true)
       setIdle(world.stage.sandboxPid, true)
     }
-    for (const one of [...some.attacks, ...cost.attacks, ...large].filter(isChosen)) {
+    for (const one of [...some.attacks, ...cost.attacks, ...strangers, ...large].filter(isChosen)) {
       await under(one)
       await one.end?.()
       const measured = latenciesOf(tally).find(({ name }) => name === one.name)

@@ -25,6 +25,12 @@ export const COUNTERS = [
   'large work beyond its pace',
   'bytes or rows kept beyond the bound',
   'sessions beyond the bound',
+  'requests read beyond the bound',
+  'connections beyond the share of an address',
+  'unread answers never closed',
+  'waiting answers beyond the budget',
+  'open files beyond the bound',
+  'metrics computed beyond their rate',
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 

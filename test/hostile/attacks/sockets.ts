@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { connectionBound } from '../../../src/http/connections/connection-limit.ts'
+import { addressBound, connectionBound } from '../../../src/http/connections/connection-limit.ts'
 import { type Answer, type Client, createClient } from '../client.ts'
+import { countHeldWith } from '../socket-table.ts'
 import type { Tally } from '../tally.ts'
 import { HANG_MS, untilFound } from '../until-found.ts'
 import { type Company, inboundText, OPEN_FILES, type World } from '../world.ts'
+import { connectFrom } from './unread.ts'
 
 const WEBHOOK = '/public/v1/webhooks/whatsapp'
 const CONTACTS = '/public/v1/contacts'
@@ -21,6 +23,12 @@ const LEAST_CALLS = 20
 const BRIEF_CALLS = 5
 /** A new client beside the attack, whose connections are not open yet. */
 const NEWCOMER_ADDRESS = '127.0.0.12'
+const POSTING_ADDRESS = '127.0.0.14'
+const MANY_SOCKETS = 1_300
+const SOCKET_MS = 5_000
+/** 260 in a second, so that as many as MANY_SOCKETS live at the same time. */
+const TOGETHER = 13
+const TOGETHER_MS = 50
 /** Addresses that fill the service together, each within its share. */
 const HOLDERS = 6
 
@@ -86,7 +94,7 @@ function healthyCalls(provider: Client, own: Company, foreign: Company): Record<
 }
 
 /** Holds a body until it is answered. */
-function holdBody(url: string, address: string, bytes: number, path: string, headers: string[]): Socket {
+function holdBody(url: string, address: string, bytes: number, path: string, headers: string[] = []): Socket {
   const socket = connectFrom(url, address)
   const head = [`POST ${path} HTTP/1.1`, 'Host: a', 'Content-Type: application/json', `Content-Length: ${4 * MIB}`]
   socket.once('data', () => socket.destroy())
@@ -121,17 +129,27 @@ export async function holdConnections({ stage, own }: World, tally: Tally, round
   if (!isWarned) tally.add('log lines or rows beyond the bound', 'no warning of full connections')
 }
 
+/** Many connections of one address, each of which posts one byte and ends after 5 s. */
+export async function postSingleBytes({ stage }: World, tally: Tally, isBrief: boolean): Promise<void> {
+  const bound = addressBound(connectionBound(OPEN_FILES))
+  const count = isBrief ? 4 * bound : MANY_SOCKETS
+  tally.requests += count
+  const sockets: Socket[] = []
+  for (let n = 0; n < count; n += 1) {
+    const socket = holdBody(stage.url, POSTING_ADDRESS, 1, WEBHOOK)
+    sockets.push(socket)
+    setTimeout(() => socket.destroy(), SOCKET_MS).unref()
+    if (n % TOGETHER > 0) continue
+    await sleep(TOGETHER_MS)
+    const held = await countHeldWith(stage.service.pid, POSTING_ADDRESS)
+    // Some end and begin while they are counted.
+    if (held > 1.5 * bound) tally.add('connections beyond the share of an address', `${held}, at most ${bound}`)
+  }
+  for (const socket of sockets) socket.destroy()
+}
+
 const countWarnings = async (folder: string): Promise<number> =>
   (await readFile(join(folder, 'service.log'), 'utf8')).split('"msg":"http.connections.full"').length - 1
-
-function connectFrom(url: string, localAddress: string): Socket {
-  const { hostname, port } = new URL(url)
-  const socket = connect({ host: hostname, port: Number(port), localAddress })
-  socket.on('error', () => {
-    // The service may end it at any time.
-  })
-  return socket
-}
 
 async function countRefused(tally: Tally, name: string, call: () => Promise<Answer>): Promise<void> {
   tally.requests++
