@@ -2,8 +2,9 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { KEEP_ALIVE_TIMEOUT_MS } from '../../src/http/server/server.ts'
 import { eventually } from '../service.ts'
-import { has } from './deploy-files.ts'
+import { has, read } from './deploy-files.ts'
 import { type FrontOptions, startNginx } from './nginx.ts'
 
 const MIB = 1024 * 1024
@@ -109,6 +110,14 @@ describe.skipIf(!has('nginx'))('deploy/nginx.conf', () => {
     const [served]: IncomingMessage[] = await once(other, 'response')
     expect(served?.statusCode).toBe(200)
   })
+})
+
+test('the shipped proxies drop an idle connection before Parley does', () => {
+  const settings = [
+    /keepalive_timeout (\d+)s;/.exec(read('deploy/nginx.conf')),
+    /keepalive (\d+)s\n/.exec(read('deploy/Caddyfile')),
+  ]
+  for (const found of settings) expect(1_000 * Number(found?.[1])).toBeLessThan(KEEP_ALIVE_TIMEOUT_MS)
 })
 
 /** Starts nginx in front of a server. The requests of `post` end with the test. */

@@ -82,7 +82,7 @@ export const DEFAULT_BODY_LIMIT = 1024 * 1024
 // a send that waits for its slot and for the provider.
 const HEADERS_TIMEOUT_MS = 15_000
 const CONNECTION_TIMEOUT_MS = 75_000
-const KEEP_ALIVE_TIMEOUT_MS = 65_000
+export const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
 /**
  * The HTTP server that every route is registered on: request ids, HTTPS rule, CORS, keys, counting, reading and checking
