@@ -1,8 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { createFairPace } from '../../fair-pace.ts'
-import { ARRAYS_WAITING_MAX, ROWS_PER_SECOND, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
+import { upsertContacts } from '../write/contact-upsert.ts'
+import {
+  ARRAYS_WAITING_MAX,
+  ROWS_PER_SECOND,
+  ROWS_PER_STATEMENT,
+  ROWS_PER_TURN,
+  runWithPauses,
+  waitForRows,
+} from './bulk-pace.ts'
 
 const { db } = await createTestDatabase()
 const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
@@ -57,4 +66,36 @@ test('too many waiting arrays of a company are 503 with Retry-After; an import t
   const outcomes = await Promise.allSettled(busy)
   expect(outcomes.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(ARRAYS_WAITING_MAX - 2)
   await other
+})
+
+test('an array is written in small statements only while other companies call', async () => {
+  const statementsOf = async (neighbours: number[]) => {
+    const [company] = await db<{ id: number }[]>`insert into companies (name) values ('Ada') returning id`
+    const { id = 0 } = company ?? {}
+    for (const one of [...neighbours, id]) call(one)
+    await expect.poll(() => isAlone(id), { timeout: 10_000 }).toBe(neighbours.length === 0)
+    const writes = Array.from({ length: ROWS_PER_TURN }, (_, n) => ({ email: `ada${n}@example.com` }))
+    await upsertContacts(db, id, writes, { clientId: null, source: 'api' }, { isArray: true })
+    // Rows of one statement have one time.
+    return db`select created_at from contacts where company_id = ${id} group by created_at`
+  }
+  expect(await statementsOf([])).toHaveLength(1)
+  expect(await statementsOf([301])).toHaveLength(ROWS_PER_TURN / ROWS_PER_STATEMENT)
+})
+
+test('pauses between the statements of a large write while other companies call', async () => {
+  const startsOf = async (companyId: number): Promise<number[]> => {
+    const starts: number[] = []
+    const run = async () => {
+      starts.push(performance.now())
+      await sleep(20)
+    }
+    await runWithPauses(companyId, [run, run])
+    return starts
+  }
+  call(401)
+  call(402)
+  const [first = 0, second = 0] = await startsOf(401)
+  // Timers may end a millisecond early.
+  expect(second - first).toBeGreaterThan(3 * 20 - 3)
 })

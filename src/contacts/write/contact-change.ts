@@ -14,7 +14,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { ROWS_PER_TURN } from '../matching/bulk-pace.ts'
+import { rowsPerStatement, runWithPauses } from '../matching/bulk-pace.ts'
 import { STATE_MEMBERS } from '../members/contact-members.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
 import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'
@@ -124,9 +124,10 @@ export async function writeChanges(
   // Events are read from what was written, and belong to the same transaction.
   const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
-  const { writes, writtenAt } = writesOf(tx, companyId, updated, added, addedRows)
-  const isLarge = contacts.length > ROWS_PER_TURN
-  for (const write of isLarge ? writes : []) await write()
+  const most = rowsPerStatement(companyId)
+  const { writes, writtenAt } = writesOf(tx, companyId, { updated, added, addedRows, most })
+  const isLarge = contacts.length > most
+  if (isLarge) await runWithPauses(companyId, writes)
   // All statements are sent at once; the server runs them in this order.
   await Promise.all([
     ...(isLarge ? [] : writes.map((write) => write())),
@@ -165,33 +166,33 @@ export async function writeChanges(
   })
 }
 
-/** The statements that write the rows, each of at most `ROWS_PER_TURN`, and when each row was written. */
-function writesOf(
-  tx: Db,
-  companyId: number,
-  updated: readonly Change[],
-  added: readonly Change[],
-  addedRows: readonly ContactRow[] | undefined,
-) {
+type RowWrites = {
+  readonly updated: readonly Change[]
+  readonly added: readonly Change[]
+  readonly addedRows: readonly ContactRow[] | undefined
+  /** Maximum number of rows in one statement. */
+  readonly most: number
+}
+
+/** Returns the statements that write the rows, and when each row was written. */
+function writesOf(tx: Db, companyId: number, { updated, added, addedRows, most }: RowWrites) {
   const writtenAt = new Map<number, Date | undefined>()
   const changed = changedEmails(updated)
   const toWrites = (changes: readonly Change[], write: typeof insertContacts, rows?: readonly ContactRow[]) =>
-    partsOf(changes).map((part) => async () => {
-      const at = await write(tx, companyId, rows ?? rowsOf(part))
+    partsOf(changes, most).map((part, place) => async () => {
+      const at = await write(tx, companyId, rows?.slice(place * most, (place + 1) * most) ?? rowsOf(part))
       for (const { state } of part) writtenAt.set(state.id, at)
     })
   const writes = [
     ...(changed.length > 0 ? [() => releaseEmails(tx, companyId, changed)] : []),
     ...toWrites(updated, updateContacts),
-    ...toWrites(added, insertContacts, added.length <= ROWS_PER_TURN ? addedRows : undefined),
+    ...toWrites(added, insertContacts, addedRows),
   ]
   return { writes, writtenAt }
 }
 
-const partsOf = (changes: readonly Change[]): Change[][] =>
-  Array.from({ length: Math.ceil(changes.length / ROWS_PER_TURN) }, (_, part) =>
-    changes.slice(part * ROWS_PER_TURN, (part + 1) * ROWS_PER_TURN),
-  )
+const partsOf = (changes: readonly Change[], most: number): Change[][] =>
+  Array.from({ length: Math.ceil(changes.length / most) }, (_, part) => changes.slice(part * most, (part + 1) * most))
 
 const toEntry = (
   companyId: number,

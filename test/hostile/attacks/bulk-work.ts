@@ -15,7 +15,7 @@ const ARRAY_LENGTH = 1_000
 const PAUSE_MS = 600
 const ARRAYS_OF_COMPANY = 10
 const IMPORTS = 8
-const ROWS = 10_000
+const ROWS = 2_500
 const BRIEF_ROWS = 1_000
 
 type Pace = { ROWS_PER_SECOND: number; ROWS_PER_TURN: number }
