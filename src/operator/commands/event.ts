@@ -18,6 +18,8 @@ const RETRIES = [
 ] as const
 const RETRY_BODIES = { failed: FailedRetryBody, unroutable: UnroutableRetryBody }
 
+type ListOptions = { before?: string; limit?: string; reason?: string; phoneNumberId?: string }
+
 /** `parley events …` */
 export function eventCommands(program: Command, open: OpenOperator): void {
   const about =
@@ -28,9 +30,9 @@ export function eventCommands(program: Command, open: OpenOperator): void {
     add(list, `list those ${about}, newest first`)
       .option('--before <event>', 'only those with smaller ids')
       .option('--limit <number>', 'at most 100; 25 when absent')
-      .action((options: { before?: string; limit?: string }, command: Command) =>
-        run(command, (deps) => listEvents(deps, list, options)),
-      )
+      .option('--reason <text>', 'only those whose reason has this text')
+      .option('--phone-number-id <id>', 'only those of this number at the provider')
+      .action((options: ListOptions, command: Command) => run(command, (deps) => listEvents(deps, list, options)))
   }
 
   add('accounts [company]', 'list what providers reported about accounts, numbers and templates, newest first')

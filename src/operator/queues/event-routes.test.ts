@@ -54,6 +54,16 @@ test.each([
   expect([malformed.status, malformed.body.error.details.fields[0].path]).toEqual([422, 'before'])
 })
 
+test('a list is filtered as a retry is: by a part of the reason and by the number', async () => {
+  await keep('failed', 'one')
+  await keep('unreadable', 'two')
+  await db`update inbound_items set phone_number_id = '6' where reason = 'unreadable'`
+  expect(await bodiesOf('/failed-events?reason=READ')).toEqual(['two'])
+  expect(await bodiesOf('/failed-events?phoneNumberId=5')).toEqual(['one'])
+  expect(await bodiesOf('/failed-events?phoneNumberId=5&reason=unreadable')).toEqual([])
+  expect((await get('/failed-events?reason=')).status).toBe(422)
+})
+
 test('at most 100 are listed', async () => {
   await storeDeadLetters(
     db,

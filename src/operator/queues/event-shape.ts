@@ -4,18 +4,22 @@ import { instant, nullableText } from '../../http/shapes.ts'
 import type { DeadLetterRow } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
-export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
 
 const MOST_RETRIED = 10_000
 
-/** Which kept events to try again; absent members admit all. */
-const RetryMembers = {
+/** Which kept events to list or try again; absent members admit all. */
+const FilterMembers = {
   reason: Type.Optional(
     Type.String({ minLength: 1, maxLength: 500, description: 'A part of the reason, in any letter case.' }),
   ),
   phoneNumberId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'The id of the number at the provider.' }),
   ),
+}
+export const EventQuery = Type.Object({ ...beforeQuery(EVENT_PAGE), ...FilterMembers })
+
+const RetryMembers = {
+  ...FilterMembers,
   wabaAccountId: Type.Optional(
     Type.String({ minLength: 1, maxLength: 128, description: 'The id of the business account.' }),
   ),

@@ -3,11 +3,8 @@ import type { Pool } from '../../db/connect.ts'
 import { eventNotFound } from '../../errors.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
 import { parseId } from '../../ids.ts'
-import {
-  type DeadLetterState,
-  findDeadLetter,
-  listDeadLetters,
-} from '../../inbound/handling/unhandled/dead-letter-store.ts'
+import { listDeadLetters } from '../../inbound/handling/unhandled/dead-letter-list-store.ts'
+import { type DeadLetterState, findDeadLetter } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { retryAllFailed, retryAllUnroutable } from '../../inbound/handling/unhandled/retry.ts'
 import type { OperatorDeps } from '../operator.ts'
 import {
@@ -34,9 +31,11 @@ type RetryDeps = Pick<OperatorDeps, 'db' | 'events' | 'cipher' | 'onEventsStored
 export async function listEvents(
   { db }: Deps,
   list: EventList,
-  query: { before?: unknown; limit?: unknown },
+  query: { before?: unknown; limit?: unknown; reason?: string; phoneNumberId?: string },
 ): Promise<Static<typeof EventReply>[]> {
-  return (await listDeadLetters(db, STATES[list], parseBefore(query, EVENT_PAGE))).map(toEventReply)
+  const { reason, phoneNumberId } = query
+  const filter = { states: STATES[list], reason, phoneNumberId }
+  return (await listDeadLetters(db, filter, parseBefore(query, EVENT_PAGE))).map(toEventReply)
 }
 
 const STANDARD_LIMIT = 1_000

@@ -58,32 +58,6 @@ export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Pr
   `
 }
 
-/** How much of a body a list shows. */
-export const LISTED_BYTES = 4 * 1024
-
-/** A page of the items in some states, newest first, each with the first 4 KiB of its body. */
-export function listDeadLetters(
-  db: Db,
-  states: readonly DeadLetterState[],
-  { before, limit }: { before: number | undefined; limit: number },
-): Promise<DeadLetterRow[]> {
-  return db<DeadLetterRow[]>`
-    select item.*
-    from unnest(${states as DeadLetterState[]}::text[]) as requested (state)
-    cross join lateral (
-      select
-        id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at,
-        substring(body for ${LISTED_BYTES}) as body, octet_length(body) as body_bytes
-      from inbound_items item
-      where item.state = requested.state and item.id < ${before ?? Number.MAX_SAFE_INTEGER}
-      order by item.id desc
-      limit ${limit}
-    ) as item
-    order by item.id desc
-    limit ${limit}
-  `
-}
-
 /** One item with its whole body; undefined when there is none of that id in these states. */
 export async function findDeadLetter(
   db: Db,

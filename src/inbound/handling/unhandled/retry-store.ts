@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../../db/connect.ts'
 import type { DeadLetterState, RequeuedItem } from './dead-letter-store.ts'
 
-/** Which kept items to try again. Absent members admit all. */
+/** Which kept items to list or try again. Absent members admit all. */
 export type RetryFilter = {
   states: readonly DeadLetterState[]
   /** A part of the reason. */
@@ -20,7 +20,8 @@ export type IdWindow = { after: number; last: number; limit: number }
 /** Bytes of bodies that one transaction requeues: above it, the next item is left to the next one. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
-const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, since, until }: RetryFilter) => sql`(
+/** The condition that an item fulfils which the filter admits. */
+export const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, since, until }: RetryFilter) => sql`(
   item.state = any(${states as DeadLetterState[]}::text[])
   and (${reason ?? null}::text is null or position(lower(${reason ?? ''}) in lower(item.reason)) > 0)
   and (${phoneNumberId ?? null}::text is null or item.phone_number_id = ${phoneNumberId ?? null})
