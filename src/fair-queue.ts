@@ -5,6 +5,8 @@ export type FairQueue<Company, Item> = {
   /** The companies with items that wait, in the order in which they are served. */
   companies(): Company[]
   first(company: Company): Item | undefined
+  /** Removes and returns the first item of the company whose turn it is, which then is the last in line. */
+  next(): Item | undefined
   add(company: Company, item: Item): void
   /** Removes and returns the company's first item. The company keeps its place until `moveBehind`. */
   shift(company: Company): Item | undefined
@@ -20,6 +22,19 @@ export function createFairQueue<Company, Item>(): FairQueue<Company, Item> {
   const queues = new Map<Company, Item[]>()
   let size = 0
 
+  const shift = (company: Company): Item | undefined => {
+    const queue = queues.get(company)
+    const item = queue?.shift()
+    if (item === undefined) return undefined
+    size -= 1
+    if (queue?.length === 0) queues.delete(company)
+    return item
+  }
+  const moveBehind = (company: Company): void => {
+    const queue = queues.get(company)
+    if (queue !== undefined && queues.delete(company)) queues.set(company, queue)
+  }
+
   return {
     get size() {
       return size
@@ -33,18 +48,15 @@ export function createFairQueue<Company, Item>(): FairQueue<Company, Item> {
       else queue.push(item)
       size += 1
     },
-    shift: (company) => {
-      const queue = queues.get(company)
-      const item = queue?.shift()
-      if (item === undefined) return undefined
-      size -= 1
-      if (queue?.length === 0) queues.delete(company)
+    next: () => {
+      const [company] = queues.keys()
+      if (company === undefined) return undefined
+      const item = shift(company)
+      moveBehind(company)
       return item
     },
-    moveBehind: (company) => {
-      const queue = queues.get(company)
-      if (queue !== undefined && queues.delete(company)) queues.set(company, queue)
-    },
+    shift,
+    moveBehind,
     remove: (isRemoved) => {
       const removed: Item[] = []
       for (const [company, queue] of queues) {

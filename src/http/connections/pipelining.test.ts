@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
@@ -38,8 +39,8 @@ afterEach(() => {
 })
 afterAll(() => app.close())
 
-function open() {
-  const socket = connect(port, '127.0.0.1')
+function open(localAddress = '127.0.0.1') {
+  const socket = connect({ port, host: '127.0.0.1', localAddress })
   sockets.push(socket)
   let received = ''
   socket.on('data', (chunk) => {
@@ -78,6 +79,25 @@ test('reads eight requests of a connection, and one more for each answer, in the
   }
   expect(begun).toEqual(all)
   expect(received().match(/answer \d+/g)).toEqual(all.map((n) => `answer ${n}`))
+})
+
+test('reads one pipelined request in each turn of the event loop, client addresses round robin', async () => {
+  const flood = Array.from({ length: 5 }, () => open())
+  const other = open('127.0.0.2')
+  const all = [...flood, other]
+  await Promise.all(all.map(({ socket }) => once(socket, 'connect')))
+  const write = ({ socket }: typeof other, name: string) => socket.write(get(`/held/${name}`).repeat(MOST_UNANSWERED))
+  for (const one of flood) write(one, 'flood')
+  write(other, 'other')
+  let most = 0
+  while (begun.length < all.length * MOST_UNANSWERED) {
+    const before = begun.length
+    await new Promise((resolve) => setImmediate(resolve))
+    most = Math.max(most, begun.length - before)
+  }
+  // The first request of each connection is not pipelined.
+  expect(most).toBeLessThanOrEqual(all.length + 1)
+  expect(begun.lastIndexOf('other')).toBeLessThan(begun.length - MOST_UNANSWERED)
 })
 
 test('leaves what it does not read with the client', async () => {

@@ -1,4 +1,6 @@
 import type { Socket } from 'node:net'
+import { createFairQueue } from '../../fair-queue.ts'
+import { networkOf } from '../admission/client-address.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 import { createHeadCutter } from './head-cutter.ts'
 
@@ -6,49 +8,72 @@ import { createHeadCutter } from './head-cutter.ts'
 export const MOST_UNANSWERED = 8
 
 /**
- * Reads at most `most` unanswered requests of each connection, and one pipelined request in each turn of the event loop. What
- * follows stays unparsed: at most one chunk of 64 KiB here, the rest with the client.
+ * Reads at most `most` unanswered requests of each connection. All connections together get one pipelined request read in each
+ * turn of the event loop, client addresses round robin. Unread bytes stay unparsed: at most one chunk of 64 KiB here, the rest
+ * with the client.
  */
 export function boundPipelining(connections: Connections, most = MOST_UNANSWERED): void {
   const readers = new WeakMap<ClientConnection, () => void>()
+  const inTurn = createTurns()
   connections.watch({
-    ready: (connection) => void readers.set(connection, readInTurns(connection, most)),
+    ready: (connection) => {
+      const address = networkOf(connection.socket.remoteAddress)
+      readers.set(
+        connection,
+        readInTurns(connection, most, (read) => inTurn(address, read)),
+      )
+    },
     answered: (connection) => readers.get(connection)?.(),
   })
 }
 
+/** Runs one piece of work in each turn of the event loop, addresses round robin. */
+function createTurns(): (address: string, work: () => void) => void {
+  const waiting = createFairQueue<string, () => void>()
+  const runNext = (): void => {
+    const work = waiting.next()
+    if (waiting.size > 0) setImmediate(runNext)
+    work?.()
+  }
+  return (address, work) => {
+    waiting.add(address, work)
+    if (waiting.size === 1) setImmediate(runNext)
+  }
+}
+
 /** Stands between a socket and Node's parser, which would parse all requests of a chunk at once. Returns a function that reads on. */
-function readInTurns(connection: ClientConnection, most: number): () => void {
+function readInTurns(connection: ClientConnection, most: number, inTurn: (read: () => void) => void): () => void {
   const { socket } = connection
   const cutter = createHeadCutter()
   let isScheduled = false
   const goOn = (): void => {
     if (isScheduled || !cutter.holdsBytes()) return
     isScheduled = true
-    setImmediate(() => {
+    inTurn(() => {
       isScheduled = false
-      read()
+      read({ isOwnTurn: true })
     })
   }
   const gate = createGate(socket, cutter.holdsBytes, goOn)
   const parse = takeFromParser(socket, (chunk) => {
     cutter.hold(chunk)
-    read()
+    read({ isOwnTurn: false })
   })
 
   const isInBody = (): boolean => connection.latest?.complete === false
-  const read = (): void => {
-    let begun = 0
+  const read = ({ isOwnTurn }: { isOwnTurn: boolean }): void => {
+    // Without unanswered requests, the first one is not pipelined.
+    let mayBegin = isOwnTurn || connection.exchanges.length === 0
     while (cutter.holdsBytes() && !socket.destroyed && gate.isOpen()) {
       if (!isInBody() && connection.exchanges.length >= most) break
-      if (!isInBody() && begun > 0) {
+      if (!isInBody() && !mayBegin) {
         goOn()
         break
       }
       const before = connection.latest
       parse(cutter.next())
       if (connection.latest === before) continue
-      begun += 1
+      mayBegin = false
       cutter.skipBody(isInBody() ? Number(connection.latest?.headers['content-length'] ?? 0) : 0)
     }
     gate.settle()
