@@ -306,7 +306,7 @@ test('waiting statuses are settled, and taken, in their company', async () => {
     `
   }
   await keepsRows(db, twinId, async () => {
-    const due = (await lockDueStatuses(db)).filter((one) => one.companyId === companyId)
+    const due = (await lockDueStatuses(db, 500)).filter((one) => one.companyId === companyId)
     await settleWaitingStatuses(db, due, ({ waitingId }) => waitingId === 2)
   })
   const taken = await keepsRows(db, twinId, () => takeWaitingStatuses(db, [{ companyId, wamid: 'new' }]))

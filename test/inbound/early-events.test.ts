@@ -111,6 +111,26 @@ describe('a status before its message', () => {
     })
   })
 
+  test('that fails holds up no other, and is looked up again later', async () => {
+    const [bad, good] = [await sendTo(uniquePhone()), await sendTo(uniquePhone())]
+    for (const { messageId } of [bad, good]) await forgetWamid(messageId)
+    await provider.statuses(phoneNumberId, statusOf(bad.wamid, 'read'), statusOf(good.wamid, 'read'))
+    await db`
+      update waiting_statuses set pricing = '{"billable": "neither"}', created_at = now() - interval '1 hour'
+      where wamid = ${bad.wamid}
+    `
+    for (const { messageId, wamid } of [bad, good]) await nameMessage(messageId, wamid)
+    await db`update waiting_statuses set look_at = now() where wamid in (${bad.wamid}, ${good.wamid})`
+    await eventually(async () => (await statusOfMessage(good.messageId)) === 'read')
+    await eventually(async () => {
+      const [row] = await db<{ isLater: boolean }[]>`
+        select look_at > now() + interval '50 minutes' as is_later from waiting_statuses where wamid = ${bad.wamid}
+      `
+      return row!.isLater
+    })
+    await db`delete from waiting_statuses where wamid = ${bad.wamid}`
+  })
+
   test('is found when the message is named while the statuses of its body wait for a lock', async () => {
     const [early, other] = [await sendTo(uniquePhone()), await sendTo(uniquePhone())]
     await forgetWamid(early.messageId)
@@ -172,6 +192,35 @@ describe('an edit or revoke before its message', () => {
       const shown = (await inbox.messages(chatId)).find(({ id }) => id === messageId)
       return shown.text === '[revoked]'
     })
+  })
+
+  test('that fails holds up no other', async () => {
+    const recipients = [uniquePhone(), uniquePhone()]
+    const sent = await Promise.all(recipients.map(async (recipient) => ({ recipient, ...(await sendTo(recipient)) })))
+    const [bad, good] = sent.map(({ messageId }) => messageId) as [number, number]
+    for (const { messageId } of sent) await forgetWamid(messageId)
+    for (const { wamid, recipient } of sent) {
+      await provider.echoes(phoneNumberId, {
+        ...echoTo(recipient),
+        ...{ type: 'revoke', text: undefined, revoke: { original_message_id: wamid } },
+      })
+    }
+    await db.unsafe(`
+      create function refuse_revoke() returns trigger language plpgsql as $$
+      begin
+        raise exception 'refused' using errcode = '22001';
+      end $$;
+      create trigger refuse_revoke before update on messages
+        for each row when (old.id = ${bad} and new.text = '[revoked]') execute function refuse_revoke()
+    `)
+    for (const { messageId, wamid } of sent) await nameMessage(messageId, wamid)
+    const wamids = sent.map(({ wamid }) => wamid)
+    await db`update message_changes set look_at = now() where target_wamid = any(${wamids}::text[])`
+    const textOf = async (id: number) => (await db`select text from messages where id = ${id}`)[0]!.text
+    await eventually(async () => (await textOf(good)) === '[revoked]')
+    await db.unsafe('drop trigger refuse_revoke on messages; drop function refuse_revoke')
+    await db`update message_changes set look_at = now() where target_wamid = any(${wamids}::text[])`
+    await eventually(async () => (await textOf(bad)) === '[revoked]')
   })
 
   test('is looked up for a day, and then only by its message', async () => {

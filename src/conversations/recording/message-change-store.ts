@@ -98,32 +98,38 @@ async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Se
   return new Set(changes.filter((_, place) => places.has(place)))
 }
 
-/** Changes that one transaction looks up at most. */
-const BATCH = 500
+/** An edit or a revoke that waits for its message. */
+export type WaitingChange = { companyId: number; wamid: string; targetWamid: string }
+
+/** Locks and returns the waiting edits and revokes that are to be looked up now. */
+export const lockDueChanges = (tx: Db, limit: number): Promise<WaitingChange[]> => tx<WaitingChange[]>`
+  select company_id, wamid, target_wamid
+  from message_changes
+  where look_at <= now()
+  order by look_at, company_id, wamid
+  limit ${limit}
+  for update skip locked
+`
 
 /**
  * Applies waiting edits and revokes whose message was committed at the same time as they were, or was named later. The others are
- * looked up again once they have waited twice as long, for a day; a message that is recorded later looks for them itself.
- * Returns the messages.
+ * postponed; a message that is recorded later looks for them itself. Returns the messages.
  */
-export async function applyWaitingChanges(tx: Db, at: Date): Promise<TargetMessage[]> {
-  const due = await tx<{ companyId: number; wamid: string; targetWamid: string }[]>`
-    select company_id, wamid, target_wamid
-    from message_changes
-    where look_at <= now()
-    order by look_at
-    limit ${BATCH}
-    for update skip locked
-  `
+export async function applyWaitingChanges(tx: Db, due: readonly WaitingChange[], at: Date): Promise<TargetMessage[]> {
   const found = await findTargets(tx, due)
   const names = new Set(found.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
-  const rows = due.map(({ companyId, wamid, targetWamid }) => ({
-    company_id: companyId,
-    wamid,
-    target_wamid: targetWamid,
-    is_found: names.has(`${companyId} ${targetWamid}`),
-  }))
-  if (rows.length === 0) return []
+  await postponeChanges(tx, due, ({ companyId, targetWamid }) => names.has(`${companyId} ${targetWamid}`))
+  if (found.length > 0) await applyMessageChanges(tx, found, at)
+  return found
+}
+
+/** Has changes looked up again once they have waited twice as long, for a day; those whose message is found, never. */
+export async function postponeChanges(
+  tx: Db,
+  due: readonly WaitingChange[],
+  isFound: (change: WaitingChange) => boolean = () => false,
+): Promise<void> {
+  const rows = due.map((change) => ({ company_id: change.companyId, wamid: change.wamid, is_found: isFound(change) }))
   await tx`
     update message_changes change
     set look_at = case
@@ -133,8 +139,6 @@ export async function applyWaitingChanges(tx: Db, at: Date): Promise<TargetMessa
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, wamid text, is_found boolean)
     where (change.company_id, change.wamid) = (input.company_id, input.wamid)
   `
-  if (found.length > 0) await applyMessageChanges(tx, found, at)
-  return found
 }
 
 /** A message that another one names by its id at the provider. */

@@ -24,9 +24,6 @@ export type StatusRecord = {
   waitingId: number | null
 }
 
-/** Statuses that one transaction looks up at most. */
-export const WAITING_BATCH = 500
-
 const columns = sql`
   waiting.company_id, waiting.sender_id, waiting.wamid, waiting.provider_message_id, null::bigint as message_id, waiting.status,
   waiting.occurred_at, waiting.created_at as arrived_at, waiting.recipient_phone,
@@ -34,12 +31,12 @@ const columns = sql`
 `
 
 /** Locks and returns the statuses that are to be looked up now. */
-export const lockDueStatuses = (tx: Db): Promise<StatusRecord[]> => tx<StatusRecord[]>`
+export const lockDueStatuses = (tx: Db, limit: number): Promise<StatusRecord[]> => tx<StatusRecord[]>`
   select ${columns}, waiting.id as waiting_id
   from waiting_statuses waiting
   where waiting.look_at <= now()
-  order by waiting.look_at
-  limit ${WAITING_BATCH}
+  order by waiting.look_at, waiting.company_id, waiting.id
+  limit ${limit}
   for update skip locked
 `
 

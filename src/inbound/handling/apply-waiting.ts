@@ -1,8 +1,18 @@
 import type { Clock } from '../../clock.ts'
-import { applyWaitingChanges } from '../../conversations/recording/message-change-store.ts'
-import { lockDueStatuses, WAITING_BATCH } from '../../conversations/recording/waiting-status-store.ts'
-import type { Pool } from '../../db/connect.ts'
-import type { Publish } from '../../live-change.ts'
+import {
+  applyWaitingChanges,
+  lockDueChanges,
+  postponeChanges,
+  type WaitingChange,
+} from '../../conversations/recording/message-change-store.ts'
+import {
+  lockDueStatuses,
+  type StatusRecord,
+  settleWaitingStatuses,
+} from '../../conversations/recording/waiting-status-store.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
+import type { LiveChange, Publish } from '../../live-change.ts'
 import type { RecordEvents } from '../../record-change.ts'
 import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
 import { readRecipients } from './recording/learn-recipients.ts'
@@ -18,33 +28,74 @@ export type ApplyDeps = StatusDeps & {
 }
 
 /** Transactions of one run. */
-const MOST_BATCHES = 20
+const MOST_BATCHES = 40
+/** Rows that one transaction looks up at most. */
+const BATCH = 500
 
-/** Looks for the messages of the statuses, edits and revokes that came before them, and applies those whose message exists. */
+/**
+ * Looks for the messages of the statuses, edits and revokes that came before them, and applies those whose message exists.
+ * @throws the last error of a row that could not be applied, once the others are
+ */
 export async function applyWaiting(deps: ApplyDeps, signal: AbortSignal): Promise<void> {
-  for (let batch = 0; batch < MOST_BATCHES && !signal.aborted; batch += 1) {
-    if ((await applyStatuses(deps)) < WAITING_BATCH) break
-  }
-  const changed = await deps.db.begin((tx) => applyWaitingChanges(tx, deps.clock.now()))
-  deps.publish(
-    changed.flatMap(({ companyId, id, conversationId }) => [
-      { topic: 'message', companyId, id },
-      { topic: 'conversation', companyId, id: conversationId },
-    ]),
-  )
+  const failures = [await applyDue(deps, signal, STATUSES), await applyDue(deps, signal, CHANGES)].flat()
+  if (failures.length > 0) throw failures.at(-1)
 }
 
-/** Returns how many statuses were due. Locks statuses, customers and messages, in the order of all handling. */
-async function applyStatuses({ publish, ...deps }: ApplyDeps): Promise<number> {
-  const { db, clock, recordEvents, sourceType } = deps
-  const { due, liveChanges } = await db.begin(async (tx) => {
-    const records = await lockDueStatuses(tx)
+/** Rows that wait for their message: each is looked up again once it has waited twice as long. */
+type Waiting<Row> = {
+  /** Locks the rows that are due, oldest first. */
+  lockDue(tx: Db, limit: number): Promise<Row[]>
+  apply(deps: ApplyDeps, tx: Db, rows: readonly Row[]): Promise<LiveChange[]>
+  postpone(tx: Db, rows: readonly Row[]): Promise<void>
+}
+
+/** Applies the rows that are due. A failing batch is halved until the row that fails is alone, and postponed. */
+async function applyDue<Row>(deps: ApplyDeps, signal: AbortSignal, waiting: Waiting<Row>): Promise<unknown[]> {
+  const failures: unknown[] = []
+  let size = BATCH
+  for (let batch = 0; batch < MOST_BATCHES && !signal.aborted; batch += 1) {
+    let rows: Row[] = []
+    try {
+      const changes = await deps.db.begin(async (tx) => {
+        rows = await waiting.lockDue(tx, size)
+        return rows.length === 0 ? [] : waiting.apply(deps, tx, rows)
+      })
+      deps.publish(changes)
+      if (rows.length < size) break
+      size = Math.min(size * 2, BATCH)
+    } catch (error) {
+      const failed = rows
+      if (failed.length === 0 || (isTemporary(error) && !isOwnWait(error))) throw error
+      size = Math.ceil(failed.length / 2)
+      if (failed.length > 1) continue
+      failures.push(error)
+      await deps.db.begin((tx) => waiting.postpone(tx, failed))
+    }
+  }
+  return failures
+}
+
+/** Locks statuses, customers and messages, in the order of all handling. */
+const STATUSES: Waiting<StatusRecord> = {
+  lockDue: lockDueStatuses,
+  apply: async ({ clock, recordEvents, sourceType, ...deps }, tx, records) => {
     const { reports, unlearnt } = await readRecipients(tx, records)
     const contacts = await recordInbound(tx, reports, { sourceType, at: clock.now() })
     const statuses = await handleStatuses(deps, tx, records, clock.now(), unlearnt)
     await recordEvents.publish(tx, [...toContactChanges(contacts), ...statuses.recordChanges])
-    return { due: records.length, liveChanges: statuses.liveChanges }
-  })
-  publish(liveChanges)
-  return due
+    return statuses.liveChanges
+  },
+  postpone: (tx, records) => settleWaitingStatuses(tx, records, () => false),
+}
+
+const CHANGES: Waiting<WaitingChange> = {
+  lockDue: lockDueChanges,
+  apply: async ({ clock }, tx, due) => {
+    const changed = await applyWaitingChanges(tx, due, clock.now())
+    return changed.flatMap(({ companyId, id, conversationId }): LiveChange[] => [
+      { topic: 'message', companyId, id },
+      { topic: 'conversation', companyId, id: conversationId },
+    ])
+  },
+  postpone: (tx, due) => postponeChanges(tx, due),
 }
