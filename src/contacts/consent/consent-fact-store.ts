@@ -202,7 +202,10 @@ const customersOfKeys = sql`
   ) as customers
 `
 
-/** The contacts of keys and customers, and living ones that have one of the addresses or current numbers. */
+/**
+ * The contacts of keys and customers, and living ones that have one of the mailboxes or current numbers. What counts for a
+ * mailbox counts for all its contacts, also under another spelling of its domain.
+ */
 const contactsOfKeys = sql`
   select found.company_id, found.id, contact.*
   from (
@@ -234,8 +237,27 @@ const contactsOfKeys = sql`
         and ${emailPlace} = substr(key.identity, 8)
         and contacts.deleted_at is null
       limit 1
+    ) as owner
+    cross join lateral (
+      select owner.id
+      union all
+      (
+        select twin.other_id
+        from mailbox_twins twin
+        where (twin.company_id, twin.contact_id) = (key.company_id, owner.id)
+        limit ${SHARING_MAX}
+      )
     ) as reader
     where key.identity like 'mailto:%'
+    union
+    select key.company_id, owner.contact_id
+    from key
+    cross join lateral (
+      select twin.contact_id
+      from mailbox_twins twin
+      where (twin.company_id, twin.other_id) = (key.company_id, key.contact_id)
+      limit 1
+    ) as owner
   ) as found
   cross join lateral (
     select

@@ -47,6 +47,13 @@ const isRefused = async (email: string) => {
   return hasRefusedEmail(db, companyId, email)
 }
 
+const optOut = (recipient: string) =>
+  unsubscribe(
+    { db, publish: () => {}, recordEvents: { isSubscribed: () => false, publish: async () => {} } as never },
+    companyId,
+    { emailId: 1, recipient },
+  )
+
 test('an opt-out of one spelling holds for all, before and after the sweep', async () => {
   const id = await storeContact(UNICODE, false)
   await db`
@@ -120,14 +127,37 @@ test('two contacts that become one mailbox stay two, and the next write is 409 u
   expect(await write('PUT', `/contacts/${second}`, { email: ASCII })).toMatchObject({ status: 409 })
   const { headers } = await keyOf(as())
   expect(headers).toBeDefined()
-  await unsubscribe(
-    { db, publish: () => {}, recordEvents: { isSubscribed: () => false, publish: async () => {} } as never },
-    companyId,
-    { emailId: 1, recipient: UNICODE },
-  )
+  await optOut(UNICODE)
   expect(await write('PUT', `/contacts/${first}`, { email: 'other@example.com' })).toMatchObject({ status: 200 })
   expect(await findTwins(db)).toEqual([])
   expect(await write('POST', '/contacts', { email: UNICODE })).toMatchObject({ status: 200 })
+})
+
+test('two contacts of one mailbox show the consent that is applied to it', async () => {
+  const silent = await storeContact(UNICODE)
+  const refusing = await storeContact(ASCII, false)
+  await sweep()
+  expect(await isRefused(UNICODE)).toBe(true)
+  expect(await stored()).toMatchObject([
+    { id: silent, emailConsent: false },
+    { id: refusing, emailConsent: false },
+  ])
+})
+
+test('a change of consent of one mailbox shows on both its contacts', async () => {
+  const [first, second] = [await storeContact(UNICODE, false), await storeContact(ASCII, true)]
+  await sweep()
+  expect(await isRefused(UNICODE)).toBe(false)
+  expect(await stored()).toMatchObject([
+    { id: first, emailConsent: true },
+    { id: second, emailConsent: true },
+  ])
+  await optOut(UNICODE)
+  expect(await isRefused(ASCII)).toBe(true)
+  expect(await stored()).toMatchObject([
+    { id: first, emailConsent: false },
+    { id: second, emailConsent: false },
+  ])
 })
 
 test('two contacts are two no longer when one is deleted', async () => {

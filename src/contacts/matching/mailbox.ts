@@ -34,13 +34,16 @@ export async function rekeyMailboxes(db: Pool, companyId: number, keys: readonly
   return twins
 }
 
-/** Moves a mailbox to its key, and shows on its contact what its other spellings said. */
+/** Moves a mailbox to its key, and shows on its contacts what all its spellings said. */
 export async function rekeyMailbox(db: Pool, companyId: number, mailbox: Mailbox): Promise<Twins[]> {
   try {
     return await db.begin(async (tx) => {
       const haveMoved = await moveToKey(tx, companyId, mailbox)
-      if (haveMoved) await refreshConsents(tx, [{ companyId, identity: addressIdentity(mailbox.key) }])
-      return keepTwins(tx, companyId, mailbox)
+      const twins = await keepTwins(tx, companyId, mailbox)
+      if (haveMoved || twins.length > 0) {
+        await refreshConsents(tx, [{ companyId, identity: addressIdentity(mailbox.key) }])
+      }
+      return twins
     })
   } catch (error) {
     // Another contact took the key at this moment: the next look finds both.
