@@ -537,13 +537,14 @@ create table emails (
   complained_at timestamp with time zone,
   clicks_on date,
   clicks_of_day integer not null default 0,
+  recipient_key text,
   constraint emails_by_uid UNIQUE (company_id, uid),
   constraint emails_pkey PRIMARY KEY (company_id, id),
   constraint emails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint emails_company_id_template_id_fkey FOREIGN KEY (company_id, template_id) REFERENCES email_templates(company_id, id),
   constraint emails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'bounced'::text])))
 );
-CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower(recipient), id);
+CREATE INDEX emails_by_mailbox ON public.emails USING btree (company_id, COALESCE(recipient_key, lower((recipient COLLATE "C"))), id);
 
 create table envelope_people (
   company_id bigint not null,

@@ -1,4 +1,9 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows, sql } from '../db/connect.ts'
+
+/** The mailbox of a mail's recipient. */
+export const recipientMailbox = sql`coalesce(recipient_key, lower(recipient collate "C"))`
+
+type Recipient = { readonly id: number; readonly recipient: string; readonly recipientKey: string | null }
 
 /** Mails whose recipient is beyond ASCII, among the next ones after an id, and the last of these; null: there are none. */
 export async function readEmailRecipients(
@@ -6,15 +11,17 @@ export async function readEmailRecipients(
   companyId: number,
   after: number,
   limit: number,
-): Promise<{ last: number | null; rows: { id: number; recipient: string }[] }> {
-  const [part] = await db<{ last: number | null; rows: { id: number; recipient: string }[] }[]>`
+): Promise<{ last: number | null; rows: Recipient[] }> {
+  const [part] = await db<{ last: number | null; rows: Recipient[] }[]>`
     select
       max(id) as last,
       coalesce(
-        json_agg(json_build_object('id', id, 'recipient', recipient)) filter (where recipient ~ '[^\\x01-\\x7f]'), '[]'
+        json_agg(json_build_object('id', id, 'recipient', recipient, 'recipientKey', recipient_key))
+          filter (where recipient ~ '[^\\x01-\\x7f]'),
+        '[]'
       ) as rows
     from (
-      select id, recipient
+      select id, recipient, recipient_key
       from emails
       where company_id = ${companyId} and id > ${after}
       order by id
@@ -24,16 +31,15 @@ export async function readEmailRecipients(
   return part ?? { last: null, rows: [] }
 }
 
-/** Writes the recipients of mails. */
-export async function writeRecipients(
-  db: Db,
-  companyId: number,
-  rows: readonly { id: number; recipient: string }[],
-): Promise<void> {
+/** Writes the recipients of mails, and their mailboxes. */
+export async function writeRecipients(db: Db, companyId: number, rows: readonly Recipient[]): Promise<void> {
   await db`
     update emails
-    set recipient = input.recipient
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as input (id bigint, recipient text)
+    set recipient = input.recipient, recipient_key = input.key
+    from jsonb_to_recordset(${jsonRows(
+      db,
+      rows.map(({ recipientKey: key, ...row }) => ({ ...row, key })),
+    )}) as input (id bigint, recipient text, key text)
     where (emails.company_id, emails.id) = (${companyId}, input.id)
   `
 }

@@ -1,6 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { storedKeys } from '../text/email-address.ts'
+import { recipientMailbox } from './email-key-store.ts'
 
 /** Deletes up to `limit` emails to an address, in lower case, with their contents, links and clicks; returns their ids. */
 export async function eraseEmails(db: Db, companyId: number, address: string, limit: number): Promise<number[]> {
@@ -8,7 +9,7 @@ export async function eraseEmails(db: Db, companyId: number, address: string, li
     with target as materialized (
       select id
       from emails
-      where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[])
+      where company_id = ${companyId} and ${recipientMailbox} = any (${storedKeys(address)}::text[])
       order by id
       limit ${limit}
       for update
@@ -33,7 +34,7 @@ export async function listEmailUids(db: Db, companyId: number, address: string, 
   const rows = await db<{ uid: string }[]>`
     select uid
     from emails
-    where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[])
+    where company_id = ${companyId} and ${recipientMailbox} = any (${storedKeys(address)}::text[])
     order by id
     limit ${limit}
   `
@@ -67,9 +68,9 @@ export async function expireEmails(
 ): Promise<number> {
   const expired = await db`
     with target as materialized (
-      select oldest.id, oldest.uid, oldest.recipient
+      select oldest.id, oldest.uid, oldest.mailbox
       from (
-        select email.id, email.uid, email.recipient, email.created_at, email.status
+        select email.id, email.uid, ${recipientMailbox} as mailbox, email.created_at, email.status
         from emails email
         where email.company_id = ${companyId}
         order by email.id
@@ -80,7 +81,7 @@ export async function expireEmails(
     ),
     named as (
       insert into envelope_people (company_id, person, event, event_id, day, created_at)
-      select ${companyId}, 'mailto:' || lower(target.recipient), outlived.event, outlived.event_id, outlived.day, outlived.created_at
+      select ${companyId}, 'mailto:' || target.mailbox, outlived.event, outlived.event_id, outlived.day, outlived.created_at
       from target
       cross join lateral (
         select envelope.event, envelope.event_id, envelope.day, envelope.created_at

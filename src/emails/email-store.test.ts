@@ -3,8 +3,11 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { newEmailId } from '../ids.ts'
 import type { DirectDispatch } from '../jobs/job.ts'
+import { emailKey } from '../text/email-address.ts'
 import { emailLane } from './delivery/email-delivery.ts'
-import { EMAIL_SEND, insertEmails } from './email-store.ts'
+import { rekeyEmails } from './email-keys.ts'
+import { eraseEmails } from './email-removal-store.ts'
+import { EMAIL_SEND, insertEmails, listEmailsTo } from './email-store.ts'
 import { newSecret } from './tracking/tracking-token.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -46,6 +49,27 @@ test('mails are leased to the worker that accepts them, one claim for each compa
   expect(own).toMatchObject(Array(2).fill({ kind: EMAIL_SEND, lane: emailLane(first), attempts: 0 }))
   const stored = own.map(({ id, kind, lane, claimId }) => ({ id, kind, lane, claimId, isLeased: true }))
   expect(await storedJobs(first)).toEqual(stored)
+})
+
+test('mails are found by any spelling of their mailbox', async () => {
+  const companyId = await createCompany(db)
+  const spellings = ['ΝΙΚΟΣ@example.com', 'Νικος@example.com', 'νικος@example.com']
+  await insertEmails(
+    db,
+    spellings.map((recipient) => ({ ...mailOf(companyId), recipient })),
+  )
+  const found = await listEmailsTo(db, companyId, emailKey('ΝΙΚΟΣ@example.com'), Number.MAX_SAFE_INTEGER, 10)
+  expect(found.map(({ recipient }) => recipient)).toEqual(spellings.toReversed())
+  expect(await eraseEmails(db, companyId, emailKey('ΝΙΚΟΣ@example.com'), 10)).toHaveLength(3)
+})
+
+test('mails of an earlier version are found by their mailbox', async () => {
+  const companyId = await createCompany(db)
+  await insertEmails(db, [{ ...mailOf(companyId), recipient: 'ΝΙΚΟΣ@münchen.example' }])
+  await db`update emails set recipient_key = null where company_id = ${companyId}`
+  await rekeyEmails(db, companyId, async () => {})
+  const found = await listEmailsTo(db, companyId, emailKey('νικος@MÜNCHEN.example'), Number.MAX_SAFE_INTEGER, 10)
+  expect(found.map(({ recipient }) => recipient)).toEqual(['ΝΙΚΟΣ@xn--mnchen-3ya.example'])
 })
 
 test('without a worker, in a full lane and behind mails that wait they are left to a claim', async () => {

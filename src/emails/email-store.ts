@@ -1,6 +1,7 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
-import { storedKeys } from '../text/email-address.ts'
+import { storedKeys, storedMailbox } from '../text/email-address.ts'
+import { recipientMailbox } from './email-key-store.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
 /** A mail as it is taken in. */
@@ -53,6 +54,7 @@ export async function insertEmails(
     uid: email.uid,
     template_id: email.templateId,
     recipient: email.recipient,
+    recipient_key: storedMailbox(email.recipient),
     subject: email.subject,
     message_id: email.messageId,
     secret: email.secret.toString('hex'),
@@ -133,7 +135,7 @@ export const listEmailsTo = (
   db<(EmailRecord & { id: number })[]>`
     select id, ${recordColumns}
     from emails
-    where company_id = ${companyId} and lower(recipient) = any (${storedKeys(address)}::text[]) and id < ${beforeId}
+    where company_id = ${companyId} and ${recipientMailbox} = any (${storedKeys(address)}::text[]) and id < ${beforeId}
     order by id desc
     limit ${limit}
   `

@@ -1,5 +1,6 @@
 import { isAmong } from '../conversations/message-month.ts'
 import { type Db, jsonRows } from '../db/connect.ts'
+import { recipientMailbox } from '../emails/email-key-store.ts'
 import { storedKeys } from '../text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
@@ -239,7 +240,7 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
         )
       ))::text as row
     from emails email
-    where email.company_id = ${companyId} and lower(email.recipient) = any (${storedKeys(address)}::text[]) and email.id > ${after}
+    where email.company_id = ${companyId} and ${recipientMailbox} = any (${storedKeys(address)}::text[]) and email.id > ${after}
     order by email.id
     limit ${limit}
   `

@@ -34,11 +34,14 @@ export function wireAddress(email: string): string {
 /** Whether only mail servers with SMTPUTF8 take the address. */
 export const needsSmtpUtf8 = (email: string): boolean => BEYOND_ASCII.test(split(email).local)
 
-/** Returns the address as it is compared: all spellings of one mailbox give one text. Made here only, never by the database. */
+/** Returns the address as it is compared: all spellings of one mailbox give one text. The database makes it for ASCII only. */
 export function emailKey(email: string): string {
   const { local, domain } = split(email)
   return `${local.normalize('NFC').toLowerCase()}@${toAscii(domain)}`
 }
+
+/** Returns the key of an address as it is stored beside the address; null: the database can make it. */
+export const storedMailbox = (email: string): string | null => (BEYOND_ASCII.test(email) ? emailKey(email) : null)
 
 /**
  * Returns the texts under which rows of a mailbox may be stored, its key first. Until 2026 a domain was stored in the spelling

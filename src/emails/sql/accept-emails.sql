@@ -16,7 +16,7 @@ begin
   with input as materialized (
     select *
     from rows from (jsonb_to_recordset(items) as (
-      company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
+      company_id bigint, uid text, template_id bigint, recipient text, recipient_key text, subject text, message_id text, secret text,
       is_marketing boolean, idempotency_id bigint, answer_status smallint, answer_body text
     )) with ordinality as input
   ),
@@ -33,8 +33,8 @@ begin
     where input.idempotency_id is null or (input.company_id, input.idempotency_id) in (select company_id, id from answered)
   ),
   inserted as (
-    insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
-    select item.company_id, item.id, item.uid, item.template_id, item.recipient, item.subject, item.message_id,
+    insert into emails (company_id, id, uid, template_id, recipient, recipient_key, subject, message_id, secret, is_marketing)
+    select item.company_id, item.id, item.uid, item.template_id, item.recipient, item.recipient_key, item.subject, item.message_id,
       decode(item.secret, 'hex'), item.is_marketing
     from item
   ),
