@@ -130,5 +130,6 @@ test('a console that is not built says how to build it', async () => {
   const absent = await serve(join(folder, 'absent'))
   const answer = await absent.get('/console/')
   expect([answer.statusCode, answer.headers['content-type']]).toEqual([503, expect.stringMatching(/^text\/plain/)])
+  expect(answer.headers['x-error-code']).toBe('service_unavailable')
   expect(answer.body).toContain('node scripts/setup.mjs')
 })

@@ -2,6 +2,7 @@ import { extname, join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { notFound } from '../errors.ts'
+import { ERROR_CODE_HEADER } from '../http/errors/error-reply.ts'
 import { isHostOf } from '../http/rules/host-rule.ts'
 import {
   IMMUTABLE,
@@ -50,7 +51,9 @@ export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps
 
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
     const file = await readPage(pagesFolder, 'index.html')
-    if (file === undefined) return reply.code(503).type('text/plain').send(NOT_BUILT)
+    if (file === undefined) {
+      return reply.code(503).header(ERROR_CODE_HEADER, 'service_unavailable').type('text/plain').send(NOT_BUILT)
+    }
     return sendStaticFile(request, reply.headers(headers), file, REVALIDATE)
   }
 
