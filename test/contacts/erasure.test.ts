@@ -191,7 +191,7 @@ test('every table states whether it holds personal data', async () => {
 
 describe('DELETE /contacts/{id}?erase=true', () => {
   test('leaves nothing of an erased person in any table or file, and everything of others', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const shop = await createShop()
     const other = await createPerson(shop)
@@ -228,7 +228,7 @@ describe('DELETE /contacts/{id}?erase=true', () => {
   })
 
   test('keeps the pages of a conversation and the rows of the delivery log, without their contents', {
-    timeout: 60_000,
+    timeout: 300_000,
   }, async () => {
     const shop = await createShop()
     const person = await createPerson(shop)

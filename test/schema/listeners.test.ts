@@ -11,4 +11,4 @@ test('with the options of the parley command, the listeners of requests do not g
   const promoted = Number(execFileSync(process.execPath, [...options, PROGRAM], { encoding: 'utf8' }))
   // Without --no-allocation-site-pretenuring it is about 100 MB.
   expect(promoted).toBeLessThan(5_000_000)
-}, 60_000)
+}, 600_000)

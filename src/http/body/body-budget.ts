@@ -33,7 +33,7 @@ export const MOST_BYTES_IN_FLIGHT = Object.values(BUDGETS).reduce((sum, budget) 
 const GROUP_SHARE = 1 / 4
 const RETRY_AFTER_SECONDS = 2
 
-/** A body that brings less than this in a window of five seconds is ended. */
+/** A body that brings less than this in a window is ended. */
 const LEAST_BYTES_PER_SECOND = 8 * 1024
 const WINDOW_SECONDS = 5
 
@@ -42,6 +42,8 @@ type Options = {
   addressOf: (request: FastifyRequest) => string
   /** How fast large bodies are read; absent: as body-pace.ts says. */
   paces?: BodyPaces
+  /** Over how many seconds the pace of a body is measured. */
+  windowSeconds?: number
 }
 const TICK_MS = 1_000
 
@@ -52,12 +54,15 @@ const TICK_MS = 1_000
  * refused for what others hold. A body that arrives slower than 8 KiB/s over 5 s is ended with 408, unless it waits for its
  * turn: see `createBodyPaces`.
  */
-export function countBodies(app: FastifyInstance, { addressOf, paces = createBodyPaces() }: Options): void {
+export function countBodies(
+  app: FastifyInstance,
+  { addressOf, paces = createBodyPaces(), windowSeconds = WINDOW_SECONDS }: Options,
+): void {
   const ledgers = new Map<Surface, BodyLedger>()
   for (const [surface, budget] of Object.entries(BUDGETS) as [Surface, number][]) {
     ledgers.set(surface, createBodyLedger({ budget, groupShare: surface === 'operator' ? 1 : GROUP_SHARE }))
   }
-  const timer = setInterval(() => endSlowBodies([...ledgers.values()]), TICK_MS).unref()
+  const timer = setInterval(() => endSlowBodies([...ledgers.values()], windowSeconds), TICK_MS).unref()
   app.addHook('onClose', () => clearInterval(timer))
   app.decorateRequest('isProven', false)
 
@@ -140,13 +145,13 @@ const tooManyBodies = (): AppError =>
   serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
 
 /** Ends bodies that arrive too slowly. It counts its calls, so that a process that stood still ends no body for it. */
-function endSlowBodies(ledgers: readonly BodyLedger[]): void {
+function endSlowBodies(ledgers: readonly BodyLedger[], windowSeconds: number): void {
   for (const body of ledgers.flatMap((ledger) => ledger.incomplete())) {
     const { window } = body
     if (body.isWaiting) Object.assign(window, { seconds: 0, bytesBefore: body.bytes })
     else window.seconds += 1
-    if (window.seconds < WINDOW_SECONDS) continue
-    if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * WINDOW_SECONDS) body.refuse(slowBody())
+    if (window.seconds < windowSeconds) continue
+    if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * windowSeconds) body.refuse(slowBody())
     else Object.assign(window, { seconds: 0, bytesBefore: body.bytes })
   }
 }

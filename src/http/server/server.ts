@@ -71,7 +71,11 @@ export type ServerDeps = {
   stopping?: Stopping
   tracing?: Tracing
   /** Bounds of connections other than those of their modules, for tests. */
-  bounds?: ConnectionBounds & { answers?: Partial<AnswerBounds>; uploads?: Partial<UploadBounds> }
+  bounds?: ConnectionBounds & {
+    answers?: Partial<AnswerBounds>
+    uploads?: Partial<UploadBounds>
+    bodies?: { windowSeconds: number }
+  }
   /** How fast large bodies are read; absent: as body-pace.ts says. */
   paces?: BodyPaces
 }
@@ -142,7 +146,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     checkContentEncoding(request.raw)
     done()
   })
-  countBodies(app, { addressOf, ...(deps.paces && { paces: deps.paces }) })
+  countBodies(app, { addressOf, ...(deps.paces && { paces: deps.paces }), ...deps.bounds?.bodies })
   boundStoredBytes(app, deps.limiter, addressOf)
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
