@@ -204,6 +204,25 @@ test('invalid UTF-8, fields beyond 64 KiB and a field without end are refused al
   ])
 })
 
+test('integers keep their digits: a text does, and a number beyond 2^53 is refused', async () => {
+  const company = await newCompany()
+  const field = await company.api('POST', '/custom-fields', { key: 'POINTS', displayName: 'Points', type: 'number' })
+  expect(field.status).toBe(201)
+  const rows = ['1234567890123456789', 'json:9007199254740991', 'json:9007199254740993', 'json:-1234567890123456789']
+  const cells = rows.map((points, row) => `${row}@example.com,${points}`)
+  const done = await importList(company, ['email,custom_fields.POINTS', ...cells].join('\n'))
+  const reason = expect.stringContaining('write it as a text')
+  expect([done.created, done.refusals]).toEqual([
+    2,
+    [
+      { line: 4, reason },
+      { line: 5, reason },
+    ],
+  ])
+  const points = (await listOf(company)).map(({ custom_fields }) => custom_fields)
+  expect(points).toEqual(expect.arrayContaining([{ POINTS: '1234567890123456789' }, { POINTS: 9007199254740991 }]))
+})
+
 test('rows that name one person are applied in order; custom fields that grow too large are refused alone', async () => {
   const company = await newCompany()
   const rows = Array.from({ length: 2_500 }, (_, i) => `a@example.com,name ${i},${i % 2 === 0}`)
