@@ -38,7 +38,9 @@ export type CompletedSend = {
  * provider's own events in the meantime is never moved back. An accepted or unknown send reads its conversation; a refused one
  * gives its place in the daily limit back.
  */
-export async function completeSends(tx: Db, sends: readonly CompletedSend[], at: Date): Promise<void> {
+export async function completeSends(tx: Db, completed: readonly CompletedSend[], at: Date): Promise<void> {
+  // With pinPlans, messages are locked in input order, which must be the key order of all other statements.
+  const sends = completed.toSorted((one, other) => one.companyId - other.companyId || one.messageId - other.messageId)
   const reached = sends.filter(({ status }) => status !== 'failed').map(toMessage)
   const refused = sends.filter(({ status, isLimited }) => status === 'failed' && isLimited).map(toMessage)
   const reactions = sends.flatMap(({ companyId, messageId, reaction }) =>
