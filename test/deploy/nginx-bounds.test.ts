@@ -24,11 +24,8 @@ describe.skipIf(!has('nginx'))('deploy/nginx.conf', () => {
         change: (conf) => {
           expect(conf.match(/proxy_(read|send)_timeout 75s;/g)).toHaveLength(2)
           return conf
-            .replaceAll('_timeout 75s;', `_timeout ${TIMEOUT_SECONDS}s;`)
-            .replace(
-              'client_max_body_size',
-              `client_body_timeout ${TIMEOUT_SECONDS}s;\n    send_timeout ${TIMEOUT_SECONDS}s;\n    client_max_body_size`,
-            )
+            .replaceAll(/_timeout (75|15)s;/g, `_timeout ${TIMEOUT_SECONDS}s;`)
+            .replace('client_max_body_size', `client_body_timeout ${TIMEOUT_SECONDS}s;\n    client_max_body_size`)
         },
       },
     )

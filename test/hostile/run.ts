@@ -44,7 +44,10 @@ const TURNS = 3
 const MEASUREMENTS = 3
 
 /** Attacks that have to be as harmless behind a proxy: on connections, answers, large work, and what is kept. */
-export const BEHIND_PROXY = ['refusing receivers', 'arrays of contacts', 'kept bytes and clicks']
+export const BEHIND_PROXY = [
+  ...['pipelined requests', 'pipelines that nobody reads', 'sockets with one byte', 'downloads that nobody reads'],
+  ...['lists that nobody reads', 'refusing receivers', 'arrays of contacts', 'kept bytes and clicks'],
+]
 
 export type RunOptions = {
   seed: number
