@@ -32,11 +32,44 @@ export const whenSignedOut = (act: () => void): void => {
 /** A company of the installation, as an operator sees it (`GET /admin/v1/companies`). */
 export type Company = { id: number; name: string; rateLimitPerMinute: number; createdAt: string }
 
+/** An inbound event that was not processed (`GET /admin/v1/failed-events`). */
+export type KeptEvent = {
+  id: number
+  state: string
+  reason: string
+  phoneNumberId: string | null
+  wabaAccountId: string | null
+  app: string | null
+  receivedAt: string
+}
+/** Filters of an event list; absent members match all. */
+export type EventFilter = { reason?: string; phoneNumberId?: string }
+export type EventList = 'failed' | 'unroutable'
+
 /** The API for the session of this page. A method throws ApiError when its request fails or is not answered. */
 class Api extends Operations {
   /** The companies of the installation. Takes the session of an operator. */
   listCompanies(): Promise<Company[]> {
-    return this.#fetch('/console/api', { method: 'GET', path: '/admin/v1/companies' }).then(jsonOf<Company[]>)
+    return this.#ofOperator({ method: 'GET', path: '/admin/v1/companies' })
+  }
+
+  /** Returns a page of unprocessed events, newest first. Requires an operator session. */
+  listEvents(list: EventList, params: EventFilter & { before?: number; limit: number }): Promise<KeptEvent[]> {
+    return this.#ofOperator({ method: 'GET', path: `/admin/v1/${list}-events`, params })
+  }
+
+  /** Retries the oldest matching events, at most 1,000; returns how many. */
+  retryEvents(list: EventList, filter: EventFilter): Promise<{ count: number }> {
+    return this.#ofOperator({ method: 'POST', path: `/admin/v1/${list}-events/retry`, json: filter })
+  }
+
+  /** Retries one failed event. */
+  retryEvent(id: number): Promise<unknown> {
+    return this.#ofOperator({ method: 'POST', path: '/admin/v1/failed-events/{id}/retry', params: { id } })
+  }
+
+  #ofOperator<Answer>(request: ApiRequest): Promise<Answer> {
+    return this.#fetch('/console/api', request).then(jsonOf<Answer>)
   }
 
   protected call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer> {

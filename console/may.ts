@@ -16,7 +16,7 @@ const NEEDS = {
   sessions: { anyOf: [], role: 'admin' },
 } as const satisfies Record<string, { anyOf: readonly string[]; role: Role }>
 
-export type Part = keyof typeof NEEDS | 'companies'
+export type Part = keyof typeof NEEDS | 'companies' | 'events'
 /** What a session lacks: to be the operator's, a company to act for, one of these permissions, or a role. */
 export type Lack = { operator: true } | { company: true } | { permissions: readonly string[] } | { role: Role }
 
@@ -30,10 +30,10 @@ export const may = (session: Session, part: Part): boolean => lackOf(session, pa
 export function lackOf(session: Session, part: Part): Lack | undefined {
   if (session.kind === 'operator') {
     // Acting for a company, an operator has every role and permission. The names of keys belong to the company's sessions.
-    const isOwn = part === 'companies' || part === 'sessions'
+    const isOwn = part === 'companies' || part === 'events' || part === 'sessions'
     return isOwn || (actingFor !== undefined && part !== 'apiKeys') ? undefined : { company: true }
   }
-  if (part === 'companies') return { operator: true }
+  if (part === 'companies' || part === 'events') return { operator: true }
   const { anyOf, role } = NEEDS[part]
   const isPermitted = anyOf.length === 0 || anyOf.some((one) => session.permissions.includes(one))
   if (!isPermitted) return { permissions: anyOf }

@@ -7,7 +7,7 @@ import {
   redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
-import { readContactSearch, readInboxSearch, readReceiverSearch, readScope } from './search.ts'
+import { readContactSearch, readEventSearch, readInboxSearch, readReceiverSearch, readScope } from './search.ts'
 import { Crash, Missing } from './shell/crash.tsx'
 import { Root } from './shell/root.tsx'
 import { homeOf } from './shell/screens.ts'
@@ -75,6 +75,13 @@ const companiesRoute = createRoute({
   component: lazyRouteComponent(() => import('./operator/companies.tsx'), 'Companies'),
 })
 
+const eventsRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/events',
+  validateSearch: readEventSearch,
+  component: lazyRouteComponent(() => import('./operator/events.tsx'), 'Events'),
+})
+
 export const router = createRouter({
   routeTree: rootRoute.addChildren([
     homeRoute,
@@ -86,6 +93,7 @@ export const router = createRouter({
     receiversRoute,
     phoneRoute,
     companiesRoute,
+    eventsRoute,
   ]),
   basepath: '/console',
   defaultPreload: 'intent',

@@ -39,6 +39,9 @@ export type ContactSearch = {
   sort?: (typeof CONTACT_SORTS)[number]
 }
 
+/** The list of the operator's events, and its filters. */
+export type EventSearch = { list?: 'unroutable'; reason?: string; number?: string }
+
 type Input = Record<string, unknown>
 
 export const readScope = (search: Input): Scope => definedOnly({ as: idOf(search.as) })
@@ -70,6 +73,13 @@ export const readContactSearch = (search: Input): ContactSearch =>
     tag: textOf(search.tag),
     field: textOf(search.field),
     sort: oneOf(search.sort, CONTACT_SORTS),
+  })
+
+export const readEventSearch = (search: Input): EventSearch =>
+  definedOnly({
+    list: oneOf(search.list, ['unroutable']),
+    reason: textOf(search.reason),
+    number: textOf(search.number),
   })
 
 const idOf = (value: unknown): number | undefined =>

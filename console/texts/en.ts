@@ -52,6 +52,7 @@ export const en = {
     receivers: 'Receivers',
     phone: 'Phone',
     companies: 'Companies',
+    events: 'Events',
     skip: 'Skip to content',
   },
   menu: {

@@ -35,6 +35,7 @@ const PLACES: Record<string, Place> = {
       [AGENT, 'link', 'Contacts'],
       [DEVELOPER, 'link', 'Receivers'],
       [['acting', 'operator'], 'link', 'Companies'],
+      [['operator'], 'link', 'Events'],
     ],
   },
   'the menu of the session': {

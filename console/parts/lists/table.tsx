@@ -8,6 +8,7 @@ const HEAD_PX = 36
 
 export type Column<Row> = {
   name: string
+  /** Empty for a column of controls. */
   label: string
   /** Left out on a small window. */
   isWide?: boolean
@@ -22,6 +23,8 @@ type Props<Row> = {
   rows: readonly Row[]
   keyOf: (row: Row) => string | number
   rowPx: number
+  /** Whether no row has a control: the list itself takes the focus, to be scrolled by key. */
+  isPlain?: boolean
   /** The number of all rows, when it is known. */
   total?: number | undefined
   /** The last row in view, whenever it changes. */
@@ -29,7 +32,7 @@ type Props<Row> = {
 }
 
 /** A list with columns, of any length: only the rows in view are in the page. */
-export function Table<Row>({ label, columns, layout, rows, keyOf, rowPx, total, onView }: Props<Row>) {
+export function Table<Row>({ label, columns, layout, rows, keyOf, rowPx, isPlain = false, total, onView }: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const virtualizer = useVirtualizer({
     count: rows.length,
@@ -46,16 +49,21 @@ export function Table<Row>({ label, columns, layout, rows, keyOf, rowPx, total, 
   const last = items.at(-1)?.index ?? 0
   useEffect(() => onView?.(last), [onView, last])
   const cellClass = ({ isWide }: Column<Row>) => classes(css.cell, isWide && css.wide)
+  const focusable = isPlain ? { role: 'region', 'aria-label': label, tabIndex: 0 } : {}
   return (
-    <div ref={scroller} className={css.scroller}>
+    <div ref={scroller} className={css.scroller} {...focusable}>
       <table aria-label={label} aria-rowcount={total ?? -1} className={css.table}>
         <thead className={css.head}>
           <tr className={classes(css.columns, layout)} aria-rowindex={1}>
-            {columns.map((column) => (
-              <th key={column.name} scope="col" className={cellClass(column)}>
-                {column.label}
-              </th>
-            ))}
+            {columns.map((column) =>
+              column.label === '' ? (
+                <td key={column.name} />
+              ) : (
+                <th key={column.name} scope="col" className={cellClass(column)}>
+                  {column.label}
+                </th>
+              ),
+            )}
           </tr>
         </thead>
         <tbody className={css.rows} style={{ blockSize: virtualizer.getTotalSize() }}>

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { storeDeadLetters } from '../../../src/inbound/handling/unhandled/dead-letter-store.ts'
 import { ADMIN_TOKEN } from '../../api.ts'
 import { atFileEnd } from '../../file-end.ts'
 import { openPage } from '../world/console-page.ts'
@@ -49,6 +50,12 @@ const VIEWS: readonly View[] = [
     as: 'operator',
     path: '/console/companies',
     open: (page) => page.getByLabel('Search').first().fill('<script>'),
+  },
+  { name: 'events', as: 'operator', path: '/console/events', open: (page) => keepEvents(page), shows: 10 },
+  {
+    name: 'events of the address',
+    as: 'operator',
+    path: `/console/events?list=unroutable&reason=${IN_ADDRESS}&number=${IN_ADDRESS}`,
   },
   { name: 'acting', as: 'operator', path: ({ company }) => `/console/inbox?as=${company.companyId}`, shows: 5 },
   { name: 'inbox', path: '/console/inbox', shows: 5 },
@@ -165,6 +172,18 @@ async function openAs(token: string) {
   const [name = '', value = ''] = (await service.signIn(token)).cookie.split('=')
   await context.addCookies([{ name, value, domain: '127.0.0.1', path: '/', httpOnly: true }])
   return { page, faults }
+}
+
+/** Failed events whose reasons and numbers are payloads. */
+async function keepEvents(page: Page): Promise<void> {
+  await storeDeadLetters(
+    service.db,
+    PAYLOADS.map((reason) => ({
+      ...{ state: 'failed' as const, reason, phoneNumberId: reason.slice(0, 100), wabaAccountId: null, app: null },
+      ...{ body: Buffer.from('{}'), receivedAt: new Date(), eventId: null },
+    })),
+  )
+  await page.reload()
 }
 
 /** The payloads in the page as texts. */
