@@ -81,6 +81,7 @@ test('the first load, the first inbox and each further screen stay within their 
     'receivers/receivers.tsx',
     'phone/phone-screen.tsx',
     'operator/companies.tsx',
+    'operator/events.tsx',
   ]
   for (const screen of screens) {
     expect(kilobytes([manifest[screen]!.file]), screen).toBeLessThan(40)
