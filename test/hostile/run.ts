@@ -11,7 +11,7 @@ import { fuzz } from './attacks/fuzz.ts'
 import { createInboundAttack } from './attacks/inbound.ts'
 import { fillStorage, signInOften } from './attacks/kept.ts'
 import { sendMalformed } from './attacks/raw-http.ts'
-import { attackReceivers, attackRedeliveries } from './attacks/receivers.ts'
+import { attackReceivers, attackRedeliveries, removeReceivers } from './attacks/receivers.ts'
 import { attackRoles } from './attacks/roles.ts'
 import { createStrangers } from './attacks/strangers.ts'
 import { createClient, paced, type Secrets } from './client.ts'
@@ -90,18 +90,21 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     { name: 'sessions of one key', run: (round) => signInOften(world, tally, round), isRepeatable: true },
   ]
   const measureQuiet = (quiet: number) => measure(tally, () => healthy.measureQuiet(quiet))
-  const under = async ({ name, run, isRepeatable = false }: Attack): Promise<void> => {
+  const under = async ({ name, run, cleanUp = async () => {}, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
     if (calls === undefined || !isRepeatable) {
       if (calls !== undefined) await measureQuiet(calls.quiet)
-      return tally.addLatency(await healthy.underAttack(name, 0, () => run(0)))
+      tally.addLatency(await healthy.underAttack(name, 0, () => run(0)))
+      return void (await cleanUp())
     }
     // The first round is not measured, like the first calls without an attack.
     let round = 0
     await run(round++)
+    await cleanUp()
     for (let turn = 0; turn < TURNS; turn += 1) {
       await measureQuiet(calls.quiet)
       await measure(tally, () => healthy.underAttack(name, calls.attacked, () => run(round++)))
+      await cleanUp()
     }
   }
   const isChosen = ({ name }: Attack) => only === undefined || only.some((text) => name.includes(text))
@@ -184,9 +187,15 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
     {
       name: 'refusing receivers',
       run: () => attackReceivers(world, client, tally, { isBrief: calls === undefined }),
+      cleanUp: () => removeReceivers(world),
       isRepeatable: true,
     },
-    { name: 'repeated redeliveries', run: () => attackRedeliveries(world, client, tally), isRepeatable: true },
+    {
+      name: 'repeated redeliveries',
+      run: () => attackRedeliveries(world, client, tally),
+      cleanUp: () => removeReceivers(world),
+      isRepeatable: true,
+    },
     { name: 'malformed HTTP', run: () => sendMalformed(world.stage.url, tally), isRepeatable: true },
     { name: 'hostile provider bodies', run: createInboundAttack(world, tally), isRepeatable: true },
   ]

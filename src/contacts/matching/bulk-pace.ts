@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../clock.ts'
 import type { Pool } from '../../db/connect.ts'
 import { isAlone } from '../../db/pool/fair-pool.ts'
 import { overloaded } from '../../errors.ts'
@@ -11,9 +9,6 @@ export const ROWS_PER_TURN = 250
 export const ROWS_PER_SECOND = 1_500
 /** Rows of one statement, while more than one company works. */
 export const ROWS_PER_STATEMENT = 50
-/** A pause is this many times as long as the statement before it. */
-const PAUSES_TO_STATEMENT = 2
-const LONGEST_PAUSE_MS = 200
 /** Arrays that wait: a company has at most so many, each so long. */
 export const ARRAYS_WAITING_MAX = 100
 export const ARRAY_WAIT_MS = 20_000
@@ -45,21 +40,6 @@ export async function waitForRows(pool: Pool, companyId: number, rows: number, {
 
 /** Returns the maximum number of contact rows in one statement of a company. */
 export const rowsPerStatement = (companyId: number): number => (isAlone(companyId) ? ROWS_PER_TURN : ROWS_PER_STATEMENT)
-
-/**
- * Runs the statements of a large write one after another, with pauses while other companies call: the p99 of a small company's
- * calls beside arrays of three companies is 27 ms with 1,500 rows a second, short statements and pauses, and 62 ms with 4,000
- * rows a second and neither (two cores, quiet p99 about 10 ms).
- */
-export async function runWithPauses(companyId: number, statements: readonly (() => Promise<unknown>)[]): Promise<void> {
-  let pauseMs = 0
-  for (const run of statements) {
-    if (pauseMs > 0 && !isAlone(companyId)) await sleep(pauseMs)
-    const startedAtMs = monotonicMs()
-    await run()
-    pauseMs = Math.min(PAUSES_TO_STATEMENT * (monotonicMs() - startedAtMs), LONGEST_PAUSE_MS)
-  }
-}
 
 /** Returns whether the turn came before the signal. */
 function takeTurn(pace: FairPace<number>, owner: number, cost: number, signal: AbortSignal): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Db } from '../../db/connect.ts'
+import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
 import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../record-change.ts'
 import { emailKey } from '../../text/email-address.ts'
 import { phoneIdentity } from '../../text/phone.ts'
@@ -14,7 +15,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../contact-store.ts'
-import { rowsPerStatement, runWithPauses } from '../matching/bulk-pace.ts'
+import { rowsPerStatement } from '../matching/bulk-pace.ts'
 import { STATE_MEMBERS } from '../members/contact-members.ts'
 import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
 import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'

@@ -86,6 +86,15 @@ export async function enqueueDeliveries(
   `
 }
 
+/** Stores envelopes with their deliveries, as `enqueueDeliveries` does, and returns only the number of deliveries. */
+export async function enqueueAndCount(db: Db, envelopes: readonly NewEnvelope[]): Promise<number> {
+  if (envelopes.length === 0) return 0
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::integer as count from enqueue_deliveries(${jsonRows(db, envelopes.map(toEnvelopeRow))})
+  `
+  return row?.count ?? 0
+}
+
 /** Which of these events have been stored for receivers and are kept. */
 export async function listStoredEvents(
   db: Db,

@@ -1,15 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
 import type { ChangeOf, RecordChange, RecordEventName, RecordEvents } from '../../record-change.ts'
-import { enqueueDeliveries, type NewEnvelope } from '../deliveries/delivery-store.ts'
+import { enqueueAndCount, type NewEnvelope } from '../deliveries/delivery-store.ts'
 import type { SubscribedEvents } from '../registrations/subscribed-events.ts'
 import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
 import { RECORD_EVENTS } from './record-kinds.ts'
 
+/** Bounds of one statement: a contact that changes makes a delivery for each of up to 50 registrations. */
+const DELIVERIES_PER_STATEMENT = 500
+const CHANGES_PER_STATEMENT = 100
+
+type Slice = { readonly event: RecordEventName; readonly changes: readonly RecordChange[] }
+
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
-  subscribedEvents: Pick<SubscribedEvents, 'has'>
+  subscribedEvents: Pick<SubscribedEvents, 'has' | 'receivers'>
   /** Takes note of how many deliveries a company gets, before the commit. */
   onDeliveries?: (companyId: number, deliveries: number) => void
 }
@@ -25,18 +32,39 @@ export function createRecordEvents({
   return {
     isSubscribed: (event, companyIds) => [...companyIds].some((companyId) => subscribedEvents.has(companyId, event)),
     publish: async (tx, changes) => {
-      const envelopes: NewEnvelope[] = []
       const relevant = changes.filter(({ companyId, event }) => subscribedEvents.has(companyId, event))
       for (const [companyId, own] of Map.groupBy(relevant, (change) => change.companyId)) {
-        for (const [event, alike] of Map.groupBy(own, (change) => change.event)) {
-          const built = await build(tx, deps, companyId, event, alike)
-          envelopes.push(...built.map((one) => toEnvelope(companyId, event, deps.now(), one)))
-        }
+        const slices = slicesOf(own, (event) => subscribedEvents.receivers(companyId, event))
+        let deliveries = 0
+        const steps = slices.map((slice) => async () => {
+          deliveries += await enqueueAndCount(tx, await toEnvelopes(tx, deps, companyId, slice))
+        })
+        await runWithPauses(companyId, steps)
+        // Once, right before the commit: a count before it would not see them.
+        if (deliveries > 0) onDeliveries(companyId, deliveries)
       }
-      const deliveries = Map.groupBy(await enqueueDeliveries(tx, envelopes), ({ companyId }) => companyId)
-      for (const [companyId, own] of deliveries) onDeliveries(companyId, own.length)
     },
   }
+}
+
+/** Changes of one event each, so few that one statement makes a bounded number of deliveries. */
+function slicesOf(changes: readonly RecordChange[], receiversOf: (event: RecordEventName) => number): Slice[] {
+  return [...Map.groupBy(changes, ({ event }) => event)].flatMap(([event, alike]) => {
+    const receivers = Math.max(receiversOf(event), 1)
+    const length = Math.max(Math.min(Math.floor(DELIVERIES_PER_STATEMENT / receivers), CHANGES_PER_STATEMENT), 1)
+    const starts = Array.from({ length: Math.ceil(alike.length / length) }, (_, n) => n * length)
+    return starts.map((start) => ({ event, changes: alike.slice(start, start + length) }))
+  })
+}
+
+async function toEnvelopes(
+  tx: Db,
+  deps: EventDeps,
+  companyId: number,
+  { event, changes }: Slice,
+): Promise<NewEnvelope[]> {
+  const built = await build(tx, deps, companyId, event, changes)
+  return built.map((one) => toEnvelope(companyId, event, deps.now(), one))
 }
 
 function build<Name extends RecordEventName>(

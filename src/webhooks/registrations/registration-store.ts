@@ -54,14 +54,14 @@ export async function findUnknownChannels(db: Db, companyId: number, channelIds:
 }
 
 /** The events other than messages that active registrations name and get, by company. */
-export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
-  db<{ companyId: number; events: string[] }[]>`
-    select registration.company_id, array_agg(distinct named.event) as events
+export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; event: string; receivers: number }[]> =>
+  db<{ companyId: number; event: string; receivers: number }[]>`
+    select registration.company_id, named.event, count(*)::integer as receivers
     from registrations registration
     cross join lateral unnest(registration.events) as named (event)
     where registration.status = 'active' and registration.deleted_at is null
       and registration.events <> '{whatsapp.message.received}' and registration.paused_reason is distinct from 'backlog'
-    group by registration.company_id
+    group by registration.company_id, named.event
   `
 
 /** Makes other transactions that add registrations of the company wait until this one ends. */

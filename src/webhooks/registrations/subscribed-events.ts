@@ -7,6 +7,8 @@ const REFRESH_MS = 1_000
 export type SubscribedEvents = {
   /** Whether an active registration of the company names the event, by what was read last. */
   has(companyId: number, event: string): boolean
+  /** The number of active registrations of the company that name the event, by what was read last. */
+  receivers(companyId: number, event: string): number
   /** Reads again which events are subscribed to, with every change that was committed before. */
   refresh(): Promise<void>
   /** Reads at once and then every second, until the result is called. */
@@ -18,11 +20,13 @@ export type SubscribedEvents = {
  * for events. A registration of this process counts at once, one of another process within a second.
  */
 export function createSubscribedEvents(db: Db, onFailure: (error: unknown) => void): SubscribedEvents {
-  let subscribed = new Map<number, ReadonlySet<string>>()
+  let subscribed = new Map<number, ReadonlyMap<string, number>>()
   let last: Promise<void> = Promise.resolve()
   const read = async () => {
-    const rows = await listSubscribedEvents(db)
-    subscribed = new Map(rows.map(({ companyId, events }) => [companyId, new Set(events)]))
+    const rows = Map.groupBy(await listSubscribedEvents(db), ({ companyId }) => companyId)
+    subscribed = new Map(
+      [...rows].map(([companyId, own]) => [companyId, new Map(own.map(({ event, receivers }) => [event, receivers]))]),
+    )
   }
   // One after the other: an older answer never replaces a newer one.
   const refresh = () => {
@@ -31,6 +35,7 @@ export function createSubscribedEvents(db: Db, onFailure: (error: unknown) => vo
   }
   return {
     has: (companyId, event) => subscribed.get(companyId)?.has(event) ?? false,
+    receivers: (companyId, event) => subscribed.get(companyId)?.get(event) ?? 0,
     refresh,
     start: () => {
       void refresh()

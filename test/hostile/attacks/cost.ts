@@ -32,10 +32,14 @@ const LONG_MAILS = 4
 /** 0.9 MB of links, each of which is read and rewritten. */
 const LONG_MAIL = '<p><a href="https://example.com/a">link</a></p>'.repeat(20_000)
 
-/** An attack, whether it can begin again at once, and what ends the work that it leaves, once it has run for the last time. */
+/**
+ * An attack, whether it can begin again at once, and what ends the work that it leaves: unmeasured after each round, and once it has
+ * run for the last time.
+ */
 export type Attack = {
   name: string
   run: (round: number) => Promise<void>
+  cleanUp?: () => Promise<unknown>
   isRepeatable?: boolean
   end?: () => Promise<unknown>
 }

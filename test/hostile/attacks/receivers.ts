@@ -62,9 +62,6 @@ export async function attackReceivers(
   `
   const most = 2 * BACKLOG + MOST_REGISTRATIONS * contacts
   if (row.waiting > most) tally.add('backlogs beyond the bound', `${row.waiting} deliveries wait, at most ${most}`)
-  await stage.db`update registrations set deleted_at = now() where company_id = ${companyId}`
-  await stage.db`delete from deliveries where company_id = ${companyId} and claim_id is null`
-  await untilNone(() => stage.db`select from deliveries where company_id = ${companyId} and status = 'pending' limit 1`)
 }
 
 async function registerMany(call: Caller['call'], tally: Tally): Promise<void> {
@@ -115,6 +112,20 @@ async function untilPaused({ stage }: World, companyId: number): Promise<void> {
   while (performance.now() < endsAt && !(await isPaused())) await sleep(100)
 }
 
+/** Removes the receivers of these attacks with their deliveries, which the measure would count as work of the service. */
+export async function removeReceivers({ stage }: World): Promise<void> {
+  const ids = (
+    await stage.db<{ companyId: number }[]>`
+      update registrations set deleted_at = now() where name in ('Refusing', 'Redelivered') and deleted_at is null
+      returning company_id
+    `
+  ).map(({ companyId }) => companyId)
+  await stage.db`delete from deliveries where company_id = any (${ids}::bigint[]) and claim_id is null`
+  await untilNone(
+    () => stage.db`select from deliveries where company_id = any (${ids}::bigint[]) and status = 'pending' limit 1`,
+  )
+}
+
 /** Asks for the redelivery of one range again and again: each delivery of it is renewed once. */
 export async function attackRedeliveries(world: World, client: Client, tally: Tally): Promise<void> {
   const { stage } = world
@@ -143,7 +154,4 @@ export async function attackRedeliveries(world: World, client: Client, tally: Ta
   await untilNone(() => stage.db`select from redeliveries where company_id = ${companyId}`)
   const wrong = await stage.db`select from deliveries where company_id = ${companyId} and round <> 2`
   if (wrong.length > 0) add(`${wrong.length} deliveries were not renewed once`)
-  await stage.db`update registrations set deleted_at = now() where company_id = ${companyId}`
-  await stage.db`delete from deliveries where company_id = ${companyId} and claim_id is null`
-  await untilNone(() => stage.db`select from deliveries where company_id = ${companyId} and status = 'pending' limit 1`)
 }
