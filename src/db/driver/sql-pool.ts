@@ -1,5 +1,5 @@
 import { missingPartition } from '../missing-partition.ts'
-import { ContentionError } from '../pool/failure.ts'
+import { ContentionError, isContention } from '../pool/failure.ts'
 import { run } from './execution.ts'
 import { type Listening, listenOn } from './listen-on.ts'
 import { SessionPool, type Work as SessionWork } from './session/pool.ts'
@@ -83,16 +83,13 @@ function createPool(
 }
 
 /**
- * Creates the partition that a failed statement needed, whatever clock chose the row's day or month; returns whether it did. The
- * statement may then run again, and its transaction begin again.
+ * Creates the partition that a failed statement needed, whatever clock chose the row's day or month; returns whether the statement
+ * may run again, and its transaction begin again. After contention, another session has created it.
  */
 const partitionCreator =
   (sql: Sql) =>
   async (error: unknown): Promise<boolean> => {
     const missing = missingPartition(error)
     if (missing === undefined) return false
-    return await sql`select make_partition(${missing.table}, ${missing.key}::bigint)`.then(
-      () => true,
-      () => false,
-    )
+    return await sql`select make_partition(${missing.table}, ${missing.key}::bigint)`.then(() => true, isContention)
   }
