@@ -25,7 +25,11 @@ export async function createStrangers(
       run: () => downloadUnread(world, download, tally, isControl),
       isRepeatable: true,
     },
-    { name: 'lists that nobody reads', run: () => listUnread(world, lists, tally, isControl), isRepeatable: true },
+    {
+      name: 'lists that nobody reads',
+      run: () => listUnread(world, lists, tally, { isControl, isBrief }),
+      isRepeatable: true,
+    },
     {
       name: 'readers of metrics',
       run: () => readMetrics(world, tally, isBrief),
