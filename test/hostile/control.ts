@@ -75,7 +75,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'src/http/server/server.ts',
     text: 'checkProtocol(request.raw)',
     replacement:
-      'checkProtocol(request.raw, (globalThis.kept ??= []).length < 1_000 && kept.push(Buffer.alloc(600_000, 1)))',
+      'checkProtocol(request.raw, (globalThis.kept ??= []).length < 1_500 && kept.push(Buffer.alloc(600_000, 1)))',
   },
   {
     raises: 'connections without an answer',

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMegabytes, setIdle } from '../../bench/process.ts'
 import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
+import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
 import { attackArchives } from './attacks/archives.ts'
 import { attackBrowserKeys } from './attacks/browser-keys.ts'
 import { createBulkWork } from './attacks/bulk-work.ts'
@@ -22,11 +23,12 @@ import { BUSY_MACHINE, createTally, isUndisturbed, latenciesOf, type Measured, t
 import { createWorld, FOREIGN_MARK, type World, type WorldOptions } from './world.ts'
 
 /**
- * The memory by which the service may grow: a body in flight, its text and what is parsed from it. Like every bound of these
+ * The memory by which the service may grow: three times what is in flight, for a body, its text and what is parsed from it, and
+ * for answers that wait for their readers, of which a second's burst comes before the budget looks. Like every bound of these
  * attacks it is a count or a ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang
  * (test/hostile/until-found.ts). How much longer healthy calls take under each attack is printed.
  */
-const MOST_GROWTH_BYTES = 3 * MOST_BYTES_IN_FLIGHT
+const MOST_GROWTH_BYTES = 3 * (MOST_BYTES_IN_FLIGHT + ANSWER_BOUNDS.budget)
 
 /** The address of the calls before the attacks: it has limits of its own. */
 const FIRST_CALLER = '127.0.0.7'
