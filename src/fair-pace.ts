@@ -41,8 +41,7 @@ export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monoto
   const giveTurns = (): void => {
     timer = undefined
     for (let turn = next(); turn !== undefined && takeRoom(turn.cost); turn = next()) {
-      waiting.shift(turn.owner)
-      waiting.moveBehind(turn.owner)
+      waiting.next()
       turn.onTurn()
     }
     schedule()

@@ -19,10 +19,13 @@ export type RecordEvents = {
   isSubscribed(event: RecordEventName, companyIds: Iterable<number>): boolean
   /**
    * Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does
-   * nothing.
+   * nothing. `runAll` runs the statements of each company; by default without pauses, since companies may share the transaction.
    */
-  publish(tx: Db, changes: readonly RecordChange[]): Promise<void>
+  publish(tx: Db, changes: readonly RecordChange[], runAll?: RunAll): Promise<void>
 }
+
+/** Runs a company's statements one after another. */
+export type RunAll = (companyId: number, statements: readonly (() => Promise<unknown>)[]) => Promise<void>
 
 /** For work whose events no receiver can subscribe to. */
 export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }

@@ -5,7 +5,7 @@ import { createFairPace, type FairPace, type Turn } from '../../fair-pace.ts'
 
 /** Rows of one turn and of one transaction of an import: more would hold up other requests for longer. */
 export const ROWS_PER_TURN = 250
-/** Rows of all companies in a second and process, while more than one company works: a quarter of what a core of the database writes. */
+/** Rows per second of all companies in a process, while more than one company works. */
 export const ROWS_PER_SECOND = 1_500
 /** Rows of one statement, while more than one company works. */
 export const ROWS_PER_STATEMENT = 50

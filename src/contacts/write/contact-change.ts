@@ -151,12 +151,13 @@ export async function writeChanges(
     const withStatement = new Set(
       consentStatements.flatMap(({ contactId, repeats }) => (repeats === null ? [contactId] : [])),
     )
-    await events.publish(tx, [
+    const changes = [
       ...contacts.flatMap((change) => toRecordChanges(companyId, change, withStatement.has(change.state.id))),
       ...refreshed.map(
         ({ contactId: id }) => ({ event: 'contact.changed', companyId, id, change: 'consent' }) as const,
       ),
-    ])
+    ]
+    await events.publish(tx, changes, isLarge ? runWithPauses : undefined)
     await commit?.()
   }
   return contacts.flatMap(({ existing, state }) => {

@@ -83,13 +83,19 @@ function createPool(
 }
 
 /**
- * Creates the partition that a failed statement needed, whatever clock chose the row's day or month; returns whether the statement
- * may run again, and its transaction begin again. After contention, another session has created it.
+ * Creates the partition missing for a failed statement, whatever clock chose the row's day or month; returns whether it did. The
+ * statement may then run again, and its transaction begin again.
  */
 const partitionCreator =
   (sql: Sql) =>
   async (error: unknown): Promise<boolean> => {
     const missing = missingPartition(error)
     if (missing === undefined) return false
-    return await sql`select make_partition(${missing.table}, ${missing.key}::bigint)`.then(() => true, isContention)
+    const create = () => sql`select make_partition(${missing.table}, ${missing.key}::bigint)`
+    // The second call waits for the session that was in the way, and finds its partition.
+    const created = create().catch((reason) => (isContention(reason) ? create() : Promise.reject(reason)))
+    return await created.then(
+      () => true,
+      () => false,
+    )
   }

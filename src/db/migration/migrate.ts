@@ -35,8 +35,9 @@ const OLDEST_SERVER = 15
 
 /**
  * Applies missing migrations in order, then changed functions, views and types, and returns the migration names. Each migration
- * runs in its own transaction, which writes the ledger row first, so a failed or interrupted one leaves nothing. Processes of the version before may be working: locks are taken at once and waited for
- * briefly, and a transaction that does not get them begins again. Any number of processes may start at once.
+ * runs in its own transaction, which writes the ledger row first, so a failed or interrupted one leaves nothing. Processes of the
+ * version before may be working: locks are taken at once and waited for briefly, and a transaction that does not get them begins
+ * again. Any number of processes may start at once.
  *
  * @throws StartError when the server is too old, a migration or a function fails, a breaking one would meet processes of
  *   another version, or the schema is a later Parley's or one from before the baseline.

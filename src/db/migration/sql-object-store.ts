@@ -11,8 +11,8 @@ const OTHER_SHAPE = ['42P13', '42P16']
 
 /**
  * Updates the database objects to their files within the caller's transaction, so that other sessions see either all old or
- * all new objects. An object that has kept its shape keeps its identity: statements that
- * have just been parsed still find it. Functions with other arguments, and those without a file now, stay for processes of the version before.
+ * all new objects. An object with the same shape keeps its identity: statements parsed just before still find it. Functions with
+ * other arguments, and functions whose file is gone, stay for processes of the version before.
  *
  * @throws StartError that names the file when the database refuses one.
  */

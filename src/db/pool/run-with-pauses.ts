@@ -7,9 +7,8 @@ const PAUSES_TO_STATEMENT = 2
 const LONGEST_PAUSE_MS = 200
 
 /**
- * Runs the statements of a large write one after another, with pauses while other companies call: the p99 of a small company's
- * calls beside arrays of three companies is 27 ms with 1,500 rows a second, short statements and pauses, and 62 ms with 4,000
- * rows a second and neither (two cores, quiet p99 about 10 ms).
+ * Runs the statements of a company's large write one after another, with pauses while other companies call. Not for transactions
+ * that companies share: the pauses would hold their locks, too.
  */
 export async function runWithPauses(companyId: number, statements: readonly (() => Promise<unknown>)[]): Promise<void> {
   let pauseMs = 0

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
-import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
-import type { ChangeOf, RecordChange, RecordEventName, RecordEvents } from '../../record-change.ts'
+import type { ChangeOf, RecordChange, RecordEventName, RecordEvents, RunAll } from '../../record-change.ts'
 import { enqueueAndCount, type NewEnvelope } from '../deliveries/delivery-store.ts'
 import type { SubscribedEvents } from '../registrations/subscribed-events.ts'
 import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
@@ -31,7 +30,7 @@ export function createRecordEvents({
   const deps: EventDeps = { mediaAddress, now: () => clock.now(), newId: randomUUID }
   return {
     isSubscribed: (event, companyIds) => [...companyIds].some((companyId) => subscribedEvents.has(companyId, event)),
-    publish: async (tx, changes) => {
+    publish: async (tx, changes, runAll = runInOrder) => {
       const relevant = changes.filter(({ companyId, event }) => subscribedEvents.has(companyId, event))
       for (const [companyId, own] of Map.groupBy(relevant, (change) => change.companyId)) {
         const slices = slicesOf(own, (event) => subscribedEvents.receivers(companyId, event))
@@ -39,12 +38,16 @@ export function createRecordEvents({
         const steps = slices.map((slice) => async () => {
           deliveries += await enqueueAndCount(tx, await toEnvelopes(tx, deps, companyId, slice))
         })
-        await runWithPauses(companyId, steps)
+        await runAll(companyId, steps)
         // Once, right before the commit: a count before it would not see them.
         if (deliveries > 0) onDeliveries(companyId, deliveries)
       }
     },
   }
+}
+
+const runInOrder: RunAll = async (_companyId, statements) => {
+  for (const run of statements) await run()
 }
 
 /** Changes of one event each, so few that one statement makes a bounded number of deliveries. */

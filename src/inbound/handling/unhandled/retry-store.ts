@@ -20,7 +20,7 @@ export type IdWindow = { after: number; last: number; limit: number }
 /** Bytes of bodies that one transaction requeues: above it, the next item is left to the next one. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
-/** The condition that an item fulfils which the filter admits. */
+/** Returns the SQL condition of a filter. */
 export const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, since, until }: RetryFilter) => sql`(
   item.state = any(${states as DeadLetterState[]}::text[])
   and (${reason ?? null}::text is null or position(lower(${reason ?? ''}) in lower(item.reason)) > 0)
