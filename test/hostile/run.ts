@@ -23,9 +23,8 @@ import { BUSY_MACHINE, createTally, isUndisturbed, latenciesOf, type Measured, t
 import { createWorld, FOREIGN_MARK, type World, type WorldOptions } from './world.ts'
 
 /**
- * The memory by which the service may grow: three times what is in flight, for a body, its text and what is parsed from it, and
- * for answers that wait for their readers, of which a second's burst comes before the budget looks. Like every bound of these
- * attacks it is a count or a ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang
+ * Maximum memory growth of the service: three times the bytes in flight, for bodies with their text and parsed form, and for
+ * waiting answers, where a one-second burst precedes the budget check. Like every bound of these attacks it is a count or a ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang
  * (test/hostile/until-found.ts). How much longer healthy calls take under each attack is printed.
  */
 const MOST_GROWTH_BYTES = 3 * (MOST_BYTES_IN_FLIGHT + ANSWER_BOUNDS.budget)

@@ -1,6 +1,6 @@
 /**
- * Prints the bytes of each request that grow old in a server whose connections are tracked. In a process of its own, whose flags
- * count. Usage: node requests-program.ts
+ * Prints the promoted bytes per request of a server with tracked connections. Runs in its own process, because its flags matter.
+ * Usage: node requests-program.ts
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'

@@ -7,7 +7,7 @@ const CALLS: readonly ((n: number) => string)[] = [
   (n) => `top['r'+'an'](${n})`,
 ]
 
-/** Texts that some reader of HTML, of addresses, of styles or of templates takes for a program or for a place of another host. */
+/** Texts an HTML, URL, CSS or template parser could run as a program or resolve to another host. */
 const SHAPES: readonly ((call: string) => string)[] = [
   (call) => `<script>${call}</script>`,
   (call) => `</script><script>${call}</script>`,

@@ -14,10 +14,7 @@ const ANSWER_BYTES = CONTACTS * NOTE_LENGTH
 const UNREAD = 55
 /** The budget looks once a second: answers that a slow machine builds meanwhile must fit the memory bound. */
 const BRIEF_UNREAD = 15
-/**
- * Read so quickly that only the budget of waiting answers ends them, and so little at a time that the receive buffers of the
- * system stay small.
- */
+/** Fast enough for the slow-reader rule, so only the budget ends them; small reads keep the receive buffers small. */
 const SLOWLY_READ = 12
 const READ_BYTES = 20_480
 const READ_EVERY_MS = 500
@@ -25,7 +22,7 @@ const MOST_WAITING = ANSWER_BOUNDS.budget * ANSWER_BOUNDS.groupShare
 
 type Keys = { unread: string; slowlyRead: string }
 
-/** Keys of two companies, each of which has lists of 6.4 MB. */
+/** Creates two companies with 6.4 MB contact lists and returns their keys. */
 export async function createLargeLists(world: World): Promise<Keys> {
   return { unread: await createLargeList(world), slowlyRead: await createLargeList(world) }
 }
