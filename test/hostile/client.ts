@@ -52,6 +52,25 @@ export function createClient(url: string, localAddress = '127.0.0.1', connection
   }
 }
 
+const OVERLOADED = /Too many requests wait/
+
+/**
+ * The client, which repeats what an overloaded service refused: while other programs use the machine, a request may wait two
+ * seconds for the database without any attack.
+ */
+export function patient(client: Client): Client {
+  return {
+    ...client,
+    send: async (one) => {
+      for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
+        const answer = await client.send(one)
+        if (answer.status !== 503 || !OVERLOADED.test(answer.text) || waitedMs > HANG_MS) return answer
+        await sleep(BUSY_PAUSE_MS)
+      }
+    },
+  }
+}
+
 /** The client, which sends at most so many requests a second, evenly. */
 export function paced(client: Client, perSecond: number): Client {
   let dueAt = 0

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, createClient, type Request } from './client.ts'
+import { type Answer, type Client, createClient, patient, type Request } from './client.ts'
 import { startDiskProbe } from './disk-probe.ts'
 import { type HealthyReport, type HealthyTask, INTERVAL_MS } from './healthy.ts'
 import { inboundText } from './world.ts'
@@ -12,8 +12,12 @@ import { inboundText } from './world.ts'
 const CONNECTIONS = 8
 const PEOPLE = 50
 const task: HealthyTask = JSON.parse(process.argv[2] ?? '')
-const server = createClient(task.url, task.serverAddress, CONNECTIONS)
-const provider = createClient(task.url, task.providerAddress, CONNECTIONS)
+const connect = (address: string, connections = CONNECTIONS): Client => {
+  const client = createClient(task.url, address, connections)
+  return task.isPatient ? patient(client) : client
+}
+const server = connect(task.serverAddress)
+const provider = connect(task.providerAddress)
 const headers = { authorization: task.authorization }
 const json = { 'content-type': 'application/json' }
 
@@ -56,7 +60,7 @@ function signedEvent(n: number): Request {
 }
 
 async function sendOverNewConnection(request: Request): Promise<Answer> {
-  const client = createClient(task.url, task.serverAddress, 1)
+  const client = connect(task.serverAddress, 1)
   try {
     return await client.send(request)
   } finally {

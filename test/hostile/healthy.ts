@@ -18,6 +18,8 @@ export type HealthyTask = {
   /** Where its server and its provider call from. */
   serverAddress: string
   providerAddress: string
+  /** Repeats what an overloaded service refuses; see `patient`. */
+  isPatient: boolean
   probeFile: string
 }
 export type HealthyReport = { ms: number[]; refused: string[]; disk: number }
@@ -40,7 +42,11 @@ export type HealthyCompany = {
   stop(): Promise<void>
 }
 
-export async function createHealthyCompany({ stage }: World, tally: Tally): Promise<HealthyCompany> {
+export async function createHealthyCompany(
+  { stage }: World,
+  tally: Tally,
+  { isPatient }: Pick<HealthyTask, 'isPatient'>,
+): Promise<HealthyCompany> {
   const { companyId, headers, sender } = await connectCompany(stage)
   await stage.operator('PATCH', `/companies/${companyId}/senders/${sender.id}`, { appSecret: SECRET })
   const task: HealthyTask = {
@@ -50,6 +56,7 @@ export async function createHealthyCompany({ stage }: World, tally: Tally): Prom
     secret: SECRET,
     serverAddress: SERVER_ADDRESS,
     providerAddress: PROVIDER_ADDRESS,
+    isPatient,
     probeFile: join(stage.folder, 'disk-probe'),
   }
   // A process of its own keeps its priority, and shares no garbage collector with the attackers.

@@ -15,7 +15,7 @@ import { sendMalformed } from './attacks/raw-http.ts'
 import { attackReceivers, attackRedeliveries, removeReceivers } from './attacks/receivers.ts'
 import { attackRoles } from './attacks/roles.ts'
 import { createStrangers } from './attacks/strangers.ts'
-import { createClient, paced, type Secrets } from './client.ts'
+import { createClient, paced, patient, type Secrets } from './client.ts'
 import { createHealthyCompany, type HealthyCompany, INTERVAL_MS } from './healthy.ts'
 import { type Operation, readContract } from './operation.ts'
 import { createRandom } from './random.ts'
@@ -24,8 +24,9 @@ import { createWorld, FOREIGN_MARK, type World, type WorldOptions } from './worl
 
 /**
  * Maximum memory growth of the service: three times the bytes in flight, for bodies with their text and parsed form, and for
- * waiting answers, where a one-second burst precedes the budget check. Like every bound of these attacks it is a count or a ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang
- * (test/hostile/until-found.ts). How much longer healthy calls take under each attack is printed.
+ * waiting answers, where a one-second burst precedes the budget check. Like every bound of these attacks it is a count or a
+ * ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang (test/hostile/until-found.ts).
+ * How much longer healthy calls take under each attack is printed.
  */
 const MOST_GROWTH_BYTES = 3 * (MOST_BYTES_IN_FLIGHT + ANSWER_BOUNDS.budget)
 
@@ -77,9 +78,9 @@ export async function attack(options: RunOptions): Promise<Tally> {
 async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   const { say = () => {}, calls, only } = options
   const tally = createTally()
-  const healthy = await createHealthyCompany(world, tally)
-  const { client, ...some } = createAttacks(world, tally, options)
   const isBrief = calls === undefined
+  const healthy = await createHealthyCompany(world, tally, { isPatient: isBrief })
+  const { client, ...some } = createAttacks(world, tally, options)
   const kind = { isControl: options.control !== undefined, isBrief }
   const cost = await createCostAttacks(world, tally, kind)
   const strangers = await createStrangers(world, tally, kind)
@@ -169,7 +170,7 @@ function createAttacks(world: World, tally: Tally, { seed, requests, calls, cont
   const client = createClient(world.stage.url)
   const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
   const fuzzOptions = { requests, random: createRandom(seed), secrets, concurrency: 8 }
-  const limited = calls ? paced(client, LIMITED_PER_SECOND) : client
+  const limited = calls ? paced(client, LIMITED_PER_SECOND) : patient(client)
   // An operator imports one file at a time, as long as delays are judged.
   const concurrent = calls ? 1 : 4
   const attacks: Attack[] = [
