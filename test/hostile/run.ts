@@ -91,21 +91,26 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
     { name: 'kept bytes and clicks', run: (round) => fillStorage(world, tally, round), isRepeatable: true },
     { name: 'sessions of one key', run: (round) => signInOften(world, tally, round), isRepeatable: true },
   ]
-  const measureQuiet = (quiet: number) => measure(tally, () => healthy.measureQuiet(quiet))
+  const measureQuiet = async (count: number): Promise<Measured> => {
+    const quiet = await measure(() => healthy.measureQuiet(count))
+    tally.addLatency(quiet)
+    return quiet
+  }
   const under = async ({ name, run, cleanUp = async () => {}, isRepeatable = false }: Attack): Promise<void> => {
     say(name)
     if (calls === undefined || !isRepeatable) {
-      if (calls !== undefined) await measureQuiet(calls.quiet)
-      tally.addLatency(await healthy.underAttack(name, 0, () => run(0)))
+      const quiet = calls && (await measureQuiet(calls.quiet))
+      tally.addLatency(await healthy.underAttack(name, 0, () => run(0)), quiet)
       return void (await cleanUp())
     }
-    // The first round is not measured, like the first calls without an attack.
+    // The first round is not measured, like the first calls without an attack. Work of a company alone would not be paced.
     let round = 0
-    await run(round++)
+    await healthy.underAttack(name, 0, () => run(round++))
     await cleanUp()
     for (let turn = 0; turn < TURNS; turn += 1) {
-      await measureQuiet(calls.quiet)
-      await measure(tally, () => healthy.underAttack(name, calls.attacked, () => run(round++)))
+      const quiet = await measureQuiet(calls.quiet)
+      const attacked = await measure(() => healthy.underAttack(name, calls.attacked, () => run(round++)))
+      tally.addLatency(attacked, quiet)
       await cleanUp()
     }
   }
@@ -143,11 +148,11 @@ async function attackWorld(world: World, options: RunOptions): Promise<Tally> {
   }
 }
 
-/** Adds calls that nothing but the service delayed, or those of the last measurement. */
-async function measure(tally: Tally, run: () => Promise<Measured>): Promise<void> {
+/** Returns calls that nothing but the service delayed, or else those of the last measurement. */
+async function measure(run: () => Promise<Measured>): Promise<Measured> {
   let measured = await run()
   for (let n = 1; n < MEASUREMENTS && !isUndisturbed(measured); n += 1) measured = await run()
-  tally.addLatency(measured)
+  return measured
 }
 
 /**

@@ -29,6 +29,15 @@ test('no delay counts when the calls without an attack were disturbed', () => {
   expect(judge(measured)).toMatchObject({ 'an attack': [10, false] })
 })
 
+test('an attack is compared with the quiet calls just before it', () => {
+  const tally = createTally()
+  tally.addLatency({ name: QUIET, ms: fast, ...shares })
+  const quiet = { name: QUIET, ms: slow, ...shares }
+  for (let turn = 0; turn < 2; turn += 1) tally.addLatency({ name: 'an attack', ms: slow, ...shares }, quiet)
+  const attacked = latenciesOf(tally).find(({ name }) => name === 'an attack')
+  expect(attacked).toMatchObject({ calls: 200, ofQuiet: 1, isAlone: true })
+})
+
 function judge(measured: readonly Measured[]): Record<string, [ofQuiet: number, isAlone: boolean]> {
   const tally = createTally()
   for (const one of measured) tally.addLatency(one)

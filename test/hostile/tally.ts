@@ -50,16 +50,18 @@ export type Shares = {
 
 /** The calls of a healthy company, without an attack or under one. */
 export type Measured = Shares & { name: string; ms: number[] }
+/** Calls under an attack, and the quiet ones just before them: the machine itself is quicker at one time than at another. */
+export type Row = Measured & { quiet: Measured | undefined }
 
 export type Tally = {
   requests: number
   counts: Record<Counter, number>
   findings: string[]
-  latencies: Measured[]
+  latencies: Row[]
   /** Other figures of the summary, as sentences. */
   figures: string[]
-  /** Adds calls to those that were measured under the same name. */
-  addLatency(measured: Measured): void
+  /** Adds calls, and the quiet ones before them, to those measured under the same name. */
+  addLatency(measured: Measured, quiet?: Measured): void
   add(counter: Counter, evidence: string): void
 }
 
@@ -86,13 +88,10 @@ export function createTally(): Tally {
     findings,
     latencies,
     figures: [],
-    addLatency: (measured) => {
+    addLatency: (measured, quiet) => {
       const existing = latencies.find(({ name }) => name === measured.name)
-      if (existing === undefined) latencies.push({ ...measured, ms: [...measured.ms] })
-      else {
-        existing.ms.push(...measured.ms)
-        for (const share of SHARES) existing[share] += measured[share]
-      }
+      if (existing === undefined) latencies.push({ ...measured, quiet })
+      else Object.assign(existing, join(existing, measured), { quiet: quiet && join(existing.quiet, quiet) })
     },
     add: (counter, evidence) => {
       counts[counter]++
@@ -102,6 +101,12 @@ export function createTally(): Tally {
       findings.push(line)
     },
   }
+}
+
+function join(before: Measured | undefined, measured: Measured): Measured {
+  if (before === undefined) return measured
+  const shares = SHARES.map((share) => [share, before[share] + measured[share]])
+  return { ...measured, ...Object.fromEntries(shares), ms: [...before.ms, ...measured.ms] }
 }
 
 export const total = ({ counts }: Tally): number => Object.values(counts).reduce((sum, count) => sum + count, 0)
@@ -117,27 +122,27 @@ export const isUndisturbed = ({ measured, others, disk }: Shares): boolean =>
   others <= MOST_OF_OTHERS * measured && disk <= MOST_OF_DISK * measured
 
 /**
- * The percentiles of calls, and how often the 99th percentile without an attack, and without one beside two busy programs, their
- * 99th is. `isAlone`: nothing else disturbed them, nor those without an attack.
+ * Returns percentiles, and p99 as a multiple of the quiet calls just before, and of those beside two busy programs. `isAlone`:
+ * no other program disturbed either of them.
  */
 export function latenciesOf({ latencies }: Tally) {
-  const p99Of = (name: string) => percentileOf(latencies.find((one) => one.name === name)?.ms ?? [], 0.99)
-  const [quietP99, busyP99] = [p99Of(QUIET), p99Of(BUSY_MACHINE)]
-  const quiet = latencies.find(({ name }) => name === QUIET)
-  const wasQuietAlone = quiet !== undefined && isUndisturbed(quiet)
-  return latencies.map(({ ms, ...one }) => {
-    const p99Ms = percentileOf(ms, 0.99)
+  const rowOf = (name: string) => latencies.find((one) => one.name === name)
+  const busyP99 = p99Of(rowOf(BUSY_MACHINE))
+  return latencies.map(({ quiet = rowOf(QUIET), ...one }) => {
+    const p99Ms = p99Of(one)
     return {
       ...one,
-      calls: ms.length,
-      p50Ms: percentileOf(ms, 0.5),
+      calls: one.ms.length,
+      p50Ms: percentileOf(one.ms, 0.5),
       p99Ms,
-      ofQuiet: p99Ms / quietP99,
+      ofQuiet: p99Ms / p99Of(quiet),
       ofBusy: p99Ms / busyP99,
-      isAlone: wasQuietAlone && isUndisturbed(one),
+      isAlone: quiet !== undefined && isUndisturbed(quiet) && isUndisturbed(one),
     }
   })
 }
+
+const p99Of = (row: Measured | undefined): number => percentileOf(row?.ms ?? [], 0.99)
 
 function percentileOf(ms: readonly number[], share: number): number {
   const sorted = ms.toSorted((one, other) => one - other)
