@@ -76,15 +76,15 @@ export function trackConnections(server: Server | HttpsServer): Connections {
     opened += 1
     const connection: ClientConnection = { socket, number: opened, exchanges: [], latest: undefined, isKnown: false }
     open.add(connection)
-    const peer = peerOf(socket)
+    const peer = handshakes && peerOf(socket)
     socket.once('close', () => {
-      handshakes?.delete(peer)
+      if (peer !== undefined) handshakes?.delete(peer)
       closed(connection)
     })
     for (const watcher of watchers) watcher.opened?.(connection)
     if (socket.destroyed) return
-    if (handshakes === undefined) ready(connection, socket)
-    else handshakes.set(peer, connection)
+    if (peer === undefined) ready(connection, socket)
+    else handshakes?.set(peer, connection)
   })
   if (handshakes !== undefined) {
     server.on('secureConnection', (socket: Socket) => {
