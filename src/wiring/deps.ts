@@ -5,7 +5,7 @@ import { createApiKeys } from '../companies/api-key-lookup.ts'
 import { createRequireOpen } from '../companies/closed-companies.ts'
 import { type ConsoleSessions, createSessions } from '../console/session.ts'
 import type { Pool } from '../db/connect.ts'
-import { createCompanySlots } from '../db/pool/company-slots.ts'
+import { type CompanySlots, createCompanySlots } from '../db/pool/company-slots.ts'
 import { type RequireOpen, shareFairly } from '../db/pool/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool/pool-metric.ts'
 import type { EmailWorker } from '../emails/accept-emails.ts'
@@ -67,6 +67,8 @@ export type Dependencies = {
 export type Deps = Dependencies & {
   /** For requests: shared fairly among companies. */
   db: Pool
+  /** Takes a slot of a company's share of it, for what a request does with its rows. */
+  holdSlot: CompanySlots['hold']
   /** The pool itself, for statements that several companies share. */
   pool: Pool
   /** Refuses work of companies that are being moved. */
@@ -112,6 +114,7 @@ export function createDeps(dependencies: Dependencies): Deps {
   const apiKeys = createApiKeys(dependencies)
   registerMailGauge(metrics.registry, mailHealth)
   const requireOpen = createRequireOpen(dependencies.db)
+  const slots = createCompanySlots({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING })
   const { config, clock, log } = dependencies
   const subscribedEvents = createSubscribedEvents(dependencies.db, (error) =>
     log.debug({ reason: String(error) }, 'registrations.unread'),
@@ -120,11 +123,8 @@ export function createDeps(dependencies: Dependencies): Deps {
   const backlogs = createBacklogs(dependencies, publish, subscribedEvents)
   return {
     ...dependencies,
-    db: shareFairly(
-      dependencies.db,
-      createCompanySlots({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING }),
-      requireOpen,
-    ),
+    db: shareFairly(dependencies.db, slots, requireOpen),
+    holdSlot: slots.hold,
     requireOpen,
     pool: dependencies.db,
     metrics,

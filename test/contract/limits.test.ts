@@ -14,6 +14,7 @@ import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/co
 import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
 import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
+import { LIST_PACE } from '../../src/http/server/answers/long-lists.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/messages/batch/throttle.ts'
 import { METRICS_SPACING_MS } from '../../src/telemetry/shared-reading.ts'
 
@@ -104,6 +105,8 @@ test('the page of limits states the bounds of connections, answers and uploads',
   const { budget, groupShare } = ANSWER_BOUNDS
   const whole = `${budget / MIB} MiB, of one company or address ${(budget * groupShare) / MIB} MiB`
   expect(boundOf('Bytes of answers that have waited')).toContain(whole)
+  expect([LIST_PACE.perSecond / MIB, LIST_PACE.burst / 1024]).toEqual([8, 128])
+  expect(boundOf('Text of lists above 128 Ki characters')).toContain('8 Mi characters a second')
   expect(boundOf('Connections of clients')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))
   expect([METRICS_SPACING_MS, boundOf('Computations of `/metrics`')]).toEqual([
     1_000,

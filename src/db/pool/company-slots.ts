@@ -14,6 +14,11 @@ export type CompanySlots = {
    * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too many requests wait, or this one waited too long
    */
   run<T>(request: SlotRequest, work: () => Promise<T>): Promise<T>
+  /**
+   * Takes a slot from the company's share at once, for what its requests still do with their rows. Returns a function that
+   * gives it back.
+   */
+  hold(companyId: number): () => void
 }
 
 /** The part of all slots, and of all places to wait, that one company has at most. */
@@ -29,18 +34,23 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
   const activity = createActivity()
   /** The number of running requests by company; a company without one is left out. */
   const runningOf = new Map<number, number>()
+  const heldOf = new Map<number, number>()
   let running = 0
 
   const mayRun = ({ companyId, isHeavy }: SlotRequest): boolean => {
     if (running >= slots) return false
-    if ((runningOf.get(companyId) ?? 0) < share) return true
-    return !isHeavy && slots - running > share && activity.isAlone(companyId)
+    const held = heldOf.get(companyId) ?? 0
+    if ((runningOf.get(companyId) ?? 0) + held < share) return true
+    return !isHeavy && slots - running - held > share && activity.isAlone(companyId)
   }
 
+  const add = (counts: Map<number, number>, companyId: number, by: number): void => {
+    const left = (counts.get(companyId) ?? 0) + by
+    if (left === 0) counts.delete(companyId)
+    else counts.set(companyId, left)
+  }
   const count = (companyId: number, by: number): void => {
-    const left = (runningOf.get(companyId) ?? 0) + by
-    if (left === 0) runningOf.delete(companyId)
-    else runningOf.set(companyId, left)
+    add(runningOf, companyId, by)
     running += by
   }
 
@@ -75,6 +85,13 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
       return new Promise<T>((resolve, reject) => {
         queue.add(request, () => void execute(companyId, work).then(resolve, reject), reject)
       })
+    },
+    hold: (companyId) => {
+      add(heldOf, companyId, 1)
+      return () => {
+        add(heldOf, companyId, -1)
+        startNext()
+      }
     },
   }
 }

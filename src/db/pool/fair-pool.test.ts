@@ -196,3 +196,19 @@ test('every statement and transaction asks whether its company is open, and none
   expect(rows.map(({ companyId }) => companyId)).toEqual([20, 21, 21, 22])
   expect(asked).toHaveLength(14)
 })
+
+test('held slots count for their company alone, and its next statement waits until one is given back', async () => {
+  const slots = createCompanySlots({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 })
+  const done: number[] = []
+  const run = (companyId: number) =>
+    slots.run({ companyId, isHeavy: false, isAwaited: () => true }, async () => void done.push(companyId))
+  await run(2)
+  const [release, ...others] = [1, 2, 3].map(() => slots.hold(1))
+  const waiting = run(1)
+  await Promise.all([run(2), run(3)])
+  expect(done).toEqual([2, 2, 3])
+  release?.()
+  await waiting
+  expect(done).toEqual([2, 2, 3, 1])
+  for (const end of others) end()
+})

@@ -31,7 +31,11 @@ export type RequireOpen = (companyId: number) => Promise<void> | undefined
  * to the pool at once.
  * Statements throw 503 `service_unavailable` when too many wait, or they waited too long: they never ran.
  */
-export function shareFairly(pool: Pool, slots: CompanySlots, requireOpen: RequireOpen = () => undefined): Pool {
+export function shareFairly(
+  pool: Pool,
+  slots: Pick<CompanySlots, 'run'>,
+  requireOpen: RequireOpen = () => undefined,
+): Pool {
   return pool.gated(() => {
     const request = callers.getStore()
     if (request === undefined) return undefined

@@ -12,6 +12,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
+import type { CompanySlots } from '../../db/pool/company-slots.ts'
 import type { RequireOpen } from '../../db/pool/fair-pool.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../errors.ts'
 import { newRequestId } from '../../ids.ts'
@@ -45,6 +46,7 @@ import { compileValidator } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
 import type { AddressRule } from '../rules/address-rule.ts'
 import { compressAnswers } from './answers/compress-answers.ts'
+import { serializeLongLists } from './answers/long-lists.ts'
 import { compileSerializer } from './answers/serialize.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
@@ -68,6 +70,8 @@ export type ServerDeps = {
   refuseAddress?: AddressRule
   /** Refuses work of companies that are closed, also after their requests were admitted. */
   requireOpen?: RequireOpen
+  /** Takes a slot of a company's share of the database. */
+  holdSlot?: CompanySlots['hold']
   stopping?: Stopping
   tracing?: Tracing
   /** Bounds of connections other than those of their modules, for tests. */
@@ -151,6 +155,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)
+  serializeLongLists(app, deps.holdSlot)
   if (deps.sessions) compressAnswers(app)
   recordRequests(app, deps.metrics)
   if (deps.tracing) traceRequests(app, deps.tracing)

@@ -14,10 +14,10 @@ const MIN_BYTES = 1_024
  */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
-    if (typeof payload !== 'string' || payload.length < MIN_BYTES || consoleMark(request.raw) === undefined) {
-      return payload
-    }
-    if (!String(reply.getHeader('content-type')).startsWith('application/json')) return payload
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    if (payload.length < MIN_BYTES || consoleMark(request.raw) === undefined) return payload
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+    if (!isJson || reply.hasHeader('content-encoding')) return payload
     reply.header('vary', 'Accept-Encoding')
     if (!takesGzip(request)) return payload
     reply.header('content-encoding', 'gzip').removeHeader('content-length')
