@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
-import { completeJobs } from '../src/jobs/job-store.ts'
+import { completeJobs } from '../src/queue/job-store.ts'
 import {
   type AttemptRecord,
   completeAttempts,

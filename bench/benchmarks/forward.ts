@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { claimJobs } from '../../src/jobs/claim/claim-store.ts'
+import { claimJobs } from '../../src/queue/claim/claim-store.ts'
 import { medianOf } from '../average.ts'
 import { benchOf, type Context } from '../bench.ts'
 import { type Contender, compare } from '../compare.ts'

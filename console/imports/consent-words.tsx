@@ -6,8 +6,8 @@ import {
   contradictingWord,
   createConsentReader,
   splitWords,
-} from '../../src/text/lists/consent-words.ts'
-import { findProfile, profileWords } from '../../src/text/lists/list-profiles.ts'
+} from '../../src/platform/text/lists/consent-words.ts'
+import { findProfile, profileWords } from '../../src/platform/text/lists/list-profiles.ts'
 import { TextField } from '../parts/forms/field.tsx'
 import { importText } from '../texts/imports.ts'
 import css from './imports.module.css'

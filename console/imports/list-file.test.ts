@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toCsvRow } from '../../src/text/lists/csv.ts'
-import { DELIMITERS } from '../../src/text/lists/delimiter.ts'
-import { encodeText, LIST_ENCODINGS } from '../../src/text/lists/encoding.ts'
+import { toCsvRow } from '../../src/platform/text/lists/csv.ts'
+import { DELIMITERS } from '../../src/platform/text/lists/delimiter.ts'
+import { encodeText, LIST_ENCODINGS } from '../../src/platform/text/lists/encoding.ts'
 import { readListHead, readRows, toUpload } from './list-file.ts'
 
 const fileOf = (bytes: Uint8Array, name = 'list.csv') => new File([bytes.slice()], name)

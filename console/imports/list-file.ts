@@ -1,6 +1,6 @@
-import { joinBytes } from '../../src/text/lists/bytes.ts'
-import { parseCsvRow, toCsvRow } from '../../src/text/lists/csv.ts'
-import type { Delimiter } from '../../src/text/lists/delimiter.ts'
+import { joinBytes } from '../../src/platform/text/lists/bytes.ts'
+import { parseCsvRow, toCsvRow } from '../../src/platform/text/lists/csv.ts'
+import type { Delimiter } from '../../src/platform/text/lists/delimiter.ts'
 import {
   createToUtf8,
   decodeBytes,
@@ -9,9 +9,14 @@ import {
   type ListEncoding,
   MARK_NEEDS_BYTES,
   readMark,
-} from '../../src/text/lists/encoding.ts'
-import { createListScan, type ListFormat, type NamedStyle, withoutBlank } from '../../src/text/lists/list-scan.ts'
-import { createRecordReader, type ListRecord } from '../../src/text/lists/record-reader.ts'
+} from '../../src/platform/text/lists/encoding.ts'
+import {
+  createListScan,
+  type ListFormat,
+  type NamedStyle,
+  withoutBlank,
+} from '../../src/platform/text/lists/list-scan.ts'
+import { createRecordReader, type ListRecord } from '../../src/platform/text/lists/record-reader.ts'
 import { columnsOf, type ListRow, lineCells, toMappedLine } from './list-lines.ts'
 
 /** The facts about a file that precede its rows. */

@@ -1,5 +1,5 @@
-import { isObjectText, membersOf, parseJsonText, textOf, valueAt } from '../../src/text/json-text.ts'
-import { hasRoundedInteger } from '../../src/text/long-integer.ts'
+import { isObjectText, membersOf, parseJsonText, textOf, valueAt } from '../../src/platform/text/json-text.ts'
+import { hasRoundedInteger } from '../../src/platform/text/long-integer.ts'
 
 const CUSTOM = 'custom_fields.'
 

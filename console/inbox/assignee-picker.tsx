@@ -1,7 +1,7 @@
 import { Popover as Base } from '@base-ui/react/popover'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { type RefObject, useRef, useState } from 'react'
-import { fold } from '../../src/text/search-text.ts'
+import { fold } from '../../src/platform/text/search-text.ts'
 import { api } from '../client.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Failure } from '../parts/feedback/failure.tsx'

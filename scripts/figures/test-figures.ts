@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 
 /** Starts its service when it is loaded. */
 const ON_DATABASE = 'test/conversations/usage.test.ts'
-const UNIT = 'src/text/phone.test.ts'
+const UNIT = 'src/platform/text/phone.test.ts'
 const RUNS = 3
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

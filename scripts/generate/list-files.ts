@@ -22,7 +22,7 @@ function recordKinds(files: readonly string[]): string {
   const names = files.map(nameOf)
   const imports = names.map((name) => `import { ${toCamelCase(name)} } from './kinds/${name}.ts'\n`)
   const entries = names.map((name) => `  [${toCamelCase(name)}.name]: ${toCamelCase(name)},\n`)
-  return `${notice('the files of kinds/')}import type { RecordEventName } from '../../record-change.ts'
+  return `${notice('the files of kinds/')}import type { RecordEventName } from '../../changes/record-change.ts'
 import type { RecordEventKind } from './event-kind.ts'
 ${imports.join('')}
 /** Events about records of the API, by name. */

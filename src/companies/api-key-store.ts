@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
-import type { PhoneCountry } from '../text/phone-reading.ts'
+import type { PhoneCountry } from '../platform/text/phone-reading.ts'
 
 /** A key that is not revoked, of a company that lives; it may have expired. */
 export type LiveApiKey = {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { testCipher } from '../../test/webhook-fixture.ts'
-import { fixedClock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
-import { AppError } from '../errors.ts'
+import { fixedClock } from '../platform/clock.ts'
+import { AppError } from '../platform/errors.ts'
 import {
   type ApiKeyDeps,
   createApiKey,

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { PERMISSIONS, type Permission } from '../http/admission/caller.ts'
-import { newApiSecret, newClientId } from '../ids.ts'
+import type { Clock } from '../platform/clock.ts'
+import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../platform/errors.ts'
+import { newApiSecret, newClientId } from '../platform/ids.ts'
+import { parseInstant } from '../platform/text/instant.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { parseInstant } from '../text/instant.ts'
 import {
   type ApiKey,
   type ApiKeyLimits,

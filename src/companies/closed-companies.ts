@@ -1,7 +1,7 @@
-import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import type { RequireOpen } from '../db/pool/fair-pool.ts'
-import { companyMoving } from '../errors.ts'
+import { monotonicMs } from '../platform/clock.ts'
+import { companyMoving } from '../platform/errors.ts'
 import { findClosedCompanies } from './closed-company-store.ts'
 
 /** How long the closed companies are cached: a process starts no statement of a company that was closed before. */

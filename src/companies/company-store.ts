@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/connect.ts'
-import type { PhoneCountry } from '../text/phone-reading.ts'
+import type { PhoneCountry } from '../platform/text/phone-reading.ts'
 
 /** A company of this installation: no other company sees its data. */
 export type Company = {

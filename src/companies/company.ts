@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
-import { isPhoneCountry, type PhoneCountry } from '../text/phone-reading.ts'
+import { companyNotFound, type FieldFault, validationError } from '../platform/errors.ts'
+import { isPhoneCountry, type PhoneCountry } from '../platform/text/phone-reading.ts'
 import {
   type Company,
   findCompany,

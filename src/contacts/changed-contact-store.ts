@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import { shownColumns } from './contact-store.ts'
-import type { ShownContact } from './members/contact-record.ts'
+import { shownColumns } from '../people/contact-store.ts'
+import type { ShownContact } from '../people/members/contact-record.ts'
 
 export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 

@@ -3,7 +3,8 @@ import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
-import { findContact, listContactsByIds } from './contact-store.ts'
+import { findContact, listContactsByIds } from '../people/contact-store.ts'
+import { hasTwinWithoutEmail, readKnown, readMatches } from '../people/matching/identity-store.ts'
 import {
   blankContact,
   eraseConsents,
@@ -14,7 +15,6 @@ import {
 } from './erasure/contact-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
 import { expireImport, expireRefusals, listOldImports, recordImportProgress } from './import/contact-import-store.ts'
-import { hasTwinWithoutEmail, readKnown, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { caller, startContacts } from '../../test/contacts/contacts-app.ts'
-import { listConsents } from './consent/consent-store.ts'
+import { listConsents } from '../people/consent/consent-store.ts'
 
 const { db, keyOf, companyId, call, upsert, post, form } = await startContacts()
 

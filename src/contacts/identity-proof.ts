@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { validationError } from '../errors.ts'
-import { emailKey } from '../text/email-address.ts'
-import type { ContactWrite } from './members/contact-record.ts'
+import type { ContactWrite } from '../people/members/contact-record.ts'
+import { validationError } from '../platform/errors.ts'
+import { emailKey } from '../platform/text/email-address.ts'
 import type { BrowserRights } from './write/browser-write.ts'
 
 /**

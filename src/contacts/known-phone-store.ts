@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { phoneIdentity } from '../text/phone.ts'
+import { phoneIdentity } from '../platform/text/phone.ts'
 
 /** Returns those of the numbers, in digits, that a contact or customer of the company has. */
 export async function findKnownPhones(db: Db, companyId: number, phones: readonly string[]): Promise<Set<string>> {

@@ -4,8 +4,8 @@ import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
+import type { ContactWrite } from '../people/members/contact-record.ts'
 import { updateContact } from './contact.ts'
-import type { ContactWrite } from './members/contact-record.ts'
 import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }

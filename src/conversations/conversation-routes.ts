@@ -1,8 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Clock } from '../clock.ts'
+import type { Publish } from '../changes/live-change.ts'
 import type { Db } from '../db/connect.ts'
-import { badRequest, type FieldFault, messageNotFound, validationError } from '../errors.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
 import { hiddenMatchesMember } from '../http/paging/hidden-matches.ts'
 import {
@@ -15,8 +14,9 @@ import {
   withoutPages,
 } from '../http/paging/paging.ts'
 import { Pagination, pathId } from '../http/shapes.ts'
-import { parseId } from '../ids.ts'
-import type { Publish } from '../live-change.ts'
+import type { Clock } from '../platform/clock.ts'
+import { badRequest, type FieldFault, messageNotFound, validationError } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import { MAX_ASSIGNEE_CHARACTERS } from './assignees/assignee.ts'
 import { keepAssignee } from './assignees/assignee-store.ts'
 import { getConversation } from './conversation.ts'

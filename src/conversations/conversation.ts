@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import { conversationNotFound } from '../errors.ts'
-import { parseId } from '../ids.ts'
+import { conversationNotFound } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import { findConversation } from './conversation-store.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
 

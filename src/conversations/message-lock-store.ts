@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { recordKeyOf } from '../ids.ts'
+import { recordKeyOf } from '../platform/ids.ts'
 import { isAmong } from './message-month.ts'
 
 type MessageId = { companyId: number; id: number }

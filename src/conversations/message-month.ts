@@ -1,5 +1,5 @@
-import { systemClock } from '../clock.ts'
 import { type Fragment, sql } from '../db/connect.ts'
+import { systemClock } from '../platform/clock.ts'
 
 /** A message's id is the month of its creation, counted since January 1970 (UTC), times this, and a number. */
 export const IDS_A_MONTH = 1_000_000_000_000

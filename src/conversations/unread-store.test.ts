@@ -10,8 +10,8 @@ import {
   record,
   statusRecord,
 } from '../../test/world.ts'
-import { systemClock } from '../clock.ts'
-import { createSendBatches } from '../messages/batch/send-batches.ts'
+import { systemClock } from '../platform/clock.ts'
+import { createSendBatches } from '../sends/batch/send-batches.ts'
 import { recordStatuses } from './recording/status-store.ts'
 import { markRead, readUpTo } from './unread-store.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
-import { badRequest, customFieldNotFound, invalidGroupBy } from '../errors.ts'
 import { ROLES } from '../http/admission/role.ts'
 import { answerOnce } from '../http/idempotency/idempotency.ts'
 import { pathId } from '../http/shapes.ts'
-import { parseId } from '../ids.ts'
+import { badRequest, customFieldNotFound, invalidGroupBy } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import {
   changeCustomField,
   createCustomField,

@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { customFieldExists, customFieldNotFound, validationError } from '../errors.ts'
 import { changedMembers } from '../http/as-read.ts'
+import { customFieldExists, customFieldNotFound, validationError } from '../platform/errors.ts'
 import { SELECT_ONLY } from './custom-field-definition.ts'
 import { type CustomFieldRequest, FIELD_SERVICE_MEMBERS, toCustomFieldReply } from './custom-field-shape.ts'
 import {

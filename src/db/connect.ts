@@ -67,7 +67,7 @@ export type ConnectOptions = {
    */
   pinPlans?: boolean
   /**
-   * The key of `keyed_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match
+   * The key of `keyed_hash` (src/people/sql): a setting of each session. Absent: opt-outs of erased persons match
    * nothing.
    */
   optOutKey?: string

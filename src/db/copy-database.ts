@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../platform/start-error.ts'
 import type { Db, Pool, Transaction } from './connect.ts'
 
 export type Copied = { table: string; rows: number }

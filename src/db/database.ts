@@ -1,4 +1,4 @@
-import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { codeOf, messageOf, StartError } from '../platform/start-error.ts'
 import { type ConnectOptions, connect, type Pool } from './connect.ts'
 import { joinEmbedded, type StartEvents, startEmbedded } from './embedded/start.ts'
 import { markPooler } from './pooler.ts'

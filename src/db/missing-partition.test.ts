@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createBatcher } from '../batching/batch.ts'
 import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
 import type { Db } from './connect.ts'
 import { connect } from './connect.ts'
 import { isContention } from './pool/failure.ts'
+import { createStatementBatcher } from './statement-batcher.ts'
 
 const { db, url } = await createTestDatabase()
 const [clock] = await db<[{ now: Date; day: number }]>`
@@ -85,7 +85,7 @@ test('a transaction that needs one fails as one that may begin again, and then s
 })
 
 test('a batch that needs one is repeated, and none of its items fails', async () => {
-  const run = createBatcher<string, void>({
+  const run = createStatementBatcher<string, void>({
     maxItems: 10,
     maxRunning: 1,
     run: async (ids) => {

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../platform/version.ts'
 
 /** PostgreSQL cuts names of sessions here. */
 const MAX_BYTES = 63

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { codeOf, StartError } from '../start-error.ts'
+import { codeOf, StartError } from '../platform/start-error.ts'
 import { take, takeChoice } from './url-parameters.ts'
 
 /** How a connection uses TLS; `prefer` goes on without it when the server has none. */

@@ -1,4 +1,4 @@
-import { StartError } from '../start-error.ts'
+import { StartError } from '../platform/start-error.ts'
 
 /** Takes a parameter out of those of an address. Of several with one name the last counts, as for libpq. */
 export function take(parameters: URLSearchParams, name: string): string | undefined {

@@ -1,6 +1,6 @@
-import { createBatcher } from '../batching/batch.ts'
 import type { Pool } from '../db/connect.ts'
-import type { Worker } from '../jobs/worker.ts'
+import { createStatementBatcher } from '../db/statement-batcher.ts'
+import type { Worker } from '../queue/worker.ts'
 import type { EmailDeps } from './email.ts'
 import { type AcceptedEmail, EMAIL_SEND, insertEmails } from './email-store.ts'
 
@@ -28,7 +28,7 @@ const BOUNDS = {
  * room, sends them from the commit on.
  */
 export function createEmailAcceptance(pool: Pool, worker: () => EmailWorker | undefined): EmailDeps['acceptEmail'] {
-  const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
+  const accept = createStatementBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...BOUNDS,
     run: async (items) => {
       const dispatch = items.length <= MOST_DIRECT ? worker()?.acceptDirect(EMAIL_SEND) : undefined

@@ -1,6 +1,6 @@
-import { type AppError, missingRecipientAddress } from '../errors.ts'
 import type { RequestFault } from '../http/errors/fault.ts'
-import { memberOf } from '../text/own-member.ts'
+import { type AppError, missingRecipientAddress } from '../platform/errors.ts'
+import { memberOf } from '../platform/text/own-member.ts'
 
 /** The email endpoints' own messages for a recipient that is absent or empty (spec: Errors). */
 export const refuseEmail =

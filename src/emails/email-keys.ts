@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { emailKey, storedMailbox, wireAddress } from '../text/email-address.ts'
+import { emailKey, storedMailbox, wireAddress } from '../platform/text/email-address.ts'
 import { listWrittenSuppressions, moveSuppression, readEmailRecipients, writeRecipients } from './email-key-store.ts'
 
 /** Mails that one statement looks at. */

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
-import { storedKeys } from '../text/email-address.ts'
+import { storedKeys } from '../platform/text/email-address.ts'
 import { recipientMailbox } from './email-key-store.ts'
 
 /** Deletes up to `limit` emails to an address, in lower case, with their contents, links and clicks; returns their ids. */

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { emailFailed, transactionalNotFound } from '../errors.ts'
 import { pathId } from '../http/shapes.ts'
-import { parseId } from '../ids.ts'
+import { emailFailed, transactionalNotFound } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import {
   type Accepted,
   type EmailDeps,

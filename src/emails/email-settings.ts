@@ -1,8 +1,8 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { type FieldFault, validationError } from '../errors.ts'
+import { type FieldFault, validationError } from '../platform/errors.ts'
+import { MAIL_SCHEMES } from '../platform/settings/config.ts'
+import { hasRawHash, RAW_HASH } from '../platform/text/raw-hash.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { MAIL_SCHEMES } from '../settings/config.ts'
-import { hasRawHash, RAW_HASH } from '../text/raw-hash.ts'
 import {
   type EmailSettingsRow,
   findEmailSettings,

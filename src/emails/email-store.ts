@@ -1,6 +1,6 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
-import type { DirectDispatch, Job } from '../jobs/job.ts'
-import { storedKeys, storedMailbox } from '../text/email-address.ts'
+import { storedKeys, storedMailbox } from '../platform/text/email-address.ts'
+import type { DirectDispatch, Job } from '../queue/job.ts'
 import { recipientMailbox } from './email-key-store.ts'
 import type { Tracking } from './tracking/tracking.ts'
 

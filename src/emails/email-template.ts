@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { type FieldFault, transactionalNotFound, validationError } from '../errors.ts'
-import { newTemplateId } from '../ids.ts'
+import { type FieldFault, transactionalNotFound, validationError } from '../platform/errors.ts'
+import { newTemplateId } from '../platform/ids.ts'
 import {
   type EmailCategory,
   type EmailTemplate,

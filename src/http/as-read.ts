@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type TSchema, Type } from 'typebox'
-import type { FieldFault } from '../errors.ts'
-import { memberOf } from '../text/own-member.ts'
+import type { FieldFault } from '../platform/errors.ts'
+import { memberOf } from '../platform/text/own-member.ts'
 
 /** What is wrong with a member that only the service sets, when a write gives it another value. */
 export const AS_READ = 'is set by the service: leave it out, or give it as it was read'

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../cache-bound.ts'
+import { maxEntries } from '../platform/cache/cache-bound.ts'
 
 /** The number of lanes. The hash of an event's number chooses one; one worker at a time handles a lane. */
 const COUNT = 64

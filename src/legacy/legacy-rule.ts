@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts'
-import { gone, notFound } from '../errors.ts'
 import type { AddressRule } from '../http/rules/address-rule.ts'
-import type { Config } from '../settings/config.ts'
+import type { Clock } from '../platform/clock.ts'
+import { gone, notFound } from '../platform/errors.ts'
+import type { Config } from '../platform/settings/config.ts'
 
 type RuleDeps = { clock: Clock; config: Pick<Config, 'legacyRemovalDate' | 'legacyHost'> }
 

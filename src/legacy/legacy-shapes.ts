@@ -3,7 +3,7 @@ import { ContactWriteShape } from '../contacts/write/contact-shape.ts'
 import { UPSERT_MAX_CONTACTS } from '../contacts/write/contact-upsert.ts'
 import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { isRecord } from '../http/record.ts'
-import { sendMembers } from '../messages/send-shape.ts'
+import { sendMembers } from '../sends/send-shape.ts'
 
 /** The members of a send. Unknown ones are ignored, as in all bodies of the legacy addresses. */
 export const LegacySend = Type.Object(

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { parseJsonText } from '../text/json-text.ts'
+import { parseJsonText } from '../platform/text/json-text.ts'
 
 export const Warning = Type.Object(
   {

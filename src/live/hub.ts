@@ -1,6 +1,6 @@
-import type { Clock } from '../clock.ts'
+import type { Topic } from '../changes/live-change.ts'
 import type { Pool } from '../db/connect.ts'
-import type { Topic } from '../live-change.ts'
+import type { Clock } from '../platform/clock.ts'
 import { createFlood, type Flood } from './flood.ts'
 import { createListener, createNoListener } from './listener.ts'
 import { listActive } from './live-store.ts'

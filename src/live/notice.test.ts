@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { LiveChange } from '../live-change.ts'
+import type { LiveChange } from '../changes/live-change.ts'
 import { createCollector, parseNotice } from './notice.ts'
 
 const messages = (companyId: number, count: number): LiveChange[] =>

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { LiveChange } from '../live-change.ts'
+import type { LiveChange } from '../changes/live-change.ts'
 
 /** Ids that one notice names at most, of one company and of all. */
 const MAX_IDS = 500

@@ -1,5 +1,5 @@
+import type { Publish } from '../changes/live-change.ts'
 import type { Db } from '../db/connect.ts'
-import type { Publish } from '../live-change.ts'
 import { notify } from './live-store.ts'
 import { createCollector } from './notice.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } from '../errors.ts'
+import { TOPICS, type Topic } from '../changes/live-change.ts'
 import type { Caller } from '../http/admission/caller.ts'
 import { ROLES, type SessionRole } from '../http/admission/role.ts'
 import { fileContent } from '../http/shapes.ts'
-import { TOPICS, type Topic } from '../live-change.ts'
+import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } from '../platform/errors.ts'
 import { eventOf, type Hub, type Stream } from './hub.ts'
 
 /** Bounds of open streams. */

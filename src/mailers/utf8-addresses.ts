@@ -1,4 +1,4 @@
-import { needsSmtpUtf8 } from '../text/email-address.ts'
+import { needsSmtpUtf8 } from '../platform/text/email-address.ts'
 import type { Mail, MailOutcome } from './mailer.ts'
 
 /** Returns the first address of a mail whose part before the @ is beyond ASCII: only some servers take it. */

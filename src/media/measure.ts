@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { diskCall } from '../files/disk-call.ts'
-import type { TemporaryFiles } from '../files/temporary-files.ts'
+import { diskCall } from '../platform/files/disk-call.ts'
+import type { TemporaryFiles } from '../platform/files/temporary-files.ts'
 import type { BlobMeta, Measured } from './blobs/blob-store.ts'
 
 /** More bytes came than may be kept. */

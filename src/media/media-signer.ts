@@ -1,4 +1,4 @@
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../platform/clock.ts'
 import { addressSecretOf, type MediaPass, mediaAddress, verifyMediaToken } from './signed-address.ts'
 
 /** How long an address is valid from reading (decisions: Conversations and messages). */

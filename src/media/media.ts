@@ -1,5 +1,5 @@
 import type { Pool } from '../db/connect.ts'
-import { mediaNotReady, notFound } from '../errors.ts'
+import { mediaNotReady, notFound } from '../platform/errors.ts'
 import { recordMedia } from './copy/copy-job.ts'
 import { type CopyOnDemand, PAUSE_SECONDS } from './copy/copy-on-demand.ts'
 import { findMedia, type MediaRow } from './media-store.ts'

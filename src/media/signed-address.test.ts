@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fixedClock } from '../clock.ts'
+import { fixedClock } from '../platform/clock.ts'
 import { createMediaSigner } from './media-signer.ts'
 import { addressSecretOf, mediaAddress, verifyMediaToken } from './signed-address.ts'
 

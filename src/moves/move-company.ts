@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db, Pool } from '../db/connect.ts'
-import { companyNotFound } from '../errors.ts'
 import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { discardFiles, hasDiscarded } from '../media/discarded/discarded-file-store.ts'
 import { removeDiscarded } from '../media/discarded/remove-discarded.ts'
 import { addressSecretOf } from '../media/signed-address.ts'
+import { companyNotFound } from '../platform/errors.ts'
 import { ensureServiceSecret } from '../secrets/secret-store.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import {

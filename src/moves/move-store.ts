@@ -1,7 +1,7 @@
 import { monthOfId } from '../conversations/message-month.ts'
 import { makeMessageMonth } from '../conversations/message-month-store.ts'
 import { type Db, type Fragment, type Pool, sql } from '../db/connect.ts'
-import { NO_WORKER } from '../jobs/job-table.ts'
+import { NO_WORKER } from '../queue/job-table.ts'
 import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
 const ROWS_AT_ONCE = 500

@@ -1,6 +1,6 @@
+import { messageOf } from '../platform/start-error.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, type NewSender } from '../senders/sender-admin.ts'
-import { messageOf } from '../start-error.ts'
 import type { OperatorDeps } from './operator.ts'
 
 /**

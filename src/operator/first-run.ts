@@ -6,9 +6,9 @@ import { hasWrittenSince } from '../conversations/conversation-store.ts'
 import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
 import { isLoopback } from '../http/admission/client-address.ts'
+import type { Config } from '../platform/settings/config.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
-import type { Config } from '../settings/config.ts'
 import {
   createRegistration,
   listCompanyRegistrations,

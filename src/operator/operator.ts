@@ -1,25 +1,31 @@
 import type { Readable } from 'node:stream'
-import type { Clock } from '../clock.ts'
+import type { RecordEvents } from '../changes/record-change.ts'
 import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
 import { type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
 import type { Company } from '../companies/company-store.ts'
 import type { ImportReceipt, ListRequest } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound, validationError } from '../errors.ts'
 import type { SessionRole } from '../http/admission/role.ts'
-import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/unhandled/requeue.ts'
-import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../jobs/job-store.ts'
-import { JOBS } from '../jobs/job-table.ts'
 import type { CopyResult } from '../media/places/copy-files.ts'
-import { failAllScheduled } from '../messages/scheduled/scheduled-message.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
+import type { Clock } from '../platform/clock.ts'
+import {
+  companyNotFound,
+  eventNotFound,
+  jobNotFound,
+  senderRecordNotFound,
+  validationError,
+} from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
-import type { RecordEvents } from '../record-change.ts'
+import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../queue/job-store.ts'
+import { JOBS } from '../queue/job-table.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+import { failAllScheduled } from '../sends/scheduled/scheduled-message.ts'
 import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
 import type { WebhookGuide } from './senders/sender-shape.ts'
 

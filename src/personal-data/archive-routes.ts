@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { contactNotFound } from '../errors.ts'
 import { streamParts } from '../http/server/answers/stream-parts.ts'
 import { fileContent, pathId } from '../http/shapes.ts'
-import { parseId } from '../ids.ts'
+import { contactNotFound } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import { type ArchiveDeps, archiveContact } from './archive.ts'
 
 const EXAMPLE = '{"type":"contact","data":{"id":4127,"email":"ada.rossi@example.com"}}\n'

@@ -1,7 +1,7 @@
 import { isAmong } from '../conversations/message-month.ts'
 import { type Db, jsonRows } from '../db/connect.ts'
 import { recipientMailbox } from '../emails/email-key-store.ts'
-import { storedKeys } from '../text/email-address.ts'
+import { storedKeys } from '../platform/text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
 /** One row as JSON text, and the position to continue from. */

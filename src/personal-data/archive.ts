@@ -1,4 +1,3 @@
-import { addressIdentity } from '../contacts/consent/consent.ts'
 import { type Person, readPerson } from '../contacts/erasure/contact-erasure-store.ts'
 import {
   findConversations,
@@ -9,9 +8,10 @@ import {
 import { findReactions, type ReactionBatch } from '../conversations/writer-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
-import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
-import { emailKey, storedKeys } from '../text/email-address.ts'
+import { addressIdentity } from '../people/consent/consent.ts'
+import { contactNotFound } from '../platform/errors.ts'
+import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import {
   type EnvelopePlace,
   FIRST_ENVELOPE,

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { keptOptOuts } from '../contacts/consent/consent-statements.ts'
-import { readLedgers } from '../contacts/consent/shown-consent.ts'
-import { endContact } from '../contacts/contact-store.ts'
+import type { RecordEvents } from '../changes/record-change.ts'
 import {
   blankContact,
   keepOptOuts,
@@ -10,15 +8,17 @@ import {
   readPerson,
 } from '../contacts/erasure/contact-erasure-store.ts'
 import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
-import { attachCustomersOf, lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
 import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
 import { listHolders } from '../contacts/matching/mailbox-store.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { contactNotFound, serviceUnavailable } from '../errors.ts'
-import type { RecordEvents } from '../record-change.ts'
+import { keptOptOuts } from '../people/consent/consent-statements.ts'
+import { readLedgers } from '../people/consent/shown-consent.ts'
+import { endContact } from '../people/contact-store.ts'
+import { attachCustomersOf, lockAlso, withMatchesLocked } from '../people/matching/identity-lock.ts'
+import { contactNotFound, serviceUnavailable } from '../platform/errors.ts'
+import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { emailKey, storedKeys } from '../text/email-address.ts'
 import { advanceErasure, type EraseJobDeps, enqueueErasure } from './erase-job.ts'
 import { insertErasure } from './erasure-store.ts'
 import { toSubject } from './subject.ts'

@@ -1,4 +1,4 @@
-import { addressIdentity } from '../contacts/consent/consent.ts'
+import type { RecordEventName } from '../changes/record-change.ts'
 import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/erasure/contact-erasure-store.ts'
 import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
 import {
@@ -25,9 +25,9 @@ import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-eras
 import { type RemoveDeps, removeDiscarded } from '../media/discarded/remove-discarded.ts'
 import { markErased } from '../media/media-erasure-store.ts'
 import { expireUploads } from '../media/uploads/expire-uploads.ts'
-import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
-import { eraseScheduled } from '../messages/scheduled/scheduled-store.ts'
-import type { RecordEventName } from '../record-change.ts'
+import { addressIdentity } from '../people/consent/consent.ts'
+import { eraseDailyLimitEntries } from '../sends/batch/daily-limit-store.ts'
+import { eraseScheduled } from '../sends/scheduled/scheduled-store.ts'
 import {
   eraseEnvelopes,
   FIRST_ENVELOPE,

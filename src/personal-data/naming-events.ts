@@ -1,6 +1,6 @@
-import { addressIdentity } from '../contacts/consent/consent.ts'
 import { listConversationsOf } from '../conversations/writer-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
+import { addressIdentity } from '../people/consent/consent.ts'
 import { conversationPerson } from '../webhooks/deliveries/envelope-person.ts'
 import type { Subject } from './subject.ts'
 

@@ -1,6 +1,6 @@
 import type { Person } from '../contacts/erasure/contact-erasure-store.ts'
-import { emailKey, storedKeys } from '../text/email-address.ts'
-import { writtenForms } from '../text/phone.ts'
+import { emailKey, storedKeys } from '../platform/text/email-address.ts'
+import { writtenForms } from '../platform/text/phone.ts'
 
 /** The identities by which the data of a person is found, in addition to the contact's id. */
 export type Subject = {

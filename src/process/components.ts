@@ -1,4 +1,4 @@
-import { messageOf } from '../start-error.ts'
+import { messageOf } from '../platform/start-error.ts'
 
 /** The little of a logger that starting and stopping need. */
 export type Log = {

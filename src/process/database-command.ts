@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { copyDatabase } from '../db/copy-database.ts'
 import { openDatabase, openPool } from '../db/database.ts'
 import { migrate } from '../db/migration/migrate.ts'
-import type { Config } from '../settings/config.ts'
-import { StartError } from '../start-error.ts'
+import type { Config } from '../platform/settings/config.ts'
+import { StartError } from '../platform/start-error.ts'
 
 /** `parley database export`: moves from the embedded default to a PostgreSQL server of the operator's own. */
 export function databaseCommand(program: Command, readSettings: () => Config): void {

@@ -1,4 +1,4 @@
-import { messageOf } from '../start-error.ts'
+import { messageOf } from '../platform/start-error.ts'
 import type { Log } from './components.ts'
 
 export type Stoppable = {

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { joinCell } from '../companies/cell-store.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import { migrate } from '../db/migration/migrate.ts'
-import type { Config } from '../settings/config.ts'
+import type { Config } from '../platform/settings/config.ts'
 
 /**
  * `parley migrate`: brings the schema of the database to this version and ends (decisions: Starting). With it, the

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { codeOf } from '../start-error.ts'
+import { codeOf } from '../platform/start-error.ts'
 
 /** Whether another program listens on a port of this machine; 0, which means any free port, never is. */
 export async function isPortTaken(port: number, host: string): Promise<boolean> {

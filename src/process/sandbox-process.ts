@@ -3,9 +3,9 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { programFile } from '../program-file.ts'
-import type { Config } from '../settings/config.ts'
-import { StartError } from '../start-error.ts'
+import { programFile } from '../platform/program-file.ts'
+import type { Config } from '../platform/settings/config.ts'
+import { StartError } from '../platform/start-error.ts'
 import { isPortTaken } from './port.ts'
 
 const PROGRAM = fileURLToPath(programFile('sandbox/main.ts'))

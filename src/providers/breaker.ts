@@ -7,8 +7,8 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../cache-bound.ts'
-import { recordKeyOf } from '../ids.ts'
+import { maxEntries } from '../platform/cache/cache-bound.ts'
+import { recordKeyOf } from '../platform/ids.ts'
 import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 
 const FAILURES_TO_OPEN = 10

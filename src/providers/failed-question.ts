@@ -1,4 +1,4 @@
-import { type AppError, providerThrottled, serviceUnavailable } from '../errors.ts'
+import { type AppError, providerThrottled, serviceUnavailable } from '../platform/errors.ts'
 import { providerMessage } from './graph-error.ts'
 import type { Fetched } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { exchange, readRetryAfter, USER_AGENT } from '../outgoing/exchange.ts'
+import { exchange, readRetryAfter, USER_AGENT } from '../platform/outgoing/exchange.ts'
 import { failure, readGraphError, text } from './graph-error.ts'
 import { readJsonObject } from './json-answer.ts'
 import type { MediaOutcome } from './provider.ts'

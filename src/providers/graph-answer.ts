@@ -1,4 +1,4 @@
-import type { Exchange } from '../outgoing/exchange.ts'
+import type { Exchange } from '../platform/outgoing/exchange.ts'
 import { isObject } from './events/json-member.ts'
 import { failure, readGraphError, text } from './graph-error.ts'
 import { readJsonObject } from './json-answer.ts'

@@ -1,4 +1,4 @@
-import { USER_ID } from '../text/phone.ts'
+import { USER_ID } from '../platform/text/phone.ts'
 import type { OutboundContent, OutboundMessage } from './provider.ts'
 
 /** A send's body in the form of Meta's Cloud API, which other providers take too. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
-import { type Exchange, exchange } from '../outgoing/exchange.ts'
+import { type Exchange, exchange } from '../platform/outgoing/exchange.ts'
 import { type Reading, readAnswer, readReceiptAnswer, readSendAnswer } from './graph-answer.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
 import type { Fetched, MediaFile, ReceiptOutcome, SenderAccess, SendOutcome } from './provider.ts'

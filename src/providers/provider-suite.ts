@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startReceiver } from '../../test/receiver.ts'
-import { systemClock } from '../clock.ts'
+import { systemClock } from '../platform/clock.ts'
 import { createBreaker } from './breaker.ts'
 import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
 

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../platform/start-error.ts'
 import { findKeyIds } from './secret-store.ts'
 import type { Cipher } from './secrets.ts'
 

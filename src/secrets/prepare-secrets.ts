@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { openPool } from '../db/database.ts'
-import type { Config } from '../settings/config.ts'
+import type { Config } from '../platform/settings/config.ts'
 import { checkSecrets } from './check-secrets.ts'
 import { ensureServiceSecret } from './secret-store.ts'
 import { type Cipher, ensureDataSecret } from './secrets.ts'

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { link, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { giveToFolderOwner } from '../files/ownership.ts'
-import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { giveToFolderOwner } from '../platform/files/ownership.ts'
+import { codeOf, messageOf, StartError } from '../platform/start-error.ts'
 
 /** Encrypts secrets of other parties (access tokens, signing secrets) before they are stored in the database. */
 export type Cipher = {

@@ -1,4 +1,4 @@
-import { providerThrottled, serviceUnavailable, validationError } from '../errors.ts'
+import { providerThrottled, serviceUnavailable, validationError } from '../platform/errors.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import type { Clock } from '../platform/clock.ts'
 import type { Providers } from '../providers/provider.ts'
 import type { Sender } from './sender.ts'
 import type { SenderCache } from './sender-cache.ts'

@@ -1,5 +1,5 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { companyNotFound, duplicateResource, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, duplicateResource, senderRecordNotFound } from '../platform/errors.ts'
 import { appIdOf, type ConnectionDeps, checkConnection, completeFrom } from './check-connection.ts'
 import type { SenderCipher, SenderRecord } from './sender.ts'
 import {

@@ -1,4 +1,4 @@
-import { type FieldFault, validationError } from '../errors.ts'
+import { type FieldFault, validationError } from '../platform/errors.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import { type MarketingAddress, parseSenderPhone, type SenderCipher } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'

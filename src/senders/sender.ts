@@ -1,6 +1,6 @@
-import { noWhatsappAccount, senderNotFound } from '../errors.ts'
+import { noWhatsappAccount, senderNotFound } from '../platform/errors.ts'
+import { digitsOf } from '../platform/text/phone.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
-import { digitsOf } from '../text/phone.ts'
 
 /** Keeps secrets unreadable at rest. */
 export type SenderCipher = { encrypt(text: string): string; decrypt(sealed: string): string }

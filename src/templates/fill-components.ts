@@ -1,4 +1,4 @@
-import { type FieldFault, parameterMismatch, validationError } from '../errors.ts'
+import { type FieldFault, parameterMismatch, validationError } from '../platform/errors.ts'
 import type { TemplateButton, TemplateComponent } from '../providers/provider.ts'
 import { codeFaults, requireParameters } from './parameter-rules.ts'
 import { fillPlaceholders, placeholdersOf } from './placeholder.ts'

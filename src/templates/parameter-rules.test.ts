@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AppError } from '../errors.ts'
+import { AppError } from '../platform/errors.ts'
 import { requireParameters } from './parameter-rules.ts'
 
 function refusalOf(parameter: { type: string; [member: string]: unknown }): unknown {

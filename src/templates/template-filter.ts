@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { fold } from '../text/search-text.ts'
+import { fold } from '../platform/text/search-text.ts'
 import type { TemplateRow } from './template-store.ts'
 
 /** The filters of the template list; all that are given hold. */

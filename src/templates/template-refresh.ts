@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Db } from '../db/connect.ts'
-import { done, retryAfter } from '../jobs/job.ts'
-import type { SingleKind } from '../jobs/job-kind.ts'
-import { enqueueJobs } from '../jobs/job-store.ts'
+import { done, retryAfter } from '../queue/job.ts'
+import type { SingleKind } from '../queue/job-kind.ts'
+import { enqueueJobs } from '../queue/job-store.ts'
 
 const TEMPLATES_REFRESH = 'templates.refresh'
 

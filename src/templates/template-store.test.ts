@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
-import { newTemplateId } from '../ids.ts'
+import { newTemplateId } from '../platform/ids.ts'
 import {
   findVersions,
   hasSender,

@@ -1,6 +1,6 @@
+import type { RecordChange } from '../changes/record-change.ts'
 import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
 import type { PassedOn, ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
-import type { RecordChange } from '../record-change.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
 /** One record of the list: a language version with all members that the provider reported. */

@@ -1,4 +1,4 @@
-import { type AppError, templateNotApproved, templateNotFound } from '../errors.ts'
+import { type AppError, templateNotApproved, templateNotFound } from '../platform/errors.ts'
 import type { TemplateComponent } from '../providers/provider.ts'
 
 export type TemplateStatus = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'

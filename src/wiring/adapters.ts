@@ -4,12 +4,12 @@ import { createPostmarkMailer } from '../mailers/postmark/postmark-mailer.ts'
 import { readPostmarkReport } from '../mailers/postmark/postmark-report.ts'
 import { createSmtpMailer } from '../mailers/smtp/smtp-mailer.ts'
 import { verifyServer } from '../mailers/smtp/verify-server.ts'
-import { createProviderAgent } from '../outgoing/exchange.ts'
+import { createProviderAgent } from '../platform/outgoing/exchange.ts'
+import type { Config } from '../platform/settings/config.ts'
 import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
 import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
-import type { Config } from '../settings/config.ts'
 
 /** Every adapter to the outside, one line each; only the start of the service imports them. */
 export function createProviders(

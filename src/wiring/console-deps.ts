@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url'
-import type { ConsoleDeps } from '../console/console-routes.ts'
-import type { ConsoleSessions } from '../console/session.ts'
 import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
 import { requestedHost } from '../http/rules/address-rule.ts'
-import { ROOT } from '../program-file.ts'
+import { ROOT } from '../platform/program-file.ts'
+import type { ConsoleDeps } from '../sessions/console-routes.ts'
+import type { ConsoleSessions } from '../sessions/session.ts'
 import type { Deps } from './deps.ts'
 
 const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))

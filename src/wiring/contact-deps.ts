@@ -2,10 +2,10 @@ import { getImport, receiveImport } from '../contacts/import/contact-import.ts'
 import { type ImportJobDeps, importKind } from '../contacts/import/contact-import-job.ts'
 import { emailLane } from '../emails/delivery/email-delivery.ts'
 import { EMAIL_SEND } from '../emails/email-store.ts'
-import { hastenJobs } from '../jobs/job-store.ts'
-import { createWorker } from '../jobs/worker.ts'
 import type { ImportVerbs } from '../operator/operator.ts'
 import type { EraseDeps } from '../personal-data/erase-contact.ts'
+import { hastenJobs } from '../queue/job-store.ts'
+import { createWorker } from '../queue/worker.ts'
 import type { Deps } from './deps.ts'
 
 /** The dependencies of the job that runs imports. */

@@ -1,4 +1,3 @@
-import { hasRefusedEmail } from '../contacts/consent/shown-consent.ts'
 import { unsubscribe } from '../contacts/consent/unsubscribe.ts'
 import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
@@ -8,7 +7,8 @@ import type { EmailDeps } from '../emails/email.ts'
 import { suppressRefused } from '../emails/reports/record-report.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import type { TrackingDeps } from '../emails/tracking/tracking-routes.ts'
-import { emailKey } from '../text/email-address.ts'
+import { hasRefusedEmail } from '../people/consent/shown-consent.ts'
+import { emailKey } from '../platform/text/email-address.ts'
 import type { Deps } from './deps.ts'
 
 /** The dependencies of email: accepting, sending and tracking. Its questions about contacts are answered here. */

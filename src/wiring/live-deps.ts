@@ -1,5 +1,4 @@
 import { toContactReply } from '../contacts/contact-reply.ts'
-import { listContactsByIds } from '../contacts/contact-store.ts'
 import { toListedImport } from '../contacts/import/contact-import-reply.ts'
 import { findImport } from '../contacts/import/contact-import-store.ts'
 import { toConversationRecord } from '../conversations/conversation-reply.ts'
@@ -8,6 +7,7 @@ import { listConversationsByIds } from '../conversations/list/conversation-list-
 import { type MediaAddress, toMessageRecord } from '../conversations/message-reply.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createHub, type Hub } from '../live/hub.ts'
+import { listContactsByIds } from '../people/contact-store.ts'
 import { toDeliveryRecord } from '../webhooks/deliveries/delivery-shape.ts'
 import { listDeliveriesByIds } from '../webhooks/deliveries/list/delivery-list-store.ts'
 import type { Deps } from './deps.ts'

@@ -1,9 +1,9 @@
-import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { UNHANDLED_REASONS } from '../inbound/handling/unhandled/unhandled-reason.ts'
 import type { MailReport } from '../mailers/mail-reports.ts'
 import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
+import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { SendOutcome } from '../providers/provider.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import type { AccountEvent } from '../senders/account-event-store.ts'
 
 /** Each key is an outcome; the compiler names one that is missing. */
 const SENDS: Record<SendOutcome['kind'], 0> = { accepted: 0, refused: 0, throttled: 0, unreachable: 0, unknown: 0 }

@@ -3,7 +3,7 @@ import { isReportToken } from '../emails/reports/mail-report-store.ts'
 import { recordReport } from '../emails/reports/record-report.ts'
 import type { ReportRoutesDeps } from '../emails/reports/report-routes.ts'
 import type { MailReport } from '../mailers/mail-reports.ts'
-import { messageOf, StartError } from '../start-error.ts'
+import { messageOf, StartError } from '../platform/start-error.ts'
 import { mailReportReaders } from './adapters.ts'
 import type { Deps } from './deps.ts'
 

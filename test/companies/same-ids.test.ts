@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { completeJobs, enqueueJobs, renewJobs } from '../../src/jobs/job-store.ts'
+import { completeJobs, enqueueJobs, renewJobs } from '../../src/queue/job-store.ts'
 import { DELIVERIES } from '../../src/webhooks/deliveries/delivery-table.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { fixedClock } from '../../src/clock.ts'
+import { fixedClock } from '../../src/platform/clock.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'
 
 const PATHS: [method: string, path: string, replacement: string][] = [

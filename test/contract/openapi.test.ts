@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'vitest'
-import { ERROR_STATUSES } from '../../src/errors.ts'
+import { ERROR_STATUSES } from '../../src/platform/errors.ts'
 
 type Schema = { $ref?: string; [keyword: string]: unknown }
 type Media = { schema?: Schema; example?: unknown; examples?: Record<string, { value: unknown }> }

@@ -11,8 +11,8 @@ export const read = (file: string): string => readFileSync(join(ROOT, file), 'ut
 /** Whether this machine has a program. */
 export const has = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
-/** Every setting that src/settings/config.ts reads. */
-export const SETTINGS = new Set(read('src/settings/config.ts').match(/(?<=')[A-Z][A-Z_]{3,}(?=')/g))
+/** Every setting that src/platform/settings/config.ts reads. */
+export const SETTINGS = new Set(read('src/platform/settings/config.ts').match(/(?<=')[A-Z][A-Z_]{3,}(?=')/g))
 
 /** The settings of the image. */
 export function dockerEnv(): Record<string, string> {

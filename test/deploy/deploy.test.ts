@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { readConfig } from '../../src/settings/config.ts'
+import { readConfig } from '../../src/platform/settings/config.ts'
 import { dockerEnv, has, ROOT, read, SETTINGS } from './deploy-files.ts'
 import { startOwnServer } from './own-server.ts'
 

@@ -3,7 +3,7 @@ import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { readConfig } from '../../src/settings/config.ts'
+import { readConfig } from '../../src/platform/settings/config.ts'
 import { dockerEnv, has, ROOT, read, SETTINGS } from './deploy-files.ts'
 
 /** The overlays that run Parley, each with the settings of its deployments in addition to the common ones. */

@@ -3,7 +3,7 @@ import { cpSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { VERSION } from '../../src/version.ts'
+import { VERSION } from '../../src/platform/version.ts'
 import { createTestFolder } from '../temporary-folder.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeEach, expect } from 'vitest'
-import type { Config } from '../../src/settings/config.ts'
+import type { Config } from '../../src/platform/settings/config.ts'
 import { eventually, startTestService } from '../service.ts'
 
 export const READER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }

@@ -22,7 +22,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'answers not described',
-    file: 'src/errors.ts',
+    file: 'src/platform/errors.ts',
     text: 'const missing = (message: string) => new AppError(404,',
     replacement: 'const missing = (message: string) => new AppError(418,',
   },
@@ -167,13 +167,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'sessions beyond the bound',
-    file: 'src/console/session.ts',
+    file: 'src/sessions/session.ts',
     text: 'MOST_SESSIONS_OF_KEY = 5',
     replacement: 'MOST_SESSIONS_OF_KEY = 50',
   },
   {
     raises: 'answers to other sites',
-    file: 'src/console/session-cookie.ts',
+    file: 'src/sessions/session-cookie.ts',
     text: 'if (sent.length > 1)',
     replacement: 'if (sent.length > 2)',
   },
@@ -235,7 +235,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'metrics computed beyond their rate',
-    file: 'src/telemetry/shared-reading.ts',
+    file: 'src/platform/telemetry/shared-reading.ts',
     text: 'METRICS_SPACING_MS = 1_000',
     replacement: 'METRICS_SPACING_MS = 0',
   },
@@ -243,7 +243,7 @@ export const FAULTS: readonly Fault[] = [
 
 /** Large unproven bodies are read as they come: forged ones delay the calls of others. */
 export const UNPACED: Pick<Fault, 'file' | 'text' | 'replacement'> = {
-  file: 'src/fair-pace.ts',
+  file: 'src/fair/fair-pace.ts',
   text: 'if (room < cost) return false',
   replacement: '',
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sweepContents } from '../../src/inbound/handling/recording/content-sweep.ts'
+import { sweepContents } from '../../src/inbound/handling/content-sweep.ts'
 import { eventReader } from '../../src/wiring/events/event-reader.ts'
 import { inboxOf, newWamid, providerOf, textFrom } from '../provider-webhook.ts'
 import { type Receiver, startReceiver } from '../receiver.ts'

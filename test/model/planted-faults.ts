@@ -3,12 +3,12 @@ import type { Mutant } from '../mutants/mutant.ts'
 /** A fault that the histories of a model must find. */
 export type Planted = Mutant & { model: 'people' | 'consent' | 'limits' | 'inbox' }
 
-const IDENTIFY = 'src/customers/identify.ts'
-const CHANGES = 'src/customers/identity-change.ts'
-const CONSENT = 'src/contacts/consent/consent.ts'
-const LEDGER = 'src/contacts/consent/consent-ledger.ts'
-const SENDS = 'src/messages/batch/decide-sends.ts'
-const OUTCOMES = 'src/messages/batch/complete-store.ts'
+const IDENTIFY = 'src/people/identify.ts'
+const CHANGES = 'src/people/identity-change.ts'
+const CONSENT = 'src/people/consent/consent.ts'
+const LEDGER = 'src/people/consent/consent-ledger.ts'
+const SENDS = 'src/sends/batch/decide-sends.ts'
+const OUTCOMES = 'src/sends/batch/complete-store.ts'
 
 export const PLANTED: Planted[] = [
   {
@@ -28,7 +28,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'a repeated event brings an erased person back',
     model: 'people',
-    file: 'src/inbound/handling/recording/inbound-facts.ts',
+    file: 'src/inbound/handling/batch/inbound-facts.ts',
     find: 'return records.filter((_, place) => areErased[place])',
     replace: 'return records.filter((_, place) => areErased[place] && false)',
   },
@@ -63,28 +63,28 @@ export const PLANTED: Planted[] = [
   {
     title: 'the ids that the answer to a send names are discarded',
     model: 'people',
-    file: 'src/messages/batch/send-batches.ts',
+    file: 'src/sends/batch/send-batches.ts',
     find: 'await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))',
     replace: 'await learnRecipients(sends.flatMap(() => []))',
   },
   {
     title: 'the dialled number stays the address of answers',
     model: 'people',
-    file: 'src/inbound/handling/recording/decide-inbound.ts',
+    file: 'src/inbound/handling/batch/decide-inbound.ts',
     find: 'if (customer !== undefined && record.opensWindow) writeUnder(people, customer, named)\n',
     replace: '',
   },
   {
     title: 'a send overlooks the stored contact of a customer',
     model: 'people',
-    file: 'src/messages/batch/plan-sends.ts',
+    file: 'src/sends/batch/plan-sends.ts',
     find: 'const holders = new Map(row.holders.map((holder) => [holder.identity, holder]))',
     replace: 'const holders = new Map(row.holders.map((holder) => [send.identity, holder] as const).slice(0, 0))',
   },
   {
     title: 'a customer stays with the deleted contact when another is stored',
     model: 'people',
-    file: 'src/contacts/matching/identity-lock.ts',
+    file: 'src/people/matching/identity-lock.ts',
     find: '  const value = await work(tx, { ...locked, matches }, async () => {})\n  await attachCustomers(tx, companyId, detached)\n',
     replace: '  const value = await work(tx, { ...locked, matches }, async () => {})\n',
   },

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fixedClock } from '../../src/clock.ts'
 import { connect } from '../../src/db/connect.ts'
+import { fixedClock } from '../../src/platform/clock.ts'
 import { endFile } from '../file-end.ts'
 import { WEBHOOK } from '../provider-webhook.ts'
 import { startTemplate } from '../run/template.ts'

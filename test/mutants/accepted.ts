@@ -1,8 +1,8 @@
 /** Titles of mutants that may survive, and the reasons. */
 export const ACCEPTED: Readonly<Record<string, string>> = {
-  'src/console/sql/live-console-sessions.sql: live_console_sessions does not compare (key.company_id, key.client_id) = (session.company_id, session.client_id)':
+  'src/sessions/sql/live-console-sessions.sql: live_console_sessions does not compare (key.company_id, key.client_id) = (session.company_id, session.client_id)':
     'client_id is the primary key of api_keys: it is unique in the installation.',
-  'src/contacts/contact-store.ts: isOptedOut does not compare opt_outs.company_id = ${companyId}':
+  'src/people/contact-store.ts: isOptedOut does not compare opt_outs.company_id = ${companyId}':
     'It only saves calls of is_opted_out, which compares the company.',
   'src/conversations/sql/record-inbound.sql: record_inbound does not compare (change.company_id, change.target_wamid) = (item.company_id, item.wamid)':
     'It only saves a call of apply_message_changes, which compares the company.',

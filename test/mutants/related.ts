@@ -13,10 +13,11 @@ const OUTSIDE: Record<string, RegExp> = {
   http: /idempotency|limits|send\./,
   inbound: /inbound|erasure|forged|transports|group|reconnected/,
   media: /media|erasure|lifetimes/,
-  messages: /send|limits|conversations|erasure|idempotency/,
   moves: /move-company/,
   'personal-data': /erasure|company-removal/,
+  people: /erasure|same-ids|contact|identity|number-change/,
   senders: /company-removal|reconnected|inbound|transports/,
+  sends: /send|limits|conversations|erasure|idempotency/,
   templates: /send|company-removal/,
   webhooks: /forward|fairness|erasure|lifetimes|same-ids/,
 }

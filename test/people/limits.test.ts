@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fixedClock } from '../../src/clock.ts'
+import { fixedClock } from '../../src/platform/clock.ts'
 import { newPerson, startPeople } from './people-world.ts'
 
 const HOUR_MS = 3600 * 1000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { phoneIdentity } from '../../src/text/phone.ts'
+import { phoneIdentity } from '../../src/platform/text/phone.ts'
 import { newPerson, type Shop, startPeople } from './people-world.ts'
 
 const { service, createShop } = await startPeople()

@@ -1,9 +1,9 @@
 import Fastify from 'fastify'
 import { pino } from 'pino'
+import { readConfig } from '../../src/platform/settings/config.ts'
 import { runUntilStopped } from '../../src/process/lifecycle.ts'
 import type { Build } from '../../src/process/serve.ts'
 import { start } from '../../src/process/start.ts'
-import { readConfig } from '../../src/settings/config.ts'
 
 /** A service whose requests take their time or fail badly: what stopping has to cope with. */
 const buildSlowApp: Build = async ({ db }) => {

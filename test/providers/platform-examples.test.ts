@@ -2,10 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { composePlain, composeTemplate } from '../../src/messages/outbound.ts'
-import { parseSend } from '../../src/messages/send-request.ts'
-import { SendBody } from '../../src/messages/send-shape.ts'
 import { toGraphMessage } from '../../src/providers/graph-message.ts'
+import { composePlain, composeTemplate } from '../../src/sends/outbound.ts'
+import { parseSend } from '../../src/sends/send-request.ts'
+import { SendBody } from '../../src/sends/send-shape.ts'
 import type { Template } from '../../src/templates/template.ts'
 import examples from '../fixtures/platform/send-examples.json' with { type: 'json' }
 

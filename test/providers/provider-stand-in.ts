@@ -1,5 +1,5 @@
 import { startSandbox } from '../../sandbox/sandbox.ts'
-import { NO_PROXIES } from '../../src/outgoing/proxies.ts'
+import { NO_PROXIES } from '../../src/platform/outgoing/proxies.ts'
 import type { SenderAccess } from '../../src/providers/provider.ts'
 import type { ProviderName } from '../../src/providers/provider-name.ts'
 import type { ProviderUnderTest } from '../../src/providers/provider-suite.ts'

@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
+import type { Config } from '../../src/platform/settings/config.ts'
 import type { ProviderName } from '../../src/providers/provider-name.ts'
-import type { Config } from '../../src/settings/config.ts'
 import { startTestService } from '../service.ts'
 
 export const SEND = '/templates/whatsapp/send'

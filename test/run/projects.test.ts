@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { projectOf, testFiles } from './projects.ts'
 
 test.each([
-  ['src/text/phone.test.ts', "import { parsePhone } from './phone.ts'", 'unit'],
+  ['src/platform/text/phone.test.ts', "import { parsePhone } from './phone.ts'", 'unit'],
   ['sandbox/graph/send.test.ts', "import { startSandbox } from '../sandbox.ts'", 'unit'],
   ['src/contacts/contact-routes.test.ts', "import { createTestDatabase } from '../../test/database.ts'", 'database'],
-  ['src/text/csv.test.ts', "import { propertyRuns } from '../../test/run/property-runs.ts'", 'unit'],
+  ['src/platform/text/csv.test.ts', "import { propertyRuns } from '../../test/run/property-runs.ts'", 'unit'],
   ['test/contract/legacy.test.ts', '', 'database'],
   ['test/sends/send-crash.test.ts', "import { startParley } from '../parley-process.ts'", 'process'],
   ['src/db/embedded/start.test.ts', "import { spawn } from 'node:child_process'", 'process'],

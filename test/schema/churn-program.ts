@@ -2,7 +2,7 @@
  * Prints the bytes that grow old while items come to a collection and go, once what held the first of them is old. In a
  * process of its own: the heap that other tests leave decides which objects grow old. Usage: node churn-program.ts list|set
  */
-import { createUnorderedList } from '../../src/batching/unordered-list.ts'
+import { createUnorderedList } from '../../src/fair/unordered-list.ts'
 import { collectGarbage, promotedBy } from './promoted.ts'
 
 /** So many items come and go, three at a time. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Db, sql } from '../../src/db/connect.ts'
-import { NO_INSTANT } from '../../src/text/instant.ts'
+import { NO_INSTANT } from '../../src/platform/text/instant.ts'
 import { holdOpen, untilBlocked } from '../held-locks.ts'
 import { writeUnmirrored } from '../run/mirrors.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'

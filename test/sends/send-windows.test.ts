@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Config } from '../../src/settings/config.ts'
+import type { Config } from '../../src/platform/settings/config.ts'
 import { startTestService, uniquePhone } from '../service.ts'
 
 const text = (value: string) => ({ type: 'text', text: value })

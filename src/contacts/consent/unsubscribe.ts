@@ -1,7 +1,7 @@
+import type { Publish } from '../../changes/live-change.ts'
+import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import type { Pool } from '../../db/connect.ts'
-import type { Publish } from '../../live-change.ts'
-import type { RecordChange, RecordEvents } from '../../record-change.ts'
-import { findContactByEmail } from '../contact-store.ts'
+import { findContactByEmail } from '../../people/contact-store.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
 
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }

@@ -1,7 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { ERASURE } from '../consent/consent.ts'
-import { ERASING_ASSIGNMENTS } from '../members/contact-members.ts'
-import type { Channel } from '../members/contact-record.ts'
+import { ERASURE } from '../../people/consent/consent.ts'
+import { ERASING_ASSIGNMENTS } from '../../people/members/contact-members.ts'
+import type { Channel } from '../../people/members/contact-record.ts'
 
 /** The identities of a contact and its customers, without those of other living contacts and of other customers. */
 export type Person = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { contactColumns } from '../contact-store.ts'
-import type { Contact } from '../members/contact-record.ts'
+import { contactColumns } from '../../people/contact-store.ts'
+import type { Contact } from '../../people/members/contact-record.ts'
 
 /** Living contacts with a higher id, by id. */
 export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {

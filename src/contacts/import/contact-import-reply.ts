@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
-import { DELIMITERS } from '../../text/lists/delimiter.ts'
-import { LIST_ENCODINGS } from '../../text/lists/encoding.ts'
-import { LIST_PROFILES } from '../../text/lists/list-profiles.ts'
+import { DELIMITERS } from '../../platform/text/lists/delimiter.ts'
+import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
+import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ContactImport, ImportStatus, Refusal } from './contact-import-store.ts'
 
 const oneOrNone = <Value extends string>(values: readonly Value[], description: string) =>

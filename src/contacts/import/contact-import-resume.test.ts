@@ -4,7 +4,7 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
-import { encodeText, LIST_ENCODINGS } from '../../text/lists/encoding.ts'
+import { encodeText, LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
 import { receiveImport } from './contact-import.ts'
 import { runImport } from './contact-import-run.ts'
 

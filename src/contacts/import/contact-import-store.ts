@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../db/connect.ts'
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
-import type { ConsentWords } from '../../text/lists/consent-words.ts'
-import type { Delimiter } from '../../text/lists/delimiter.ts'
-import type { ListEncoding } from '../../text/lists/encoding.ts'
-import type { ProfileName } from '../../text/lists/list-profiles.ts'
-import type { PhoneCountry } from '../../text/phone-reading.ts'
+import type { ConsentWords } from '../../platform/text/lists/consent-words.ts'
+import type { Delimiter } from '../../platform/text/lists/delimiter.ts'
+import type { ListEncoding } from '../../platform/text/lists/encoding.ts'
+import type { ProfileName } from '../../platform/text/lists/list-profiles.ts'
+import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { Db, Pool } from '../../db/connect.ts'
-import { importNotFound, payloadTooLarge } from '../../errors.ts'
 import { type BlobStore, newStorageKey } from '../../media/blobs/blob-store.ts'
 import { TooLarge } from '../../media/measure.ts'
-import type { ListFormat } from '../../text/lists/list-scan.ts'
+import { importNotFound, payloadTooLarge } from '../../platform/errors.ts'
+import type { ListFormat } from '../../platform/text/lists/list-scan.ts'
 import { enqueueImport } from './contact-import-job.ts'
 import {
   type ContactImport,

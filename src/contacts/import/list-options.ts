@@ -1,15 +1,15 @@
 import { type TSchema, Type } from 'typebox'
-import { type FieldFault, validationError } from '../../errors.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
 import {
   CONSENT_WORD_MAX_LENGTH,
   CONSENT_WORDS_MAX,
   type ConsentWords,
   contradictingWord,
   splitWords,
-} from '../../text/lists/consent-words.ts'
-import { DELIMITER_NAMES, type Delimiter, toDelimiter } from '../../text/lists/delimiter.ts'
-import { LIST_ENCODINGS } from '../../text/lists/encoding.ts'
-import { LIST_PROFILES } from '../../text/lists/list-profiles.ts'
+} from '../../platform/text/lists/consent-words.ts'
+import { DELIMITER_NAMES, type Delimiter, toDelimiter } from '../../platform/text/lists/delimiter.ts'
+import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
+import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ListRequest } from './contact-import.ts'
 
 const named = (values: readonly string[], description: string) =>

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { parseJsonText } from '../../text/json-text.ts'
-import { type CsvStyle, toCsvHeader, toCsvRow } from '../../text/lists/csv.ts'
+import { parseJsonText } from '../../platform/text/json-text.ts'
+import { type CsvStyle, toCsvHeader, toCsvRow } from '../../platform/text/lists/csv.ts'
 import { type ContactImport, type Refusal, readRefusals } from './contact-import-store.ts'
 
 /** Rows that one statement reads. */

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
-import { type FieldFault, validationError } from '../../errors.ts'
-import { type ConsentWords, NO_WORDS } from '../../text/lists/consent-words.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
+import { type ConsentWords, NO_WORDS } from '../../platform/text/lists/consent-words.ts'
 import {
   findProfile,
   PROFILES,
   type ProfileName,
   profileTargets,
   profileWords,
-} from '../../text/lists/list-profiles.ts'
-import { createListScan, type ListFormat, type ListHead, type NamedStyle } from '../../text/lists/list-scan.ts'
+} from '../../platform/text/lists/list-profiles.ts'
+import { createListScan, type ListFormat, type ListHead, type NamedStyle } from '../../platform/text/lists/list-scan.ts'
 import { isKnownColumn, readHeader, toColumn } from '../write/contact-columns.ts'
 import type { TakenList } from './contact-import-store.ts'
 

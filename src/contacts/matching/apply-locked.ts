@@ -1,10 +1,10 @@
 import type { Db } from '../../db/connect.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import { addressIdentity } from '../consent/consent.ts'
-import { readConsentFacts } from '../consent/consent-fact-store.ts'
-import type { ConsentFacts } from '../consent/consent-ledger.ts'
+import { addressIdentity } from '../../people/consent/consent.ts'
+import { readConsentFacts } from '../../people/consent/consent-fact-store.ts'
+import type { ConsentFacts } from '../../people/consent/consent-ledger.ts'
+import type { Locked } from '../../people/matching/identity-lock.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
 import { type Batch, type Item, needsFacts } from './contact-batch.ts'
-import type { Locked } from './identity-lock.ts'
 
 /** Applies items to what they match, a second time with what the ledger of consent says of them where that matters. */
 export async function applyLocked(

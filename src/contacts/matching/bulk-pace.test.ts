@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
-import { createFairPace } from '../../fair-pace.ts'
+import { createFairPace } from '../../fair/fair-pace.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
 import { ARRAYS_WAITING_MAX, ROWS_PER_SECOND, ROWS_PER_STATEMENT, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
 

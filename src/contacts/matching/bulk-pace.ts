@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/connect.ts'
 import { isAlone } from '../../db/pool/fair-pool.ts'
-import { overloaded } from '../../errors.ts'
-import { createFairPace, type FairPace, type Turn } from '../../fair-pace.ts'
+import { createFairPace, type FairPace, type Turn } from '../../fair/fair-pace.ts'
+import { overloaded } from '../../platform/errors.ts'
 
 /** Rows of one turn and of one transaction of an import: more would hold up other requests for longer. */
 export const ROWS_PER_TURN = 250

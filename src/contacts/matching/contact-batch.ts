@@ -1,7 +1,4 @@
-import { mapInStretches } from '../../batching/stretches.ts'
-import { oldest } from '../../customers/person-contact.ts'
-import { emailKey } from '../../text/email-address.ts'
-import { latestConsent } from '../consent/consent.ts'
+import { latestConsent } from '../../people/consent/consent.ts'
 import {
   type ConsentFacts,
   type ConsentLedger,
@@ -10,20 +7,23 @@ import {
   NO_FACTS,
   relatedContacts,
   whatsappConsent,
-} from '../consent/consent-ledger.ts'
+} from '../../people/consent/consent-ledger.ts'
 import {
   CHANNELS,
   type ConsentStatement,
   stateConsents,
   toLedgerContact,
   withoutReplaced,
-} from '../consent/consent-statements.ts'
-import { shownConsents } from '../consent/shown-consent.ts'
-import type { ContactState } from '../contact-store.ts'
-import type { ContactWrite } from '../members/contact-record.ts'
+} from '../../people/consent/consent-statements.ts'
+import { shownConsents } from '../../people/consent/shown-consent.ts'
+import type { ContactState } from '../../people/contact-store.ts'
+import type { Match, Named } from '../../people/matching/identity-store.ts'
+import type { ContactWrite } from '../../people/members/contact-record.ts'
+import { oldest } from '../../people/person-contact.ts'
+import { mapInStretches } from '../../platform/stretches.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
 import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
 import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../write/contact-change.ts'
-import type { Match, Named } from './identity-store.ts'
 
 /**
  * A write and the contact that it names. An id names its contact as long as email and phone are equal, too; otherwise

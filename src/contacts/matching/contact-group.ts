@@ -1,8 +1,9 @@
-import { type Batcher, createBatcher } from '../../batching/batch.ts'
 import type { Pool } from '../../db/connect.ts'
 import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
-import type { SlotRequest } from '../../db/pool/slot-queue.ts'
-import { SMALL_BATCH } from './identity-lock.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
+import type { Batcher } from '../../fair/batch.ts'
+import type { SlotRequest } from '../../fair/slot-queue.ts'
+import { SMALL_BATCH } from '../../people/matching/identity-lock.ts'
 
 /** The statements of one group run while the other waits for the disk. */
 const GROUPS_AT_ONCE = 2
@@ -40,7 +41,7 @@ export function createGroups<Item, Result>() {
 }
 
 const createGroupBatcher = <Item, Result>(run: (items: readonly Item[]) => Promise<Result[]>) =>
-  createBatcher<Write<Item>, Result>({
+  createStatementBatcher<Write<Item>, Result>({
     run: (writes) => onBehalfOfAll(writes, () => run(writes.map(({ item }) => item))),
     maxItems: SMALL_BATCH,
     maxRunning: GROUPS_AT_ONCE,

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import { anyCompany, emailPlace } from '../contact-store.ts'
+import { anyCompany, emailPlace } from '../../people/contact-store.ts'
 
 /** A mailbox: the key of its address, and other texts under which rows of it were stored. */
 export type Mailbox = { readonly key: string; readonly former: readonly string[] }

@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../../db/connect.ts'
-import { type Pause, passOverCompanies } from '../../jobs/passes/company-pass.ts'
-import { emailKey } from '../../text/email-address.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
+import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { rekeyMailbox } from './mailbox.ts'
 import { readConsentKeys, readContactKeys } from './mailbox-sweep-store.ts'
 

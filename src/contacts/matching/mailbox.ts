@@ -1,9 +1,9 @@
 import type { Db, Pool } from '../../db/connect.ts'
 import { sqlState } from '../../db/pool/failure.ts'
-import { duplicateResource } from '../../errors.ts'
-import { emailKey, storedKeys } from '../../text/email-address.ts'
-import { addressIdentity } from '../consent/consent.ts'
-import { refreshConsents } from '../consent/shown-consent.ts'
+import { addressIdentity } from '../../people/consent/consent.ts'
+import { refreshConsents } from '../../people/consent/shown-consent.ts'
+import { duplicateResource } from '../../platform/errors.ts'
+import { emailKey, storedKeys } from '../../platform/text/email-address.ts'
 import {
   findFormerKeys,
   keepTwins,

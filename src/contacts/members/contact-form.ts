@@ -1,4 +1,4 @@
-import { BODY_NAMES } from './contact-members.ts'
+import { BODY_NAMES } from '../../people/members/contact-members.ts'
 
 /** The members that are objects in JSON, in both spellings. */
 const OBJECTS = ['customFields', 'marketingConsent'].flatMap((name) => [

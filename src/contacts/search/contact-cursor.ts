@@ -1,6 +1,6 @@
-import { validationError } from '../../errors.ts'
 import { type CursorPosition, decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
-import { textFaults } from '../../text/storable-text.ts'
+import { validationError } from '../../platform/errors.ts'
+import { textFaults } from '../../platform/text/storable-text.ts'
 
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 

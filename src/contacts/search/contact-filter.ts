@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import type { FieldFault } from '../../errors.ts'
-import { textFaults } from '../../text/storable-text.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { textFaults } from '../../platform/text/storable-text.ts'
 
 /** The conditions of a list in addition to its search. An absent member matches every contact. */
 export type ContactFilter = {

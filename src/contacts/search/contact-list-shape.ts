@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox'
-import { validationError } from '../../errors.ts'
 import { type HiddenMatches, hiddenMatchesMember, toHiddenMember } from '../../http/paging/hidden-matches.ts'
 import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { nullableInteger } from '../../http/shapes.ts'
-import { textFaults } from '../../text/storable-text.ts'
+import { SEARCH_MAX_LENGTH } from '../../people/contact-search.ts'
+import { validationError } from '../../platform/errors.ts'
+import { textFaults } from '../../platform/text/storable-text.ts'
 import { ContactReplyShape, toContactReply } from '../contact-reply.ts'
 import { parseCursor } from './contact-cursor.ts'
 import { FILTER_QUERY, readFilter } from './contact-filter.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, parseSort } from './contact-list.ts'
-import { SEARCH_MAX_LENGTH } from './contact-search.ts'
 
 const DEFAULT_SORT = '-created_at'
 const LIMITS = { defaultSize: 25, maxSize: 100 }

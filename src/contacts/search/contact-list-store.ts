@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../db/connect.ts'
 import { startsWord } from '../../db/word-start.ts'
-import { emailPlace, shownColumns } from '../contact-store.ts'
-import type { ShownContact } from '../members/contact-record.ts'
+import { isIndexed, type SearchTerm } from '../../people/contact-search.ts'
+import { emailPlace, shownColumns } from '../../people/contact-store.ts'
+import type { ShownContact } from '../../people/members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
 import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
-import { isIndexed, type SearchTerm } from './contact-search.ts'
 
 /** Contacts that one request looks at for a search, at most. */
 export const EXAMINED = 10_000

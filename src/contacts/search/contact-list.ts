@@ -1,5 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import type { Contact } from '../members/contact-record.ts'
+import { searchTerms } from '../../people/contact-search.ts'
+import type { Contact } from '../../people/members/contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
 import { type SortColumn, toContactCursor } from './contact-cursor.ts'
 import type { ContactFilter } from './contact-filter.ts'
@@ -15,7 +16,6 @@ import {
   type SearchMethod,
   sampleMatches,
 } from './contact-list-store.ts'
-import { searchTerms } from './contact-search.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 export type ContactSort = (typeof CONTACT_SORTS)[number]

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
+import { isIndexed, searchTerms } from '../../people/contact-search.ts'
 import { sampleMatches, selectMatches } from './contact-list-store.ts'
-import { isIndexed, searchTerms } from './contact-search.ts'
 
 /** More contacts than this are not worth a list of ids: their records are read in their own order instead. */
 const FEW = 1_000

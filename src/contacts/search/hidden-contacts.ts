@@ -1,8 +1,8 @@
 import type { Db } from '../../db/connect.ts'
 import { findHidden, type HiddenMatches } from '../../http/paging/hidden-matches.ts'
+import { searchTerms } from '../../people/contact-search.ts'
 import type { ContactFilter } from './contact-filter.ts'
 import { type ContactListRequest, type ContactPage, countContacts } from './contact-list.ts'
-import { searchTerms } from './contact-search.ts'
 
 /** The contacts that a search would find without its filters, when it finds none with them. */
 export async function findHiddenContacts(

@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'vitest'
 import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase, readsOf } from '../../../test/database.ts'
 import type { Pool } from '../../db/connect.ts'
+import { searchTerms, searchText } from '../../people/contact-search.ts'
 import { listContacts } from './contact-list.ts'
 import { EXAMINED, sampleMatches } from './contact-list-store.ts'
 import { matchContacts } from './contact-matches.ts'
-import { searchTerms, searchText } from './contact-search.ts'
 
 const CONTACTS = 200_000
 /** The phone number of the oldest contact: every other one was created later, with another number of the same country. */

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { type Pause, passOverCompanies } from '../../jobs/passes/company-pass.ts'
-import { searchText } from './contact-search.ts'
+import { searchText } from '../../people/contact-search.ts'
+import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { readSearchRows, writeSearchTexts } from './search-sweep-store.ts'
 
 /** Contacts that one statement looks at, and that one writes. */

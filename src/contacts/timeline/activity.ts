@@ -3,8 +3,8 @@ import type { Db } from '../../db/connect.ts'
 import { type EmailRecord, listEmailsTo } from '../../emails/email-store.ts'
 import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { unknownCursor } from '../../http/paging/paging.ts'
-import { emailKey } from '../../text/email-address.ts'
-import type { Contact } from '../members/contact-record.ts'
+import type { Contact } from '../../people/members/contact-record.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
 
 const ORDER = 'activity'
 

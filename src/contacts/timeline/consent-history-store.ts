@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import type { Channel } from '../members/contact-record.ts'
+import type { Channel } from '../../people/members/contact-record.ts'
 
 /** Entries that a history shows, the newest. */
 export const HISTORY_MAX = 100

@@ -1,8 +1,8 @@
-import { type FieldFault, validationError } from '../../errors.ts'
-import { emailKey } from '../../text/email-address.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import type { Channel, Contact, ContactWrite } from '../members/contact-record.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, textsIn } from '../members/text-members.ts'
+import type { Channel, Contact, ContactWrite } from '../../people/members/contact-record.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, textsIn } from '../../people/members/text-members.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
 
 /** The members that a key of a browser may be limited to; `customFields.<key>` names a single custom field. */
 export const WRITABLE_FIELDS: readonly string[] = [

@@ -1,12 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
+import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../changes/record-change.ts'
 import type { Db } from '../../db/connect.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
-import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../record-change.ts'
-import { emailKey } from '../../text/email-address.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import type { ConsentStatement } from '../consent/consent-statements.ts'
-import { appendConsents, type NewConsent } from '../consent/consent-store.ts'
-import { refreshContacts } from '../consent/shown-consent.ts'
+import type { ConsentStatement } from '../../people/consent/consent-statements.ts'
+import { appendConsents, type NewConsent } from '../../people/consent/consent-store.ts'
+import { refreshContacts } from '../../people/consent/shown-consent.ts'
 import {
   type ContactRow,
   type ContactState,
@@ -14,11 +12,13 @@ import {
   releaseEmails,
   toContactRow,
   updateContacts,
-} from '../contact-store.ts'
+} from '../../people/contact-store.ts'
+import { STATE_MEMBERS } from '../../people/members/contact-members.ts'
+import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../../people/members/contact-record.ts'
+import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../../people/members/text-members.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
 import { rowsPerStatement } from '../matching/bulk-pace.ts'
-import { STATE_MEMBERS } from '../members/contact-members.ts'
-import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../members/contact-record.ts'
-import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../members/text-members.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024

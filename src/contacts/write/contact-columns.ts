@@ -1,19 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
-import { parseId } from '../../ids.ts'
-import { parseJsonText } from '../../text/json-text.ts'
+import { BODY_NAMES, CONTACT_MEMBERS, LIST_COLUMNS } from '../../people/members/contact-members.ts'
+import type { Contact } from '../../people/members/contact-record.ts'
+import { type Texts, textsOfRecord } from '../../people/members/text-members.ts'
+import { parseId } from '../../platform/ids.ts'
+import { parseJsonText } from '../../platform/text/json-text.ts'
 import {
   CONSENT_COLUMNS,
   type ConsentCell,
   mayRepeat,
   type RowConsent,
   readRowConsent,
-} from '../../text/lists/consent-columns.ts'
-import { createConsentReader, NO_WORDS, type ReadConsent } from '../../text/lists/consent-words.ts'
-import { hasRoundedInteger } from '../../text/long-integer.ts'
+} from '../../platform/text/lists/consent-columns.ts'
+import { createConsentReader, NO_WORDS, type ReadConsent } from '../../platform/text/lists/consent-words.ts'
+import { hasRoundedInteger } from '../../platform/text/long-integer.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
-import { BODY_NAMES, CONTACT_MEMBERS, LIST_COLUMNS } from '../members/contact-members.ts'
-import type { Contact } from '../members/contact-record.ts'
-import { type Texts, textsOfRecord } from '../members/text-members.ts'
 
 /*
  * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an

@@ -1,5 +1,5 @@
-import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../errors.ts'
-import type { RecordClaim } from '../members/contact-record.ts'
+import type { RecordClaim } from '../../people/members/contact-record.ts'
+import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../platform/errors.ts'
 
 /** The faults of contact bodies, by the error that they are answered with. */
 export type ContactFaults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }

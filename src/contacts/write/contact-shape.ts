@@ -1,8 +1,8 @@
 import { type TOptional, type TUnsafe, Type } from 'typebox'
 import { asRead } from '../../http/as-read.ts'
-import { EMAIL_MAX_LENGTH } from '../../text/email-address.ts'
+import { type NamedAs, TEXT_MEMBERS, type Texts } from '../../people/members/text-members.ts'
+import { EMAIL_MAX_LENGTH } from '../../platform/text/email-address.ts'
 import { ContactReplyShape } from '../contact-reply.ts'
-import { type NamedAs, TEXT_MEMBERS, type Texts } from '../members/text-members.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS } from './contact-change.ts'
 
 /** The members of the record that no write sets. */

@@ -1,9 +1,18 @@
+import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { validationError } from '../../errors.ts'
-import type { RecordEvents } from '../../record-change.ts'
-import { emailKey } from '../../text/email-address.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import { type ContactRow, takeContactIds } from '../contact-store.ts'
+import { type ContactRow, takeContactIds } from '../../people/contact-store.ts'
+import { isFree } from '../../people/matching/contact-queue.ts'
+import {
+  type Commit,
+  identitiesOf,
+  type LockedWork,
+  tryWithMatchesLocked,
+  withMatchesLocked,
+} from '../../people/matching/identity-lock.ts'
+import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../../people/members/contact-record.ts'
+import { validationError } from '../../platform/errors.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
 import { applyLocked } from '../matching/apply-locked.ts'
 import {
   applyInStretches,
@@ -16,16 +25,7 @@ import {
   type WhenFull,
 } from '../matching/contact-batch.ts'
 import { createGroups } from '../matching/contact-group.ts'
-import { isFree } from '../matching/contact-queue.ts'
-import {
-  type Commit,
-  identitiesOf,
-  type LockedWork,
-  tryWithMatchesLocked,
-  withMatchesLocked,
-} from '../matching/identity-lock.ts'
 import { refuseTwins, rekeyMailboxes } from '../matching/mailbox.ts'
-import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../members/contact-record.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import { refuseClaims } from './contact-faults.ts'

@@ -5,7 +5,7 @@ import { createTestCompany } from '../../../test/api.ts'
 import { caller, contactsApp, type KeyOf } from '../../../test/contacts/contacts-app.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
-import { emailKey, isEmail } from '../../text/email-address.ts'
+import { emailKey, isEmail } from '../../platform/text/email-address.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { memberOf } from '../../text/own-member.ts'
-import { type PhoneCountry, readPhone } from '../../text/phone-reading.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
+import { type PhoneCountry, readPhone } from '../../platform/text/phone-reading.ts'
 import { findKnownPhones } from '../known-phone-store.ts'
 
 /** How the phones of a company are read. */

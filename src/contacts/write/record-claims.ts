@@ -1,11 +1,11 @@
 import type { Db } from '../../db/connect.ts'
 import { isAsRead } from '../../http/as-read.ts'
-import { memberOf } from '../../text/own-member.ts'
+import { findContact } from '../../people/contact-store.ts'
+import type { Contact, RecordClaim } from '../../people/members/contact-record.ts'
+import type { Texts } from '../../people/members/text-members.ts'
+import { INITIAL_TEXTS, textsOfRecord } from '../../people/members/text-members.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { toContactReply } from '../contact-reply.ts'
-import { findContact } from '../contact-store.ts'
-import type { Contact, RecordClaim } from '../members/contact-record.ts'
-import type { Texts } from '../members/text-members.ts'
-import { INITIAL_TEXTS, textsOfRecord } from '../members/text-members.ts'
 
 /** The members that a new contact has before anyone writes them; all others it does not have. */
 const OF_NEW_CONTACT = { ...textsOfRecord<Texts>(INITIAL_TEXTS), marketing_consent: { email: null, whatsapp: null } }

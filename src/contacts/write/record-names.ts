@@ -1,10 +1,10 @@
 import type { Static } from 'typebox'
-import type { FieldFault } from '../../errors.ts'
 import { AS_READ } from '../../http/as-read.ts'
-import { memberOf } from '../../text/own-member.ts'
-import { BODY_NAMES } from '../members/contact-members.ts'
-import type { RecordClaim } from '../members/contact-record.ts'
-import { TEXT_MEMBERS } from '../members/text-members.ts'
+import { BODY_NAMES } from '../../people/members/contact-members.ts'
+import type { RecordClaim } from '../../people/members/contact-record.ts'
+import { TEXT_MEMBERS } from '../../people/members/text-members.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { type ContactWriteShape, RECORD_ONLY } from './contact-shape.ts'
 
 type GivenBody = Static<typeof ContactWriteShape>

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { validationError } from '../../errors.ts'
 import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
-import { parseId } from '../../ids.ts'
+import { validationError } from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
 
 /** A place in the list: the last activity, in microseconds since 1970, and the id that decides among equal ones. */
 export type ActivityPlace = {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
-import { validationError } from '../../errors.ts'
 import { toHiddenMember } from '../../http/paging/hidden-matches.ts'
 import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../../http/paging/paging.ts'
+import { validationError } from '../../platform/errors.ts'
 import { findConversation } from '../conversation-store.ts'
 import {
   type ActivityPlace,

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { indexedText } from '../../text/search-text.ts'
+import { indexedText } from '../../platform/text/search-text.ts'
 import { readProfileRows, writeProfileTexts } from './profile-search-store.ts'
 
 /** Conversations that one statement looks at, and that one writes. */

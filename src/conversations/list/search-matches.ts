@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { indexedText, trigramsOf } from '../../text/search-text.ts'
+import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
 import { MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-filter.ts'
 import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../../db/connect.ts'
-import { badRequest } from '../../errors.ts'
 import { ROLES } from '../../http/admission/role.ts'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success, Timestamp } from '../../http/shapes.ts'
-import { parseId } from '../../ids.ts'
+import { badRequest } from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
 import {
   createQuickReply,
   listQuickReplies,

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { sqlState } from '../../db/pool/failure.ts'
-import { duplicateResource, type FieldFault, quickReplyNotFound, validationError } from '../../errors.ts'
+import { duplicateResource, type FieldFault, quickReplyNotFound, validationError } from '../../platform/errors.ts'
 import {
   countQuickReplies,
   deleteQuickReply,

@@ -1,5 +1,5 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { indexedText } from '../../text/search-text.ts'
+import { indexedText } from '../../platform/text/search-text.ts'
 import { isRecent } from '../message-month.ts'
 
 /** A conversation that a batch creates or changes. */

@@ -1,5 +1,5 @@
+import type { RecordChange } from '../../changes/record-change.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { RecordChange } from '../../record-change.ts'
 
 /** The contacts of these conversations that this transaction has created, as receivers of events want them. */
 export async function listCreatedContacts(

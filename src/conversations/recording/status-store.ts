@@ -1,5 +1,5 @@
+import type { RecordChange } from '../../changes/record-change.ts'
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import type { RecordChange } from '../../record-change.ts'
 import { lockMessages } from '../message-lock-store.ts'
 import { isAmong, isRecent } from '../message-month.ts'
 import { readUpTo } from '../unread-store.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
-import { type FieldFault, invalidGroupBy, validationError } from '../../errors.ts'
-import { parseInstant } from '../../text/instant.ts'
+import { type FieldFault, invalidGroupBy, validationError } from '../../platform/errors.ts'
+import { parseInstant } from '../../platform/text/instant.ts'
 import { UsageRecord } from './usage-shape.ts'
 import { type GroupedUsage, readUsage, type UsageGroup } from './usage-store.ts'
 

@@ -1,6 +1,6 @@
 import { types } from 'pg'
 import { parse as parseArray } from 'postgres-array'
-import { parseJsonText } from '../../text/json-text.ts'
+import { parseJsonText } from '../../platform/text/json-text.ts'
 
 /** The values that `db.json(...)` takes. */
 export type JsonValue =

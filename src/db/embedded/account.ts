@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { StartError } from '../../start-error.ts'
+import { StartError } from '../../platform/start-error.ts'
 import type { DataFolder } from './folder.ts'
 import type { Binaries } from './package.ts'
 

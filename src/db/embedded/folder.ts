@@ -4,9 +4,9 @@ import { chown, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { giveToFolderOwner } from '../../files/ownership.ts'
-import { diskFull, makeWritableFolder, unusableFolder } from '../../files/writable-folder.ts'
-import { codeOf, StartError } from '../../start-error.ts'
+import { giveToFolderOwner } from '../../platform/files/ownership.ts'
+import { diskFull, makeWritableFolder, unusableFolder } from '../../platform/files/writable-folder.ts'
+import { codeOf, StartError } from '../../platform/start-error.ts'
 
 /** Where the embedded server keeps its things, as absolute paths. */
 export type DataFolder = { path: string; cluster: string; log: string }

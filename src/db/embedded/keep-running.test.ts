@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { diskFull } from '../../files/writable-folder.ts'
-import { StartError } from '../../start-error.ts'
+import { diskFull } from '../../platform/files/writable-folder.ts'
+import { StartError } from '../../platform/start-error.ts'
 import { keepRunning } from './keep-running.ts'
 import { type Server, ServerCrashed } from './server.ts'
 

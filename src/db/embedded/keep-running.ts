@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDiskFull } from '../../files/writable-folder.ts'
-import { messageOf, type StartError } from '../../start-error.ts'
+import { isDiskFull } from '../../platform/files/writable-folder.ts'
+import { messageOf, type StartError } from '../../platform/start-error.ts'
 import { type Server, ServerCrashed } from './server.ts'
 
 /** The pauses before attempts to start a server again: it may need room on its disk, or crash again while it recovers. */

@@ -1,6 +1,6 @@
 import { access, constants, readFile, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { codeOf, StartError } from '../../start-error.ts'
+import { codeOf, StartError } from '../../platform/start-error.ts'
 
 /** Absolute paths of the programs that the platform's package carries. */
 export type Binaries = { initdb: string; postgres: string }

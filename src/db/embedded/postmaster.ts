@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { StartError } from '../../start-error.ts'
+import { StartError } from '../../platform/start-error.ts'
 
 const ORPHAN_DEADLINE_MS = 60_000
 

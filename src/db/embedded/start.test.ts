@@ -23,7 +23,7 @@ import {
   startParley,
   untilReady,
 } from '../../../test/parley-process.ts'
-import { StartError } from '../../start-error.ts'
+import { StartError } from '../../platform/start-error.ts'
 import { connect } from '../connect.ts'
 import { lockDataFolder, openDataFolder } from './folder.ts'
 import { type EmbeddedServer, joinEmbedded, startEmbedded } from './start.ts'

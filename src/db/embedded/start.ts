@@ -1,5 +1,5 @@
 import { chmod } from 'node:fs/promises'
-import type { StartError } from '../../start-error.ts'
+import type { StartError } from '../../platform/start-error.ts'
 import { chooseAccount } from './account.ts'
 import { createCluster, findCluster } from './cluster.ts'
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../clock.ts'
-import { StartError } from '../../start-error.ts'
+import { monotonicMs } from '../../platform/clock.ts'
+import { StartError } from '../../platform/start-error.ts'
 import type { Db } from '../connect.ts'
 import { describeProcesses, listOtherVersions, type OtherProcess } from './other-versions.ts'
 

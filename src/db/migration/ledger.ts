@@ -1,4 +1,4 @@
-import { StartError } from '../../start-error.ts'
+import { StartError } from '../../platform/start-error.ts'
 import type { Db } from '../connect.ts'
 import type { Migration } from './migration.ts'
 

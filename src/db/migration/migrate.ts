@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
-import { ROOT } from '../../program-file.ts'
-import { messageOf, StartError } from '../../start-error.ts'
+import { ROOT } from '../../platform/program-file.ts'
+import { messageOf, StartError } from '../../platform/start-error.ts'
 import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Db, Pool, Transaction } from '../connect.ts'
 import { isDatabaseDown } from '../pool/failure.ts'

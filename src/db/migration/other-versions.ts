@@ -1,4 +1,4 @@
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../platform/version.ts'
 import type { Db } from '../connect.ts'
 
 /** A process of another version, or several that have no names of their own. */

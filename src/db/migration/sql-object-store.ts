@@ -1,5 +1,5 @@
-import { messageOf, StartError } from '../../start-error.ts'
-import { VERSION } from '../../version.ts'
+import { messageOf, StartError } from '../../platform/start-error.ts'
+import { VERSION } from '../../platform/version.ts'
 import type { Db, Transaction } from '../connect.ts'
 import { isTemporary, sqlState } from '../pool/failure.ts'
 import { listOtherVersions } from './other-versions.ts'

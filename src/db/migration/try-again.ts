@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../clock.ts'
-import { StartError } from '../../start-error.ts'
+import { monotonicMs } from '../../platform/clock.ts'
+import { StartError } from '../../platform/start-error.ts'
 import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Pool, Transaction } from '../connect.ts'
 import { isContention, sqlState } from '../pool/failure.ts'

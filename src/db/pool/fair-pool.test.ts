@@ -2,11 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
-import { companyMoving } from '../../errors.ts'
+import { createCompanySlots, type SlotLimits } from '../../fair/company-slots.ts'
+import type { SlotRequest } from '../../fair/slot-queue.ts'
+import { companyMoving } from '../../platform/errors.ts'
 import { sql } from '../connect.ts'
-import { createCompanySlots, type SlotLimits } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
-import type { SlotRequest } from './slot-queue.ts'
 
 const { db: pool } = await createTestDatabase()
 await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`

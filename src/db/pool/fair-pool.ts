@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { createActivity } from '../../fair/company-activity.ts'
+import type { CompanySlots } from '../../fair/company-slots.ts'
+import type { SlotRequest } from '../../fair/slot-queue.ts'
 import type { Pool } from '../connect.ts'
-import { createActivity } from './company-activity.ts'
-import type { CompanySlots } from './company-slots.ts'
-import type { SlotRequest } from './slot-queue.ts'
 
 const callers = new AsyncLocalStorage<SlotRequest>()
 const activity = createActivity()

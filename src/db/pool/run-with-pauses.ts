@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { monotonicMs } from '../../clock.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { isAlone } from './fair-pool.ts'
 
 /** A pause is this many times as long as the statement before it. */

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { fixedClock, systemClock } from '../../clock.ts'
+import { fixedClock, systemClock } from '../../platform/clock.ts'
 import { startDatabaseClock } from './database-clock.ts'
 
 const { db } = await createTestDatabase()

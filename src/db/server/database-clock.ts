@@ -1,4 +1,4 @@
-import { type Clock, monotonicMs } from '../../clock.ts'
+import { type Clock, monotonicMs } from '../../platform/clock.ts'
 import type { Db } from '../connect.ts'
 
 const SAMPLES = 3

@@ -1,4 +1,4 @@
-import { messageOf, StartError } from '../../start-error.ts'
+import { messageOf, StartError } from '../../platform/start-error.ts'
 import { sqlState } from '../pool/failure.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
-import { newEmailId } from '../../ids.ts'
+import { newEmailId } from '../../platform/ids.ts'
 import { insertEmails } from '../email-store.ts'
 import { newSecret } from '../tracking/tracking-token.ts'
 import { completeEmails, markSubmitted, readEmailsToSend } from './email-delivery-store.ts'

@@ -1,5 +1,5 @@
 import { type Db, jsonRows, type Result } from '../../db/connect.ts'
-import type { Claim } from '../../jobs/job.ts'
+import type { Claim } from '../../queue/job.ts'
 import type { EmailStatus } from '../email-store.ts'
 import type { Tracking } from '../tracking/tracking.ts'
 

@@ -1,13 +1,13 @@
-import { createBatcher } from '../../batching/batch.ts'
-import type { Clock } from '../../clock.ts'
+import { type RecordEvents, writeWithEvents } from '../../changes/record-change.ts'
 import type { Pool } from '../../db/connect.ts'
 import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
-import { done, type Job, type Outcome, retryAfter, selfCompleted } from '../../jobs/job.ts'
-import type { BatchKind } from '../../jobs/job-kind.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
-import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { wireAddress } from '../../platform/text/email-address.ts'
+import { done, type Job, type Outcome, retryAfter, selfCompleted } from '../../queue/job.ts'
+import type { BatchKind } from '../../queue/job-kind.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
-import { wireAddress } from '../../text/email-address.ts'
 import { EMAIL_SEND } from '../email-store.ts'
 import { findTrackingOf, prepareTexts } from '../rendering/mail-text.ts'
 import { refusesAddress } from '../reports/refusal.ts'
@@ -104,8 +104,8 @@ type Steps = ReturnType<typeof createSteps>
 function createSteps({ db, recordEvents: events }: DeliveryDeps) {
   const options = { maxItems: MAX_BATCH, maxRunning: 1 }
   return {
-    confirmSubmission: createBatcher({ ...options, run: (items: Submission[]) => markSubmitted(db, items) }),
-    complete: createBatcher({
+    confirmSubmission: createStatementBatcher({ ...options, run: (items: Submission[]) => markSubmitted(db, items) }),
+    complete: createStatementBatcher({
       ...options,
       spacingMs: COMPLETE_SPACING_MS,
       run: async (items: EmailCompletion[]) => {

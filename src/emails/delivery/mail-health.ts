@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../cache-bound.ts'
-import type { Clock } from '../../clock.ts'
 import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
+import { maxEntries } from '../../platform/cache/cache-bound.ts'
+import type { Clock } from '../../platform/clock.ts'
 
 /** Companies whose own failing servers are remembered; beyond it the longest unused is forgotten. */
 const MAX_COMPANIES = 10_000

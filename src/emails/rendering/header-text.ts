@@ -1,5 +1,5 @@
-import type { FieldFault } from '../../errors.ts'
-import { isEmail } from '../../text/email-address.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { isEmail } from '../../platform/text/email-address.ts'
 
 /**
  * Characters that some parser takes for the end of a header line: control characters, and Unicode's line and paragraph

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type PartName, renderTemplate, type TemplateParts } from './liquid.ts'
 import { examineTemplate } from './template-text.ts'
 import type { Values } from './template-values.ts'

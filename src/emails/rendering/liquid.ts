@@ -1,6 +1,6 @@
 import { Liquid, LiquidError, type Template } from 'liquidjs'
 import { LRUCache } from 'lru-cache'
-import { type FieldFault, validationError } from '../../errors.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { checkValues, type Values } from './template-values.ts'
 import { readUse, UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 

@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { type ReturnedMail, readDeliveryReport } from '../reports/delivery-report.ts'
 import { trackingOf } from '../tracking/track-email.ts'
 import type { Tracking } from '../tracking/tracking.ts'

@@ -1,5 +1,5 @@
-import { programFile } from '../../program-file.ts'
-import { createTaskThread } from '../../threads/task-thread.ts'
+import { createTaskThread } from '../../fair/threads/task-thread.ts'
+import { programFile } from '../../platform/program-file.ts'
 import type { MailTasks } from './mail-tasks.ts'
 
 /** Runs a task on mails in a thread, see `RunTask`. */

@@ -1,4 +1,4 @@
-import { AppError, type FieldFault, validationError } from '../../errors.ts'
+import { AppError, type FieldFault, validationError } from '../../platform/errors.ts'
 import type { PartName, TemplateParts } from './liquid.ts'
 import { runMailTask } from './mail-worker.ts'
 import type { Values } from './template-values.ts'

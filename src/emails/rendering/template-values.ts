@@ -1,4 +1,4 @@
-import { type FieldFault, parameterMismatch, validationError } from '../../errors.ts'
+import { type FieldFault, parameterMismatch, validationError } from '../../platform/errors.ts'
 import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 export type TextValue = string | number | boolean

@@ -1,8 +1,8 @@
+import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { onBehalfOf } from '../../db/pool/fair-pool.ts'
 import type { MailReport } from '../../mailers/mail-reports.ts'
-import type { RecordChange, RecordEvents } from '../../record-change.ts'
-import { emailKey } from '../../text/email-address.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
 import {
   findSuppressedContact,
   findSuppression,

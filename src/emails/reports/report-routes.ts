@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { notFound, unauthorized } from '../../errors.ts'
 import { createTokenCheck } from '../../http/admission/authenticate.ts'
 import { Success } from '../../http/shapes.ts'
 import type { MailReport, ReadMailReport } from '../../mailers/mail-reports.ts'
+import { notFound, unauthorized } from '../../platform/errors.ts'
 import { parseReportToken, type ReportToken } from '../tracking/tracking-token.ts'
 
 /** Posted reports may carry a copy of the mail. */

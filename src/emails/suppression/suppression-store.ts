@@ -1,5 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
-import { storedKeys } from '../../text/email-address.ts'
+import { storedKeys } from '../../platform/text/email-address.ts'
 import type { SuppressionReason } from '../reports/mail-report.ts'
 
 /** An address that gets no marketing, in lower case, or the keyed hash of an erased person's. */

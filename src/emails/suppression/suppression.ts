@@ -1,7 +1,7 @@
+import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Pool } from '../../db/connect.ts'
-import { suppressionNotFound } from '../../errors.ts'
-import type { RecordEvents } from '../../record-change.ts'
-import { emailKey } from '../../text/email-address.ts'
+import { suppressionNotFound } from '../../platform/errors.ts'
+import { emailKey } from '../../platform/text/email-address.ts'
 import { deleteSuppression, findSuppressedContact } from './suppression-store.ts'
 
 /** Ends the suppression of an address, so that marketing goes there again; 404 `Suppression not found`. */

@@ -1,5 +1,5 @@
+import type { ChangeOf, RecordChange } from '../../changes/record-change.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { ChangeOf, RecordChange } from '../../record-change.ts'
 
 type Key = { readonly companyId: number; readonly id: number }
 type State = Key & { status: string; isOpened: boolean; isClicked: boolean }

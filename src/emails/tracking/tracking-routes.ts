@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { createBatcher } from '../../batching/batch.ts'
+import { type RecordEvents, writeWithEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { notFound } from '../../errors.ts'
-import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
+import { notFound } from '../../platform/errors.ts'
 import { watchEmails } from './email-event-store.ts'
 import { isMachine } from './machine-fetch.ts'
 import { TRACKING_PATHS } from './track-email.ts'
@@ -35,7 +35,7 @@ const SPACING_MS = 5
  * answered; fetches that arrive together share a statement. An invalid token is 404.
  */
 export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
-  const record = createBatcher<Fetch, Found | undefined>({
+  const record = createStatementBatcher<Fetch, Found | undefined>({
     run: (fetches) => writeFetches(deps, fetches),
     maxItems: MAX_BATCH,
     // One is written while another is made durable.

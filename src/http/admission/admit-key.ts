@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AppError, missingCredentials, rateLimitExceeded } from '../../errors.ts'
-import type { Config } from '../../settings/config.ts'
+import { type AppError, missingCredentials, rateLimitExceeded } from '../../platform/errors.ts'
+import type { Config } from '../../platform/settings/config.ts'
 import { noRouteHere } from '../errors/unreadable-address.ts'
 import { allowOrigin, foreignOrigin, isOwnOrigin, originRefused } from '../rules/cors.ts'
 import type { ApiKeys } from './authenticate.ts'

@@ -6,9 +6,9 @@ import {
   rateLimitExceeded,
   severalSessions,
   signInRequired,
-} from '../../errors.ts'
-import { parseId } from '../../ids.ts'
-import type { Config } from '../../settings/config.ts'
+} from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
+import type { Config } from '../../platform/settings/config.ts'
 import { requestedHost } from '../rules/address-rule.ts'
 import { createForgeryRule } from '../rules/forgery-rule.ts'
 import type { Caller, Permission } from './caller.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import { fixedClock } from '../../clock.ts'
 import { listLiveOrigins } from '../../companies/api-key-store.ts'
-import { contactNotFound } from '../../errors.ts'
+import { fixedClock } from '../../platform/clock.ts'
+import { contactNotFound } from '../../platform/errors.ts'
 
 const { db } = await createTestDatabase()
 const clock = fixedClock('2026-01-01T00:00:00Z')

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AppError, httpsRequired, notFound, unauthorized } from '../../errors.ts'
-import type { Config } from '../../settings/config.ts'
+import { type AppError, httpsRequired, notFound, unauthorized } from '../../platform/errors.ts'
+import type { Config } from '../../platform/settings/config.ts'
 import { isUnreadable, noRouteHere } from '../errors/unreadable-address.ts'
 import { type AddressRule, addressedTo } from '../rules/address-rule.ts'
 import { answerPreflight, isPreflight } from '../rules/cors.ts'

@@ -1,4 +1,4 @@
-import { companyMoving, forbidden } from '../../errors.ts'
+import { companyMoving, forbidden } from '../../platform/errors.ts'
 import type { Caller, Permission } from './caller.ts'
 
 /** @throws {AppError} 503 `service_unavailable` with `Retry-After` while the company moves to another installation */

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { createTestDatabase } from '../../../test/database.ts'
 import { freePort } from '../../../test/free-port.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
-import { fixedClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
+import { fixedClock } from '../../platform/clock.ts'
 import { createRequestLimiter, type RequestLimiter, type Standing } from './rate-limit.ts'
 
 const { db, url } = await createTestDatabase()

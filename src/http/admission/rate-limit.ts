@@ -6,10 +6,10 @@ import {
   RateLimiterPostgres,
   RateLimiterRedis,
 } from 'rate-limiter-flexible'
-import { createBatcher } from '../../batching/batch.ts'
-import { type Clock, systemClock } from '../../clock.ts'
 import type { Pool } from '../../db/connect.ts'
-import type { Config } from '../../settings/config.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
+import { type Clock, systemClock } from '../../platform/clock.ts'
+import type { Config } from '../../platform/settings/config.ts'
 
 export const WINDOW_SECONDS = 60
 /** Requests per window of the standard plan, and of an address that has no valid key. */
@@ -74,7 +74,7 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   const redis = redisUrl === undefined ? undefined : await connectRedis(redisUrl, deps.onRedisError)
   const limiter = chooseLimiter(deps, redis, WINDOW_SECONDS)
   const hourly = chooseLimiter(deps, redis, HOUR_SECONDS)
-  const count = createBatcher<Use, Count>({
+  const count = createStatementBatcher<Use, Count>({
     run: (uses) => countMany(({ isHourly }) => (isHourly ? hourly : limiter), uses),
     maxItems: MAX_BATCH,
     maxWaiting: MAX_WAITING,

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequireOpen } from '../../db/pool/fair-pool.ts'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'

@@ -1,4 +1,4 @@
-import { forbidden } from '../../errors.ts'
+import { forbidden } from '../../platform/errors.ts'
 
 /**
  * The roles of console sessions: an agent works with conversations and contacts, a developer with receivers, their logs,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { rateLimitExceeded } from '../../errors.ts'
+import { rateLimitExceeded } from '../../platform/errors.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
 import type { BrowserKey } from './caller.ts'
 import type { RequestLimiter } from './rate-limit.ts'

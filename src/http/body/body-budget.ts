@@ -1,5 +1,5 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
-import { type AppError, serviceUnavailable, slowBody } from '../../errors.ts'
+import { type AppError, serviceUnavailable, slowBody } from '../../platform/errors.ts'
 import { hasBody } from '../server/request-head.ts'
 import { type BodyLedger, createBodyLedger, type HeldBody } from './body-ledger.ts'
 import { type BodyInTurn, type BodyPace, type BodyPaces, createBodyPaces, TURN_BYTES } from './body-pace.ts'

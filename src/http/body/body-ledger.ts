@@ -1,5 +1,5 @@
-import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
-import type { AppError } from '../../errors.ts'
+import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
+import type { AppError } from '../../platform/errors.ts'
 
 /** A body in flight; the client is a key, or the address of a caller without one. */
 export type HeldBody = UnorderedItem & {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { monotonicMs } from '../../clock.ts'
-import { createFairPace, type Turn } from '../../fair-pace.ts'
+import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 
 /** Bytes of a body that are read at once, and at each of its turns. */
 export const TURN_BYTES = 64 * 1024

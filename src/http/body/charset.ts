@@ -1,6 +1,6 @@
 import { MIMEType } from 'node:util'
 import type { FastifyRequest } from 'fastify'
-import { unsupportedMediaType } from '../../errors.ts'
+import { unsupportedMediaType } from '../../platform/errors.ts'
 import { contentTypesOf } from './content-types.ts'
 
 const UTF8 = /^utf-?8$/i

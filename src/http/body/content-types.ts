@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { memberOf } from '../../text/own-member.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 
 /** The content types that the route of a request reads, as a text. */
 export function contentTypesOf({ routeOptions: { schema } }: FastifyRequest): string {

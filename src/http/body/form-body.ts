@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest } from '../../errors.ts'
+import { badRequest } from '../../platform/errors.ts'
 import { requireUtf8Charset } from './charset.ts'
 import { readMultipart } from './multipart.ts'
 

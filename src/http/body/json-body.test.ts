@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../platform/errors.ts'
 import { findUnstorable, MAX_NESTING, readJson } from './json-body.ts'
 
 const read = (text: string) => readJson(Buffer.from(text))

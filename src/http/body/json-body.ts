@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, type FieldFault, validationError } from '../../errors.ts'
-import { parseJsonText } from '../../text/json-text.ts'
-import { isRounded, mayHaveLongIntegers } from '../../text/long-integer.ts'
+import { badRequest, type FieldFault, validationError } from '../../platform/errors.ts'
+import { parseJsonText } from '../../platform/text/json-text.ts'
+import { isRounded, mayHaveLongIntegers } from '../../platform/text/long-integer.ts'
 import { MAX_FAULTS } from '../errors/fault.ts'
 import { requireUtf8Charset } from './charset.ts'
 

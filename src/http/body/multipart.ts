@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { MIMEType } from 'node:util'
 import busboy from 'busboy'
-import { AppError, badRequest } from '../../errors.ts'
+import { AppError, badRequest } from '../../platform/errors.ts'
 
 const MAX_PARTS = 1_000
 /** The whole body is bounded. The parser itself refuses more than 16 KiB of headers in a part. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { createFairQueue } from '../../fair-queue.ts'
+import { createFairQueue } from '../../fair/fair-queue.ts'
 import { networkOf } from '../admission/client-address.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 import { createHeadCutter } from './head-cutter.ts'

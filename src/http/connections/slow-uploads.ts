@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { slowBody } from '../../errors.ts'
+import { slowBody } from '../../platform/errors.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 
 export type UploadBounds = {

@@ -9,7 +9,7 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { createCertificate } from '../../../test/deploy/certificate.ts'
 import { eventually } from '../../../test/service.ts'
 import { temporaryFolder } from '../../../test/temporary-folder.ts'
-import type { Config } from '../../settings/config.ts'
+import type { Config } from '../../platform/settings/config.ts'
 import { type AnswerBounds, beyondBudget } from './waiting-answers.ts'
 
 const MB = 1_000_000

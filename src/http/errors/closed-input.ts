@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
-import { badRequest, validationError } from '../../errors.ts'
-import { unknownName } from '../../text/closest-name.ts'
+import { badRequest, validationError } from '../../platform/errors.ts'
+import { unknownName } from '../../platform/text/closest-name.ts'
 import { isRecord } from '../record.ts'
 
 declare module 'fastify' {

@@ -1,8 +1,8 @@
 import type { FastifyInstance, HTTPMethods, RouteHandlerMethod } from 'fastify'
-import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db } from '../../db/connect.ts'
 import { isContention, isSchemaChanged } from '../../db/pool/failure.ts'
-import { serviceUnavailable } from '../../errors.ts'
+import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
+import { serviceUnavailable } from '../../platform/errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -10,9 +10,9 @@ import {
   serviceUnavailable,
   storageUnavailable,
   validationError,
-} from '../../errors.ts'
-import { StorageFailure } from '../../files/storage-failure.ts'
-import { takesNoFiles } from '../../files/writable-folder.ts'
+} from '../../platform/errors.ts'
+import { StorageFailure } from '../../platform/files/storage-failure.ts'
+import { takesNoFiles } from '../../platform/files/writable-folder.ts'
 import { contentTypesOf } from '../body/content-types.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'

@@ -1,8 +1,8 @@
 import type { ErrorObject } from 'ajv'
-import type { FieldFault } from '../../errors.ts'
-import { unknownName } from '../../text/closest-name.ts'
-import { NO_INSTANT } from '../../text/instant.ts'
-import { memberOf } from '../../text/own-member.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { unknownName } from '../../platform/text/closest-name.ts'
+import { NO_INSTANT } from '../../platform/text/instant.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 
 /** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { type AppError, badRequest, notFound } from '../../errors.ts'
+import { type AppError, badRequest, notFound } from '../../platform/errors.ts'
 
 const unreadable = new WeakSet<object>()
 // A path that no route can have: what comes here is refused like any unknown address, through the same hooks.

@@ -1,7 +1,7 @@
 import { Ajv2019, type AnySchema, type ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
-import { isInstant } from '../../text/instant.ts'
+import { isInstant } from '../../platform/text/instant.ts'
 import { isRecord } from '../record.ts'
 import { type Faults, toFaults } from './fault.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
-import type { FieldFault } from '../../errors.ts'
-import { memberOf } from '../../text/own-member.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
 /** A fault that a route finds itself: of value unless it says otherwise. */

@@ -5,7 +5,7 @@ import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { expireTable } from '../../../test/lifetimes.ts'
 import { writeUnmirrored } from '../../../test/run/mirrors.ts'
-import { asFinal, providerText, serviceUnavailable, validationError } from '../../errors.ts'
+import { asFinal, providerText, serviceUnavailable, validationError } from '../../platform/errors.ts'
 import { answerOnce, completeKey, parseKey, recordKeyProgress } from './idempotency.ts'
 import { recordAnswer, reserveKey } from './idempotency-store.ts'
 

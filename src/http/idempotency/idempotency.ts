@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import {
   AppError,
   errorCodeOf,
@@ -10,7 +10,7 @@ import {
   idempotencyKeyInUse,
   idempotencyKeyReused,
   validationError,
-} from '../../errors.ts'
+} from '../../platform/errors.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { withTimeout } from '../errors/database-timeout.ts'
 import { ERROR_CODE_HEADER } from '../errors/error-reply.ts'
@@ -255,7 +255,7 @@ export function parseKey(header: string): string {
 
 /** Reserves new keys in statements that requests share. A key that is taken has a statement of its own, which may wait. */
 function createReservations({ db, pool }: { db: Db; pool: Db }) {
-  const reserveNew = createBatcher<KeyedRequest, number | undefined>({
+  const reserveNew = createStatementBatcher<KeyedRequest, number | undefined>({
     run: (requests) => reserveNewKeys(pool, requests),
     maxItems: MAX_BATCH,
     maxRunning: 1,

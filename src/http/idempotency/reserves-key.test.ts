@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { sql } from '../../db/connect.ts'
-import { idempotencyKeyInUse, validationError } from '../../errors.ts'
+import { idempotencyKeyInUse, validationError } from '../../platform/errors.ts'
 import { answerOnce } from './idempotency.ts'
 import { recordAnswer, reserveNewKeys } from './idempotency-store.ts'
 

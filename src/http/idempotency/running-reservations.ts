@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { createUnorderedList, type UnorderedItem } from '../../batching/unordered-list.ts'
 import type { Db } from '../../db/connect.ts'
+import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
 import { renewKeys } from './idempotency-store.ts'
 
 /** Three renewals fit into a lease. */

@@ -36,7 +36,7 @@ import {
   unauthorized,
   unsupportedContentEncoding,
   validationError,
-} from '../../errors.ts'
+} from '../../platform/errors.ts'
 
 /** An error that has no code: a missing record, or an error text with its status. */
 export type UncodedKind = 'message' | `text ${400 | 401 | 409 | 500}`

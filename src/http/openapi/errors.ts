@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { ERROR_STATUSES, type ErrorCode } from '../../errors.ts'
+import { ERROR_STATUSES, type ErrorCode } from '../../platform/errors.ts'
 import { MessageError, nullableTime, TextError } from '../shapes.ts'
 import type { UncodedKind } from './error-examples.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { type AppError, validationError } from '../../errors.ts'
-import { parseId } from '../../ids.ts'
+import { type AppError, validationError } from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
 
 export type Page = { page: number; pageSize: number; offset: number }
 type Limits = { defaultSize: number; maxSize: number }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { AppError } from '../../errors.ts'
+import type { AppError } from '../../platform/errors.ts'
 import type { TrustedProxies } from '../admission/client-address.ts'
 
 /** The input of an address rule: the path decoded and without its query, the host name in lower case. */

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { forbidden } from '../../errors.ts'
+import { forbidden } from '../../platform/errors.ts'
 import type { ApiKeys } from '../admission/authenticate.ts'
 import type { Caller } from '../admission/caller.ts'
 import { consoleMark } from '../admission/console-address.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { forbidden } from '../../errors.ts'
+import { forbidden } from '../../platform/errors.ts'
 import { hasBody } from '../server/request-head.ts'
 import { isHostOf } from './host-rule.ts'
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
-import { type Config, isLoopbackHost } from '../../settings/config.ts'
+import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
 import { isForwarded, isLoopback, type TrustedProxies } from '../admission/client-address.ts'
 
 type Peer = { isTrusted: boolean; isLoopback: boolean }

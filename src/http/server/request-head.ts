@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { badRequest, expectationFailed, unsupportedContentEncoding } from '../../errors.ts'
+import { badRequest, expectationFailed, unsupportedContentEncoding } from '../../platform/errors.ts'
 
 /**
  * Refuses what the HTTP server would refuse by itself with an empty body: HTTP/1.1 without `Host` (400) and an `Expect`

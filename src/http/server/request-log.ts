@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Metrics } from '../../telemetry/metrics.ts'
+import type { Metrics } from '../../platform/telemetry/metrics.ts'
 
 /** The status of a defect: a single answer with it is worth an alert. */
 const DEFECT = 500

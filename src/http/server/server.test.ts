@@ -2,9 +2,9 @@ import { Type } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import { fixedClock } from '../../clock.ts'
-import { contactNotFound, missingRecipient, sendFailed } from '../../errors.ts'
-import { diskFull } from '../../files/writable-folder.ts'
+import { fixedClock } from '../../platform/clock.ts'
+import { contactNotFound, missingRecipient, sendFailed } from '../../platform/errors.ts'
+import { diskFull } from '../../platform/files/writable-folder.ts'
 import { pageQuery, parsePage } from '../paging/paging.ts'
 
 const { db } = await createTestDatabase()

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { SpanName, Tracing } from '../../telemetry/tracing.ts'
+import type { SpanName, Tracing } from '../../platform/telemetry/tracing.ts'
 
 /** The operations that are traced. */
 const SPANS: Partial<Record<string, SpanName>> = {

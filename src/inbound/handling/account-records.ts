@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { AccountEvent } from '../../accounts/account-event-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
+import type { AccountEvent } from '../../senders/account-event-store.ts'
+import { reportedTimeOf } from './batch/item-records.ts'
 import { isHandledBy } from './item-handlers.ts'
-import { reportedTimeOf } from './recording/item-records.ts'
 import type { Routed } from './routing/route-items.ts'
 
 /** Details that are longer are cut: the journal is for reading. */

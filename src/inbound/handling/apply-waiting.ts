@@ -1,4 +1,5 @@
-import type { Clock } from '../../clock.ts'
+import type { LiveChange, Publish } from '../../changes/live-change.ts'
+import type { RecordEvents } from '../../changes/record-change.ts'
 import {
   applyWaitingChanges,
   lockDueChanges,
@@ -12,12 +13,11 @@ import {
 } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
-import type { LiveChange, Publish } from '../../live-change.ts'
-import type { RecordEvents } from '../../record-change.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { readRecipients } from './batch/learn-recipients.ts'
+import { recordInbound } from './batch/record-inbound.ts'
+import { toContactChanges } from './batch/write-inbound.ts'
 import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
-import { readRecipients } from './recording/learn-recipients.ts'
-import { recordInbound } from './recording/record-inbound.ts'
-import { toContactChanges } from './recording/write-inbound.ts'
 
 export type ApplyDeps = StatusDeps & {
   db: Pool

@@ -1,6 +1,6 @@
-import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { claimEmptyLanes, type NewEvent, type StoredEvent, storeEvents } from '../event-store.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
 import type { HandleEventsDeps } from './handle-events.ts'

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { claimEvents, finishEvents, type LeftEvent, requeueOldest } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
 import type { BodyReader } from './bodies/body-reader.ts'

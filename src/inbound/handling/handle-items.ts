@@ -1,4 +1,5 @@
-import { type AccountEvent, recordAccountEvents } from '../../accounts/account-event-store.ts'
+import type { LiveChange, Publish } from '../../changes/live-change.ts'
+import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import { areOfErased, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { applyHandovers } from '../../conversations/control-store.ts'
 import { type ChangedCall, recordCallEvents } from '../../conversations/recording/call-store.ts'
@@ -9,18 +10,15 @@ import {
 } from '../../conversations/recording/message-change-store.ts'
 import { listCreatedContacts } from '../../conversations/recording/new-contact-store.ts'
 import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
-import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import type { Db } from '../../db/connect.ts'
-import type { LiveChange, Publish } from '../../live-change.ts'
+import type { IdentityKey } from '../../people/customer-lock-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
-import type { RecordChange, RecordEvents } from '../../record-change.ts'
+import { type AccountEvent, recordAccountEvents } from '../../senders/account-event-store.ts'
 import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
-import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
-import { ofItem } from './item-error.ts'
-import type { IdentityEvent, InboundEntry } from './recording/decide-inbound.ts'
-import { groupWritersOf } from './recording/inbound-facts.ts'
+import type { IdentityEvent, InboundEntry } from './batch/decide-inbound.ts'
+import { groupWritersOf } from './batch/inbound-facts.ts'
 import {
   namesCustomer,
   type PlacedItem,
@@ -36,11 +34,13 @@ import {
   toPreference,
   toRecord,
   toTemplateEvent,
-} from './recording/item-records.ts'
-import { readRecipients } from './recording/learn-recipients.ts'
-import { recordInbound } from './recording/record-inbound.ts'
-import { toStatusRecord } from './recording/status-records.ts'
-import { type Recorded, toContactChanges } from './recording/write-inbound.ts'
+} from './batch/item-records.ts'
+import { readRecipients } from './batch/learn-recipients.ts'
+import { recordInbound } from './batch/record-inbound.ts'
+import { toStatusRecord } from './batch/status-records.ts'
+import { type Recorded, toContactChanges } from './batch/write-inbound.ts'
+import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
+import { ofItem } from './item-error.ts'
 import {
   type Arrived,
   type Conversing,

@@ -1,3 +1,5 @@
+import type { LiveChange } from '../../changes/live-change.ts'
+import type { RecordChange } from '../../changes/record-change.ts'
 import { type Preference, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { listRecipients } from '../../conversations/recording/recipient-store.ts'
 import {
@@ -8,10 +10,8 @@ import {
 } from '../../conversations/recording/status-store.ts'
 import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
-import type { LiveChange } from '../../live-change.ts'
 import { isNotOnWhatsapp, isOptOut } from '../../providers/refusal.ts'
-import type { RecordChange } from '../../record-change.ts'
-import { toOptOut } from './recording/status-records.ts'
+import { toOptOut } from './batch/status-records.ts'
 
 export type StatusDeps = {
   /** Gives the places of messages in daily limits back. */

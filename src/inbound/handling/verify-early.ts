@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { recordKeyOf } from '../../ids.ts'
+import { recordKeyOf } from '../../platform/ids.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { openSecrets } from '../ingest/secret-cache.ts'

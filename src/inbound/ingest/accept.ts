@@ -1,5 +1,5 @@
-import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Pool } from '../../db/connect.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import { type NewEvent, storeEvents } from '../event-store.ts'
 import { eventLaneOf } from '../lane.ts'
@@ -38,7 +38,7 @@ export function createAccept(
   events: RouteKeys,
   take: (events: readonly NewEvent[]) => Promise<unknown> = (one) => storeEvents(db, one),
 ): (posted: Posted) => Promise<void> {
-  return createBatcher<Posted, void>({
+  return createStatementBatcher<Posted, void>({
     run: async (posted) => {
       await take(eventsOf(events, posted.map(arrivedNow)))
       return posted.map(() => undefined)

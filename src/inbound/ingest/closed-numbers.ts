@@ -1,5 +1,5 @@
-import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import { findClosedIds } from './closed-number-store.ts'
 

@@ -1,6 +1,6 @@
-import { createPromiseCache } from '../../batching/promise-cache.ts'
-import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import { createPromiseCache } from '../../platform/cache/promise-cache.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
 import type { NumberSecrets, Requirement } from './signature.ts'
 

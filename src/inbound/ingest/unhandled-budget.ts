@@ -1,7 +1,7 @@
-import { createBatcher } from '../../batching/batch.ts'
-import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { countUnhandled, listSpent, type UnhandledCount } from './unhandled-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */
@@ -15,7 +15,7 @@ const MAX_WAITING = 10_000
 
 /** Makes the function that counts a refused body against its client, in the background: an answer never waits for it. */
 export function createRefusalCount(db: Db, onFailure: (error: unknown) => void) {
-  const count = createBatcher<UnhandledCount, void>({
+  const count = createStatementBatcher<UnhandledCount, void>({
     run: async (counts) => {
       await countUnhandled(db, counts)
       return counts.map(() => undefined)

@@ -1,4 +1,4 @@
-import { performTasks } from '../../threads/task-program.ts'
+import { performTasks } from '../../fair/threads/task-program.ts'
 import { encodeWhole } from './encode-mail.ts'
 
 /** The program of the thread of `encode-thread.ts`. */

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
-import { pausedPiecesOf } from '../../files/pieces-of.ts'
-import { memberOf } from '../../text/own-member.ts'
+import { pausedPiecesOf } from '../../platform/files/pieces-of.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,

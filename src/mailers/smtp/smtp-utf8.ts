@@ -1,4 +1,4 @@
-import { memberOf } from '../../text/own-member.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 
 /**
  * Asks a mail server whether it offers SMTPUTF8, in a session of its own: the library sends such mails without the extension,

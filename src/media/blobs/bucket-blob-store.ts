@@ -12,10 +12,10 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
-import { storageCall } from '../../files/storage-failure.ts'
-import { openTemporaryFiles } from '../../files/temporary-files.ts'
-import { NO_PROXIES, type Proxies, toProxyEnv } from '../../outgoing/proxies.ts'
-import { StartError } from '../../start-error.ts'
+import { storageCall } from '../../platform/files/storage-failure.ts'
+import { openTemporaryFiles } from '../../platform/files/temporary-files.ts'
+import { NO_PROXIES, type Proxies, toProxyEnv } from '../../platform/outgoing/proxies.ts'
+import { StartError } from '../../platform/start-error.ts'
 import { keepMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
 import { bucketStream } from './bucket-stream.ts'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { fileGone, storageCall } from '../../files/storage-failure.ts'
+import { fileGone, storageCall } from '../../platform/files/storage-failure.ts'
 
 /** Opens an object from a byte on; undefined when it does not exist. */
 export type OpenAt = (start: number) => Promise<Readable | undefined>

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { Config } from '../../settings/config.ts'
+import type { Config } from '../../platform/settings/config.ts'
 import type { BlobStore } from './blob-store.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
 import { withEarlier } from './with-earlier.ts'

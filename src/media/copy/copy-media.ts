@@ -1,5 +1,5 @@
-import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'

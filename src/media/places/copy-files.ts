@@ -1,6 +1,6 @@
 import { appendFile, open, rm } from 'node:fs/promises'
 import type { Pool } from '../../db/connect.ts'
-import { isFileGone } from '../../files/storage-failure.ts'
+import { isFileGone } from '../../platform/files/storage-failure.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { findStoredKeys, type StoredFile } from './stored-file-store.ts'
 import { atOnce, storedFiles } from './stored-files.ts'

@@ -1,5 +1,5 @@
-import { monotonicMs } from '../../clock.ts'
 import type { Pool } from '../../db/connect.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import type { Places } from '../blobs/open-blob-store.ts'
 import { atOnce, storedFiles } from './stored-files.ts'
 

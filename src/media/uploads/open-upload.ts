@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { StorageFailure } from '../../files/storage-failure.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import type { MediaFile } from '../../providers/provider.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileKind, kindOf } from './file-type.ts'

@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { diskCall } from '../../files/disk-call.ts'
+import { diskCall } from '../../platform/files/disk-call.ts'
 import type { FileFacts } from './file-type.ts'
 
 /** So much of a file shows whether it is text, and whether a picture moves. */

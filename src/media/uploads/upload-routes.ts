@@ -2,10 +2,10 @@ import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { badRequest, idempotencyKeyInUse } from '../../errors.ts'
 import { compileExceptBody } from '../../http/errors/validate.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { nullableText, Timestamp } from '../../http/shapes.ts'
+import { badRequest, idempotencyKeyInUse } from '../../platform/errors.ts'
 import {
   createArrivals,
   discardFile,

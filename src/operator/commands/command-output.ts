@@ -1,4 +1,4 @@
-import { AppError } from '../../errors.ts'
+import { AppError } from '../../platform/errors.ts'
 
 type Value = string | number | boolean | null | readonly string[]
 export type Row = Record<string, Value>

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
-import { validationError } from '../../errors.ts'
+import { validationError } from '../../platform/errors.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { type Row, toErrorLine, toTable } from './command-output.ts'
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { notFound } from '../../errors.ts'
 import { ROLES, type SessionRole } from '../../http/admission/role.ts'
+import { notFound } from '../../platform/errors.ts'
 import { companyNamed } from '../operator.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 

@@ -9,7 +9,7 @@ import {
   removeEmailTemplate,
   updateEmailTemplate,
 } from '../../emails/email-template.ts'
-import { badRequest } from '../../errors.ts'
+import { badRequest } from '../../platform/errors.ts'
 import {
   EmailSettingsBody,
   EmailTemplateChangeBody,

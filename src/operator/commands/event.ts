@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { listAccountEvents } from '../../accounts/account-event-store.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
+import { listAccountEvents } from '../../senders/account-event-store.ts'
 import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from '../companies/account-event-shape.ts'
 import { companyNamed, retryEvent } from '../operator.ts'
 import { getEvent, listEvents, retryEvents } from '../queues/event.ts'

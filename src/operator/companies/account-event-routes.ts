@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { listAccountEvents } from '../../accounts/account-event-store.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
+import { listAccountEvents } from '../../senders/account-event-store.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { ACCOUNT_EVENT_PAGE, AccountEventQuery, AccountEventReply, toAccountEventReply } from './account-event-shape.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import type { AccountEventRow } from '../../accounts/account-event-store.ts'
 import { beforeQuery } from '../../http/paging/paging.ts'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../../http/shapes.ts'
+import type { AccountEventRow } from '../../senders/account-event-store.ts'
 
 export const ACCOUNT_EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const AccountEventQuery = Type.Object(beforeQuery(ACCOUNT_EVENT_PAGE))

@@ -1,11 +1,11 @@
 import type { Static } from 'typebox'
 import type { Pool } from '../../db/connect.ts'
-import { eventNotFound } from '../../errors.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
-import { parseId } from '../../ids.ts'
 import { listDeadLetters } from '../../inbound/handling/unhandled/dead-letter-list-store.ts'
 import { type DeadLetterState, findDeadLetter } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { retryAllFailed, retryAllUnroutable } from '../../inbound/handling/unhandled/retry.ts'
+import { eventNotFound } from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
 import type { OperatorDeps } from '../operator.ts'
 import {
   EVENT_PAGE,

@@ -3,7 +3,7 @@ import { ADMIN_TOKEN, createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { operatorDeps } from '../../../test/operator-deps.ts'
 import { createCompany } from '../../companies/company.ts'
-import { enqueueJobs } from '../../jobs/job-store.ts'
+import { enqueueJobs } from '../../queue/job-store.ts'
 import { jobRoutes } from './job-routes.ts'
 
 const { db } = await createTestDatabase()

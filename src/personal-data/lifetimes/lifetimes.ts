@@ -1,4 +1,3 @@
-import type { Clock } from '../../clock.ts'
 import { discardLeftLists } from '../../contacts/import/contact-import.ts'
 import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/contact-import-store.ts'
 import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-month-store.ts'
@@ -8,9 +7,10 @@ import { expireEmails, listCompaniesWithExpiredEmails } from '../../emails/email
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import { removeDiscarded } from '../../media/discarded/remove-discarded.ts'
 import { expireUploads } from '../../media/uploads/expire-uploads.ts'
-import { expireDailyLimitEntries } from '../../messages/batch/daily-limit-store.ts'
 import { discardLeftFiles } from '../../moves/moving-file-store.ts'
-import type { Config } from '../../settings/config.ts'
+import type { Clock } from '../../platform/clock.ts'
+import type { Config } from '../../platform/settings/config.ts'
+import { expireDailyLimitEntries } from '../../sends/batch/daily-limit-store.ts'
 import { expireEarlierMessages, expireMonths } from './expire-messages.ts'
 import { forEach, inBatches } from './in-batches.ts'
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type Config, ConfigError } from '../../settings/config.ts'
+import { type Config, ConfigError } from '../../platform/settings/config.ts'
 import type { Finding } from './finding.ts'
 
 /**

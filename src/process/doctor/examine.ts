@@ -1,6 +1,6 @@
 import { adviceOnHttps } from '../../http/rules/https-rule.ts'
-import { type Config, isLoopbackHost } from '../../settings/config.ts'
-import { messageOf } from '../../start-error.ts'
+import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
+import { messageOf } from '../../platform/start-error.ts'
 import { checkDatabase } from './database.ts'
 import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './environment.ts'
 import { type Finding, finding, skipped } from './finding.ts'

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster'
-import { StartError } from '../../start-error.ts'
+import { StartError } from '../../platform/start-error.ts'
 import type { Shared } from '../prepare.ts'
 import type { FromWorker, Snapshot, ToWorker } from './worker-messages.ts'
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { hasMoreLevels } from '../../text/json-text.ts'
+import { hasMoreLevels } from '../../platform/text/json-text.ts'
 import { ITEM_LIMIT, NESTING_LIMIT } from './bounds.ts'
 import type { InboundItem, ParsedInbound } from './event-item.ts'
 import { isDeeper, isObject, type JsonObject, parseJson, secondsAt, textAt } from './json-member.ts'

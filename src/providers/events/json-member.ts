@@ -1,4 +1,4 @@
-import { digitsOf, USER_ID } from '../../text/phone.ts'
+import { digitsOf, USER_ID } from '../../platform/text/phone.ts'
 import { BeyondBounds, WORD_LIMIT } from './bounds.ts'
 
 /**

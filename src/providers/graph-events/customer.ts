@@ -1,4 +1,4 @@
-import { phoneIdentity } from '../../text/phone.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
 import { NAME_LIMIT } from '../events/bounds.ts'
 import type { EventCustomer } from '../events/event-item.ts'
 import {

@@ -1,4 +1,11 @@
-import { isTextAt, type JsonVisitor, mayBeObject, numberAt, stringAt, walkJson } from '../../text/json-bytes.ts'
+import {
+  isTextAt,
+  type JsonVisitor,
+  mayBeObject,
+  numberAt,
+  stringAt,
+  walkJson,
+} from '../../platform/text/json-bytes.ts'
 import { ID_LIMIT, ITEM_LIMIT } from '../events/bounds.ts'
 import { cleanText } from '../events/json-member.ts'
 

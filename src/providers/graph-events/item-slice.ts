@@ -8,7 +8,7 @@ import {
   type Span,
   textOf,
   valueAt,
-} from '../../text/json-text.ts'
+} from '../../platform/text/json-text.ts'
 
 /**
  * Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. `holder`

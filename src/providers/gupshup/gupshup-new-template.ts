@@ -1,4 +1,4 @@
-import { memberOf } from '../../text/own-member.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { NewTemplate, TemplateComponent, TemplateReceipt } from '../provider.ts'

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createProviderAgent } from '../../outgoing/exchange.ts'
+import { createProviderAgent } from '../../platform/outgoing/exchange.ts'
 import type { SenderAccess } from '../provider.ts'
 import { createMetaProvider } from './meta.ts'
 import { ownAddress } from './meta-media.ts'

@@ -1,9 +1,9 @@
-import { mediaNotFound, unsupportedByTransport, validationError } from '../../errors.ts'
+import { mediaNotFound, unsupportedByTransport, validationError } from '../../platform/errors.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { unanswered } from '../../providers/failed-question.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
-import { memberOf } from '../../text/own-member.ts'
 
 /** An uploaded file of a company, with its kind; undefined: there is none. */
 export type OpenUpload = (companyId: number, mediaId: string) => Promise<{ kind: string; file: MediaFile } | undefined>

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import { changedMembers } from '../../http/as-read.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
 import {
   type AppError,
   serviceUnavailable,
   templateNotFound,
   unsupportedByTransport,
   validationError,
-} from '../../errors.ts'
-import { changedMembers } from '../../http/as-read.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
-import { newTemplateId } from '../../ids.ts'
+} from '../../platform/errors.ts'
+import { newTemplateId } from '../../platform/ids.ts'
 import { unanswered } from '../../providers/failed-question.ts'
 import { providerMessage } from '../../providers/graph-error.ts'
 import type {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { validationError } from '../../errors.ts'
 import { asRead } from '../../http/as-read.ts'
+import { validationError } from '../../platform/errors.ts'
 import { TemplateRecord } from '../template-record.ts'
 import {
   BUTTON_TYPES,

@@ -1,6 +1,6 @@
-import type { FieldFault } from '../../errors.ts'
+import type { FieldFault } from '../../platform/errors.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import type { TemplateButton, TemplateComponent } from '../../providers/provider.ts'
-import { memberOf } from '../../text/own-member.ts'
 import { placeholdersOf } from '../placeholder.ts'
 import { FILE_FORMATS } from './header-sample.ts'
 

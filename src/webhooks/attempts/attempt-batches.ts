@@ -1,8 +1,8 @@
-import { createBatcher } from '../../batching/batch.ts'
-import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { recordKeyOf } from '../../ids.ts'
-import type { Claim } from '../../jobs/job.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
+import type { Clock } from '../../platform/clock.ts'
+import { recordKeyOf } from '../../platform/ids.ts'
+import type { Claim } from '../../queue/job.ts'
 import { holdBack } from '../deliveries/delivery-order-store.ts'
 import {
   type AttemptRecord,
@@ -34,9 +34,9 @@ const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 /** The two statements of an attempt, shared by all attempts that start or end at the same time, of any company. */
 export function createAttemptBatches(db: Pool, clock: Clock): AttemptBatches {
   return {
-    start: createBatcher({ run: (items) => startAll(db, items), ...STARTING }),
-    holdBack: createBatcher({ run: (items) => holdAllBack(db, items), ...STARTING }),
-    complete: createBatcher({ run: (items) => completeAll(db, clock.now(), items), ...COMPLETING }),
+    start: createStatementBatcher({ run: (items) => startAll(db, items), ...STARTING }),
+    holdBack: createStatementBatcher({ run: (items) => holdAllBack(db, items), ...STARTING }),
+    complete: createStatementBatcher({ run: (items) => completeAll(db, clock.now(), items), ...COMPLETING }),
   }
 }
 

@@ -1,5 +1,5 @@
 import { errors } from 'undici'
-import { DeadlinePassed } from '../../outgoing/start-request.ts'
+import { DeadlinePassed } from '../../platform/outgoing/start-request.ts'
 import { AddressNotPublic } from './address/address-guard.ts'
 
 /** Why an attempt ended without a whole answer, as a message that the owner of the receiver can act upon. */

@@ -11,7 +11,7 @@ import {
   statusOf,
   testCipher,
 } from '../../../test/webhook-fixture.ts'
-import { fixedClock } from '../../clock.ts'
+import { fixedClock } from '../../platform/clock.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
 import { listLogs } from '../deliveries/log/delivery-log-store.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'

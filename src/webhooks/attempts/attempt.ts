@@ -1,4 +1,4 @@
-import type { Clock } from '../../clock.ts'
+import type { Clock } from '../../platform/clock.ts'
 import type { AttemptRecord, StartedAttempt } from '../deliveries/delivery-store.ts'
 import type { HeaderOpener } from '../registrations/sealed-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'

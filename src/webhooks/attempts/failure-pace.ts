@@ -1,4 +1,4 @@
-import { monotonicMs } from '../../clock.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import type { SlotResult } from './receiver-slots.ts'
 
 /** Attempts a second at receivers that fail, for each process: of all companies, and of one while others fail, too, its share. */

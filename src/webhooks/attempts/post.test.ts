@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { startForwardProxy } from '../../../test/forward-proxy.ts'
 import { startHeldServer, stopProcess } from '../../../test/held-handshakes.ts'
 import { type Receiver, startPeer, startReceiver, startTlsReceiver } from '../../../test/receiver.ts'
-import { fixedClock } from '../../clock.ts'
+import { fixedClock } from '../../platform/clock.ts'
 import { createReceiverClient, type ReceiverTarget } from './post.ts'
 
 const clock = fixedClock('2026-01-01T00:00:00Z')

@@ -2,8 +2,8 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, register } from '../../../test/webhook-fixture.ts'
 import { connect, type Db } from '../../db/connect.ts'
-import { type ClaimRequest, claimJobs } from '../../jobs/claim/claim-store.ts'
-import { jobStats } from '../../jobs/stats/job-stat-store.ts'
+import { type ClaimRequest, claimJobs } from '../../queue/claim/claim-store.ts'
+import { jobStats } from '../../queue/stats/job-stat-store.ts'
 import { DELIVER, DELIVERIES, deliveryLaneOf } from './delivery-table.ts'
 
 const { db, url } = await createTestDatabase()

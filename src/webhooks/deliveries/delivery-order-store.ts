@@ -1,5 +1,5 @@
 import { type Db, type Fragment, jsonRows, type Pool, sql, type Transaction } from '../../db/connect.ts'
-import { recordKeyOf } from '../../ids.ts'
+import { recordKeyOf } from '../../platform/ids.ts'
 import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
 import { dayOfId } from './delivery-table.ts'
 

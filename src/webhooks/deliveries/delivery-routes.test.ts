@@ -15,8 +15,8 @@ import {
   startHeld,
   testCipher,
 } from '../../../test/webhook-fixture.ts'
-import { systemClock } from '../../clock.ts'
 import { connect } from '../../db/connect.ts'
+import { systemClock } from '../../platform/clock.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { DELIVERY_STATUSES, findDelivery, listDeliveries } from './list/delivery-list-store.ts'

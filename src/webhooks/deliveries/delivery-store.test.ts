@@ -11,8 +11,8 @@ import {
   statusOf,
 } from '../../../test/webhook-fixture.ts'
 import { connect, type Db } from '../../db/connect.ts'
-import { claimJobs } from '../../jobs/claim/claim-store.ts'
-import { recoverJobs } from '../../jobs/job-store.ts'
+import { claimJobs } from '../../queue/claim/claim-store.ts'
+import { recoverJobs } from '../../queue/job-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from '../registrations/registration-store.ts'
 import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { Claim, DirectDispatch, Job } from '../../jobs/job.ts'
+import type { Claim, DirectDispatch, Job } from '../../queue/job.ts'
 import type { DeliveryMethod } from '../registrations/registration-store.ts'
 
 /** One delivery and the registration that it is for. */

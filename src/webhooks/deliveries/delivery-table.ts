@@ -1,4 +1,4 @@
-import type { JobTable } from '../../jobs/job-table.ts'
+import type { JobTable } from '../../queue/job-table.ts'
 import { openDays } from './days/delivery-day-store.ts'
 
 /** The kind of job that makes a delivery's attempts: one row of `deliveries`. */

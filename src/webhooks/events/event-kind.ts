@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
+import type { ChangeOf, RecordChange, RecordEventName } from '../../changes/record-change.ts'
 import type { Db } from '../../db/connect.ts'
-import type { ChangeOf, RecordChange, RecordEventName } from '../../record-change.ts'
 import type { NewEnvelope } from '../deliveries/delivery-store.ts'
 
 /** A kind of event as registrations name it and the API reference describes it. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, register } from '../../../test/webhook-fixture.ts'
-import type { DirectDispatch } from '../../jobs/job.ts'
+import type { DirectDispatch } from '../../queue/job.ts'
 import { DELIVER, deliveryLaneOf } from '../deliveries/delivery-table.ts'
 import { forwardMessages } from './forward-messages.ts'
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import type { DirectDispatch, Job } from '../../jobs/job.ts'
+import type { DirectDispatch, Job } from '../../queue/job.ts'
 import { type DeliveryRef, enqueueDeliveries, type StartedAttempt } from '../deliveries/delivery-store.ts'
 import { DELIVER, deliveryLaneOf } from '../deliveries/delivery-table.ts'
 import { MESSAGE_RECEIVED } from './message-received.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, register } from '../../../test/webhook-fixture.ts'
-import { systemClock } from '../../clock.ts'
+import { systemClock } from '../../platform/clock.ts'
 import { createRecordEvents } from './record-events.ts'
 
 const { db } = await createTestDatabase()

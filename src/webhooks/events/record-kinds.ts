@@ -1,6 +1,6 @@
 // Generated from the files of kinds/ by `npm run generate`. Do not edit.
 
-import type { RecordEventName } from '../../record-change.ts'
+import type { RecordEventName } from '../../changes/record-change.ts'
 import type { RecordEventKind } from './event-kind.ts'
 import { contactChanged } from './kinds/contact-changed.ts'
 import { emailStatus } from './kinds/email-status.ts'

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../../db/connect.ts'
-import { validationError } from '../../errors.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
-import { parseId } from '../../ids.ts'
+import { validationError } from '../../platform/errors.ts'
+import { parseId } from '../../platform/ids.ts'
 import {
   createRegistration,
   getRegistration,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../cache-bound.ts'
+import { maxEntries } from '../../platform/cache/cache-bound.ts'
 import type { StaticHeader } from './static-header.ts'
 
 /** Opened headers that are kept in clear, those used last. */

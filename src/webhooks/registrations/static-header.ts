@@ -1,6 +1,6 @@
-import { type FieldFault, validationError } from '../../errors.ts'
 import { isRecord } from '../../http/record.ts'
-import { memberOf } from '../../text/own-member.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 
 export type StaticHeader = { key: string; value: string }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { Clock } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
+import type { Clock } from '../../platform/clock.ts'
 import { DEFAULT_PROVIDER } from '../../providers/provider-name.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from '../attempts/post.ts'
 import { deliveryHeaders } from '../attempts/signing/delivery-headers.ts'

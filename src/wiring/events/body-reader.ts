@@ -1,7 +1,7 @@
+import { createTaskThread } from '../../fair/threads/task-thread.ts'
 import { createBodyReader } from '../../inbound/handling/bodies/body-reader.ts'
 import type { BodyTasks } from '../../inbound/handling/bodies/body-tasks.ts'
-import { programFile } from '../../program-file.ts'
-import { createTaskThread } from '../../threads/task-thread.ts'
+import { programFile } from '../../platform/program-file.ts'
 import { eventReader } from './event-reader.ts'
 
 /** A body of 4 MiB takes up to 0.7 s of processor time, and 100 MB. */

@@ -1,7 +1,7 @@
 import type { Message } from '../../../src/conversations/conversation-store.ts'
 import { toMessageRecord } from '../../../src/conversations/message-reply.ts'
 import { toAccountEvent } from '../../../src/inbound/handling/account-records.ts'
-import { type InboundRecord, isInboundRecord } from '../../../src/inbound/handling/recording/decide-inbound.ts'
+import { type InboundRecord, isInboundRecord } from '../../../src/inbound/handling/batch/decide-inbound.ts'
 import {
   toChange,
   toForwarded,
@@ -12,8 +12,8 @@ import {
   toPreference,
   toRecord,
   toTemplateEvent,
-} from '../../../src/inbound/handling/recording/item-records.ts'
-import { toStatusRecord } from '../../../src/inbound/handling/recording/status-records.ts'
+} from '../../../src/inbound/handling/batch/item-records.ts'
+import { toStatusRecord } from '../../../src/inbound/handling/batch/status-records.ts'
 import {
   isChange,
   isConversational,

@@ -1,5 +1,5 @@
 import type { QuickReply } from '../../../../client/src/generated/schemas.ts'
-import { fold } from '../../../../src/text/search-text.ts'
+import { fold } from '../../../../src/platform/text/search-text.ts'
 
 const NAME = /\{\{\s*name\s*\}\}/g
 

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
 import type { Conversation, Template } from '../../../../client/src/generated/schemas.ts'
-import { fold } from '../../../../src/text/search-text.ts'
+import { fold } from '../../../../src/platform/text/search-text.ts'
 import { api } from '../../../client.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Badge } from '../../../parts/feedback/badge.tsx'

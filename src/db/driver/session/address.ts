@@ -1,4 +1,4 @@
-import { StartError } from '../../../start-error.ts'
+import { StartError } from '../../../platform/start-error.ts'
 import { type Tls, takeTls } from '../../tls.ts'
 import { take, takeChoice } from '../../url-parameters.ts'
 import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import type { Client, Submittable } from 'pg'
-import { monotonicMs } from '../../../clock.ts'
+import { monotonicMs } from '../../../platform/clock.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { SettingStatement } from './settings.ts'

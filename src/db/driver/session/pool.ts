@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { monotonicMs } from '../../../clock.ts'
+import { monotonicMs } from '../../../platform/clock.ts'
 import { connectionError } from './connection-error.ts'
 import { DatabaseSession, type SessionOwner } from './database-session.ts'
 import type { Servers } from './servers.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { CompanySlots } from '../../../db/pool/company-slots.ts'
 import { isAlone } from '../../../db/pool/fair-pool.ts'
-import { createFairPace } from '../../../fair-pace.ts'
+import type { CompanySlots } from '../../../fair/company-slots.ts'
+import { createFairPace } from '../../../fair/fair-pace.ts'
 
 /** Shorter lists are serialized in one piece. */
 const SHORT = 16

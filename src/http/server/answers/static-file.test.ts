@@ -11,7 +11,7 @@ import { createTestDatabase } from '../../../../test/database.ts'
 import { createCertificate } from '../../../../test/deploy/certificate.ts'
 import { eventually } from '../../../../test/service.ts'
 import { createTestFolder } from '../../../../test/temporary-folder.ts'
-import type { Config } from '../../../settings/config.ts'
+import type { Config } from '../../../platform/settings/config.ts'
 import type { ServerDeps } from '../server.ts'
 import { sendStaticFile, toStaticFile } from './static-file.ts'
 

@@ -5,8 +5,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { piecesOf } from '../../../files/pieces-of.ts'
-import { codeOf } from '../../../start-error.ts'
+import { piecesOf } from '../../../platform/files/pieces-of.ts'
+import { codeOf } from '../../../platform/start-error.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
 type Encoding = (typeof ENCODINGS)[number]

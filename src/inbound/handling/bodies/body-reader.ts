@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
+import type { RunTask } from '../../../fair/threads/task-thread.ts'
 import type { InboundItem } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
-import type { RunTask } from '../../../threads/task-thread.ts'
 import type { StoredEvent } from '../../event-store.ts'
 import { needsMac, type Proof, type ProofInput, type Proven, prove } from '../../ingest/signature.ts'
 import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'

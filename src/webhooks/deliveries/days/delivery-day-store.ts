@@ -1,6 +1,6 @@
-import { monotonicMs } from '../../../clock.ts'
 import type { Db } from '../../../db/connect.ts'
-import type { PartitionRange } from '../../../jobs/job-table.ts'
+import { monotonicMs } from '../../../platform/clock.ts'
+import type { PartitionRange } from '../../../queue/job-table.ts'
 
 /** Days ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
 const DAYS_AHEAD = 7

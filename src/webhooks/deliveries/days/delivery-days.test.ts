@@ -9,7 +9,7 @@ import {
   statusOf,
 } from '../../../../test/webhook-fixture.ts'
 import { connect } from '../../../db/connect.ts'
-import { claimJobs } from '../../../jobs/claim/claim-store.ts'
+import { claimJobs } from '../../../queue/claim/claim-store.ts'
 import { enqueueDeliveries } from '../delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../delivery-table.ts'
 import { findLoggedDelivery, listLogs } from '../log/delivery-log-store.ts'

@@ -1,5 +1,5 @@
 import type { Db, Pool } from '../../../db/connect.ts'
-import type { PartitionRange } from '../../../jobs/job-table.ts'
+import type { PartitionRange } from '../../../queue/job-table.ts'
 import { openDays } from '../days/delivery-day-store.ts'
 import type { DeliveryRef } from '../delivery-store.ts'
 

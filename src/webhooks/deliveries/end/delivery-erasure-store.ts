@@ -1,5 +1,5 @@
+import type { RecordEventName } from '../../../changes/record-change.ts'
 import { type Db, jsonRows, type Pool, sql } from '../../../db/connect.ts'
-import type { RecordEventName } from '../../../record-change.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 import { lockDeliveries } from '../delivery-order-store.ts'
 

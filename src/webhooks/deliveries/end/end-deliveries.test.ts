@@ -9,8 +9,8 @@ import {
   startHeld,
   statusOf,
 } from '../../../../test/webhook-fixture.ts'
-import { systemClock } from '../../../clock.ts'
 import { connect } from '../../../db/connect.ts'
+import { systemClock } from '../../../platform/clock.ts'
 import { readHealth } from '../../registrations/registration-health-store.ts'
 import { findRegistration, updateRegistrationRow } from '../../registrations/registration-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from '../delivery-store.ts'

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Clock } from '../../../clock.ts'
 import type { Db, Pool } from '../../../db/connect.ts'
+import type { Clock } from '../../../platform/clock.ts'
 import { expiredMessage } from '../../attempts/schedule.ts'
 import {
   countPaused,

@@ -1,6 +1,6 @@
 import { type Db, sql } from '../../../db/connect.ts'
-import { parseId } from '../../../ids.ts'
-import { customerIdentity } from '../../../text/phone.ts'
+import { parseId } from '../../../platform/ids.ts'
+import { customerIdentity } from '../../../platform/text/phone.ts'
 import { EVENT_NAMES } from '../../events/event-kinds.ts'
 import { messageStatus } from '../../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'

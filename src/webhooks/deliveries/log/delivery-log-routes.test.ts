@@ -16,8 +16,8 @@ import {
   testCipher,
 } from '../../../../test/webhook-fixture.ts'
 import { renewAll } from '../../../../test/webhooks/renew-all.ts'
-import { systemClock } from '../../../clock.ts'
 import type { Db } from '../../../db/connect.ts'
+import { systemClock } from '../../../platform/clock.ts'
 import { createReceiverClient } from '../../attempts/post.ts'
 import { updateRegistrationRow } from '../../registrations/registration-store.ts'
 import { type DeliveryRef, enqueueDeliveries } from '../delivery-store.ts'

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { asFinal, testOutcomeUnknown } from '../../../errors.ts'
 import { completeKey, recordKeyProgress } from '../../../http/idempotency/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../../http/paging/paging.ts'
 import { instant, nullableInteger, nullableText, pathId, Success } from '../../../http/shapes.ts'
-import { parseId } from '../../../ids.ts'
+import { asFinal, testOutcomeUnknown } from '../../../platform/errors.ts'
+import { parseId } from '../../../platform/ids.ts'
 import { getRegistration } from '../../registrations/registration.ts'
 import { type TestDeliveryDeps, testRegistration } from '../../registrations/test-delivery.ts'
 import {

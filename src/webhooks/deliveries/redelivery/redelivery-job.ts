@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../../../db/connect.ts'
-import { done, retryAfter } from '../../../jobs/job.ts'
-import type { SingleKind } from '../../../jobs/job-kind.ts'
-import { enqueueJobs } from '../../../jobs/job-store.ts'
+import { done, retryAfter } from '../../../queue/job.ts'
+import type { SingleKind } from '../../../queue/job-kind.ts'
+import { enqueueJobs } from '../../../queue/job-store.ts'
 import { findRegistration } from '../../registrations/registration-store.ts'
 import { deleteRedelivery, lockRedelivery, recordStep, renewStep } from './redelivery-store.ts'
 

@@ -1,5 +1,5 @@
 import type { Db, Pool } from '../../../db/connect.ts'
-import { badRequest, deliveryLogNotFound, validationError } from '../../../errors.ts'
+import { badRequest, deliveryLogNotFound, validationError } from '../../../platform/errors.ts'
 import { getRegistrationRow } from '../../registrations/registration.ts'
 import type { RegistrationRow } from '../../registrations/registration-store.ts'
 import { findLoggedDelivery } from '../log/delivery-log-store.ts'

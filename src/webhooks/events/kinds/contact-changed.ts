@@ -5,7 +5,7 @@ import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 const NAME = 'contact.changed'
 const CHANGES = ['created', 'updated', 'deleted', 'consent'] as const
 
-declare module '../../../record-change.ts' {
+declare module '../../../changes/record-change.ts' {
   interface RecordChanges {
     [NAME]: { id: number; change: (typeof CHANGES)[number] }
   }

@@ -6,7 +6,7 @@ import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 const NAME = 'email.status'
 const CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 'unsubscribed'] as const
 
-declare module '../../../record-change.ts' {
+declare module '../../../changes/record-change.ts' {
   interface RecordChanges {
     [NAME]: { id: number; change: (typeof CHANGES)[number] }
   }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import type { ChangeOf } from '../../../changes/record-change.ts'
 import {
   CONVERSATION_EXAMPLE,
   ConversationRecord,
@@ -7,12 +8,11 @@ import {
 import { listMessagesByIds } from '../../../conversations/conversation-store.ts'
 import { listConversationsByIds } from '../../../conversations/list/conversation-list-store.ts'
 import { MESSAGE_EXAMPLE, MessageRecord, toMessageRecord } from '../../../conversations/message-reply.ts'
-import type { ChangeOf } from '../../../record-change.ts'
 import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'whatsapp.message.status'
 
-declare module '../../../record-change.ts' {
+declare module '../../../changes/record-change.ts' {
   interface RecordChanges {
     [NAME]: {
       id: number

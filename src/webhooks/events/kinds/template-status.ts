@@ -4,7 +4,7 @@ import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'whatsapp.template.status'
 
-declare module '../../../record-change.ts' {
+declare module '../../../changes/record-change.ts' {
   interface RecordChanges {
     [NAME]: { familyId: string; language: string }
   }

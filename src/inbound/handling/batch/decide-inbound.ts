@@ -1,0 +1,217 @@
+import type { MessageContext } from '../../../conversations/content/message-context.ts'
+import { WINDOW_MS } from '../../../conversations/window.ts'
+import { identify, identifyGroup, type NamedCustomer, writeUnder } from '../../../people/identify.ts'
+import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../../people/identity-change.ts'
+import {
+  attachContact,
+  type Customer,
+  currentUserId,
+  nextId,
+  type People,
+  type PersonConversation,
+} from '../../../people/people.ts'
+import { learnAnswer, learnRecipient, type RecipientReport } from '../../../people/recipient.ts'
+import type { ReportedError } from '../../../providers/events/event-item.ts'
+import { eventTime } from './event-time.ts'
+
+/** Something that a customer, or the business in its phone app, wrote. */
+export type InboundRecord = {
+  companyId: number
+  senderId: number
+  /** The WhatsApp business account of the sender. */
+  account: string
+  kind: 'message' | 'echo' | 'reaction'
+  /** Digits; null: the customer hides the phone number. */
+  phone: string | null
+  userId: string | null
+  /** In a group, which is the customer then. */
+  groupId: string | null
+  profileName: string | null
+  wamid: string | null
+  type: string
+  /** The kind of the message, where `type` does not say it. */
+  messageKind: string | null
+  text: string | null
+  media: object | null
+  content: object | null
+  /** The referral, the forwarded mark and the referred product. */
+  context: MessageContext | null
+  /** Why the provider could not pass the content on. */
+  error: ReportedError | null
+  quotedWamid: string | null
+  targetWamid: string | null
+  emoji: string | null
+  sentAt: Date | null
+  arrivedAt: Date
+  opensWindow: boolean
+  senderName: string | null
+}
+
+/** An event about the identities of a customer. `wamid`: of its message; once that is recorded, the event changes nothing. */
+export type IdentityEvent = { companyId: number; wamid: string | null } & (
+  | { kind: 'number-change'; change: NumberChange }
+  | { kind: 'user-id-change'; change: UserIdChange }
+  | { kind: 'recipient' | 'answer'; report: RecipientReport }
+  /** A preference that names a customer by a phone number and a user id. */
+  | { kind: 'introduction'; customer: NamedCustomer }
+)
+
+/** One step of a batch. */
+export type InboundEntry = InboundRecord | IdentityEvent
+
+/** The facts of a batch. `people`: by company; `recorded`: keys of the messages and reactions that are there. */
+export type InboundFacts = { people: ReadonlyMap<number, People>; recorded: ReadonlySet<string> }
+
+/** The key of a message or reaction among the recorded ones; undefined: it has no wamid. */
+export const recordKey = ({ companyId, kind, wamid }: Pick<InboundEntry, 'companyId' | 'kind' | 'wamid'>) =>
+  wamid === null ? undefined : `${companyId} ${kind === 'reaction' ? 'reaction' : 'message'} ${wamid}`
+
+/** The change of a conversation by a batch. Times are in milliseconds since 1970. */
+export type ChangedConversation = {
+  readonly companyId: number
+  readonly conversation: PersonConversation
+  messages: number
+  /** Inbound messages after the last answer. */
+  unread: number
+  isAnswered: boolean
+  isWrittenTo: boolean
+  profileName: string | null
+  last: InboundRecord | null
+  lastInboundAt: number | null
+  /** Of the last window that the batch opens or continues. */
+  window: OpenedWindow | null
+  /** The place in the batch of its last record: the list keeps the order of what came at one moment. */
+  place: number
+}
+
+/** When the batch first wrote in a window; `isNew`: the batch also wrote in an earlier one. `referral`: the first one. */
+export type OpenedWindow = { openedAt: number; isNew: boolean; referral: object | null }
+
+export type PlannedMessage = {
+  readonly record: InboundRecord
+  readonly conversation: PersonConversation
+  readonly seq: number
+}
+/** Of each record in turn; undefined: it was recorded before. */
+export type Placement =
+  | { readonly conversation: PersonConversation; readonly message: PlannedMessage | null }
+  | undefined
+
+/** The rows of a batch, apart from those that the rules changed in the people. */
+export type InboundDecisions = {
+  placements: Placement[]
+  changes: ChangedConversation[]
+  messages: PlannedMessage[]
+  reactions: InboundRecord[]
+}
+
+/** Decides about the entries of a batch in their order. Each entry sees what the earlier ones changed in the people. */
+export function decideInbound(entries: readonly InboundEntry[], { people, recorded }: InboundFacts): InboundDecisions {
+  const seen = new Set(recorded)
+  const changes = new Map<PersonConversation, ChangedConversation>()
+  const decisions: Omit<InboundDecisions, 'changes'> = { placements: [], messages: [], reactions: [] }
+  for (const [place, entry] of entries.entries()) {
+    const company = people.get(entry.companyId)
+    const key = recordKey(entry)
+    const isKnown = company === undefined || (key !== undefined && seen.has(key))
+    if (!isInboundRecord(entry)) {
+      if (!isKnown) report(company, entry)
+      continue
+    }
+    const customer = isKnown ? undefined : customerOf(company, entry)
+    if (isKnown || customer === undefined) {
+      decisions.placements.push(undefined)
+      continue
+    }
+    if (key !== undefined) seen.add(key)
+    attachContact(company, customer)
+    const conversation = conversationOf(company, customer, entry)
+    const change = changes.get(conversation) ?? newChange(entry.companyId, conversation)
+    changes.set(conversation, change)
+    const message = applyRecord(change, entry, place)
+    if (message !== null) decisions.messages.push(message)
+    else if (entry.wamid !== null && entry.targetWamid !== null) decisions.reactions.push(entry)
+    decisions.placements.push({ conversation, message })
+  }
+  return { ...decisions, changes: [...changes.values()] }
+}
+
+/** Whether an entry is something that was written. */
+export const isInboundRecord = (entry: InboundEntry): entry is InboundRecord =>
+  entry.kind === 'message' || entry.kind === 'echo' || entry.kind === 'reaction'
+
+function report(people: People, entry: IdentityEvent): void {
+  if (entry.kind === 'number-change') changeNumber(people, entry.change)
+  else if (entry.kind === 'user-id-change') changeUserId(people, entry.change)
+  else if (entry.kind === 'answer') learnAnswer(people, entry.report)
+  else if (entry.kind === 'introduction') identify(people, entry.customer)
+  else learnRecipient(people, entry.report)
+}
+
+/** When a record counts as written. `sentAt` is the provider's time, which is shown. */
+export const writtenAt = ({ sentAt, arrivedAt }: Pick<InboundRecord, 'sentAt' | 'arrivedAt'>): Date =>
+  eventTime(sentAt, arrivedAt)
+
+function customerOf(people: People, record: InboundRecord): Customer | undefined {
+  const named = { ...record, at: writtenAt(record).getTime() }
+  if (record.groupId !== null) return identifyGroup(people, record.groupId, named.at)
+  const customer = identify(people, named)
+  if (customer !== undefined && record.opensWindow) writeUnder(people, customer, named)
+  return customer
+}
+
+function conversationOf(people: People, customer: Customer, record: InboundRecord): PersonConversation {
+  const { senderId, account, userId } = record
+  let conversation = customer.conversations.find((one) => one.senderId === senderId)
+  if (conversation === undefined) {
+    const id = nextId(people)
+    const current = currentUserId(customer, account) ?? null
+    conversation = { id, senderId, account, customerId: customer.id, userId: current, messageCount: 0, isClosed: false }
+    customer.conversations.push(conversation)
+  }
+  // Another account of the same portfolio may have reported the user id.
+  if (userId !== null && record.groupId === null && currentUserId(customer, account) === undefined) {
+    if (customer.identities.get(userId)?.retiredAt === null) conversation.userId = userId
+  }
+  return conversation
+}
+
+const newChange = (companyId: number, conversation: PersonConversation): ChangedConversation => ({
+  ...{ companyId, conversation, messages: 0, unread: 0, isAnswered: false, isWrittenTo: false },
+  ...{ profileName: null, last: null, lastInboundAt: null, window: null, place: 0 },
+})
+
+/** A reaction is no message: it changes neither count nor last text. */
+function applyRecord(change: ChangedConversation, record: InboundRecord, place: number): PlannedMessage | null {
+  const { conversation } = change
+  change.place = place
+  change.profileName = record.profileName ?? change.profileName
+  if (record.opensWindow) {
+    const openedAt = writtenAt(record).getTime()
+    change.window = continueWindow(change, openedAt, record.context?.referral ?? null)
+    change.lastInboundAt = Math.max(change.lastInboundAt ?? openedAt, openedAt)
+  }
+  if (record.kind === 'reaction') return null
+  change.messages += 1
+  change.last = record
+  if (record.kind === 'echo') {
+    change.isAnswered = true
+    change.unread = 0
+  } else {
+    change.isWrittenTo = true
+    change.unread += 1
+    conversation.isClosed = false
+  }
+  return { record, conversation, seq: conversation.messageCount + change.messages }
+}
+
+/** A late message of an earlier window does not count for the last one. */
+function continueWindow(
+  { window, lastInboundAt }: ChangedConversation,
+  openedAt: number,
+  referral: object | null,
+): OpenedWindow {
+  if (window === null || lastInboundAt === null) return { openedAt, isNew: false, referral }
+  if (openedAt >= lastInboundAt + WINDOW_MS) return { openedAt, isNew: true, referral }
+  return openedAt <= lastInboundAt - WINDOW_MS ? window : { ...window, referral: window.referral ?? referral }
+}

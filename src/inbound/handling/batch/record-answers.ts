@@ -1,0 +1,27 @@
+import type { RecordEvents } from '../../../changes/record-change.ts'
+import type { Pool } from '../../../db/connect.ts'
+import type { RecipientReport } from '../../../people/recipient.ts'
+import { findUnlinked } from '../../../people/unlinked-store.ts'
+import { recordInbound } from './record-inbound.ts'
+import { toContactChanges } from './write-inbound.ts'
+
+type Answer = RecipientReport & { readonly companyId: number; readonly requestedIdentity: string }
+
+/**
+ * Links the identities of recipients that answers to sends name. Most are linked already: answers are read without locks, and only
+ * the others have a transaction.
+ */
+export async function recordAnswers(
+  { db, recordEvents }: { db: Pool; recordEvents: RecordEvents },
+  answers: readonly Answer[],
+  sourceType: string,
+  at: Date,
+): Promise<void> {
+  if (answers.length === 0) return
+  const news = await findUnlinked(db, answers)
+  if (news.length === 0) return
+  const entries = news.map(({ companyId, ...report }) => ({ kind: 'answer', companyId, wamid: null, report }) as const)
+  await db.begin(async (tx) => {
+    await recordEvents.publish(tx, toContactChanges(await recordInbound(tx, entries, { sourceType, at })))
+  })
+}

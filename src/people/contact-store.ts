@@ -1,0 +1,177 @@
+import { type Db, jsonRows, sql } from '../db/connect.ts'
+import { emailKey, storedKeys } from '../platform/text/email-address.ts'
+import { searchText } from './contact-search.ts'
+import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
+import type { Contact, ShownContact } from './members/contact-record.ts'
+
+/** The columns of `Contact`, as part of a statement that reads `contacts`. */
+export const contactColumns = sql.unsafe(CONTACT_COLUMNS)
+
+/**
+ * The columns of `ShownContact`. A suppression that was erased with a person is stored under a keyed hash, which is computed only for
+ * a company with suppressions.
+ */
+export const shownColumns = (companyId: number) => sql`
+  ${contactColumns},
+  case when (select exists (select from email_suppressions where company_id = ${companyId})) then (
+    select jsonb_build_object('reason', suppression.reason, 'since', suppression.created_at)
+    from email_suppressions suppression
+    where suppression.company_id = contacts.company_id
+      and suppression.address in (contacts.email_key, keyed_hash(contacts.company_id, contacts.email_key))
+    order by suppression.reason desc
+    limit 1
+  ) end as email_suppression
+`
+
+/** A contact's place by email, as it is indexed: its address in lower case, or, without one, after all who have one. */
+export const emailPlace = sql`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
+
+/**
+ * The company in a statement that finds many contacts by key: the planner estimates for a company of average size. A value
+ * that the statistics do not contain counts as one row, and each key then reads all of the company by another index.
+ */
+export const anyCompany = (companyId: number) => sql`(select ${companyId}::bigint)`
+
+/** The contact with this id; undefined when the company has none, or has deleted it. */
+export async function findContact(db: Db, companyId: number, id: number): Promise<ShownContact | undefined> {
+  const [contact] = await db<ShownContact[]>`
+    select ${shownColumns(companyId)}
+    from contacts
+    where (company_id, id) = (${companyId}, ${id}) and deleted_at is null
+  `
+  return contact
+}
+
+/** The living contacts of these ids that the company has. */
+export const listContactsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<ShownContact[]> =>
+  db<ShownContact[]>`
+    select ${shownColumns(companyId)}
+    from contacts
+    where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[]) and deleted_at is null
+    order by contacts.id
+  `
+
+/** Finds the living contact with this mailbox. */
+export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact | undefined> {
+  const [contact] = await db<ShownContact[]>`
+    select ${shownColumns(companyId)}
+    from contacts
+    where company_id = ${companyId} and ${emailPlace} = any (${storedKeys(emailKey(email))}::text[]) and deleted_at is null
+    order by contacts.email_key = ${emailKey(email)} desc
+    limit 1
+  `
+  return contact
+}
+
+/** The next ids, oldest first: given out before the rows are written, so that one statement can write them all. */
+export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
+  if (count === 0) return []
+  const [row] = await tx<{ ids: number[] }[]>`
+    select array_agg(nextval('contacts_id_seq')) as ids from generate_series(1, ${count})
+  `
+  return row?.ids ?? []
+}
+
+/** A contact as it is to be from now on. */
+export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalConnectionId'>
+
+/** Contacts as a statement takes many at once: see docs/decisions/0008-rows-as-json.md. */
+export type ContactRow = { readonly id: number } & Readonly<Record<string, unknown>>
+
+/**
+ * The stored form of a contact, with the columns that are made of others: the key of the email and the text of the search.
+ */
+export function toContactRow(state: ContactState): ContactRow {
+  const row: { id: number; [column: string]: unknown } = {
+    id: state.id,
+    phone_identity: state.phoneIdentity,
+    email_key: state.email === null ? null : emailKey(state.email),
+    search_text: searchText(state),
+  }
+  for (const name of STATE_MEMBERS) row[CONTACT_MEMBERS[name].column] = state[name]
+  return row
+}
+
+const COLUMNS = WRITTEN_COLUMNS.map(({ column }) => column)
+
+const fromRows = (tx: Db, rows: readonly ContactRow[]) => sql`
+  jsonb_to_recordset(${jsonRows(tx, rows)}) as state (
+    ${sql.unsafe(WRITTEN_COLUMNS.map(({ column, type }) => `${column} ${type}`).join(', '))}
+  )
+`
+
+/** A contact that keeps its email keeps its key: the mailbox may be another contact's under another spelling. */
+const assignedValue = (column: string): string =>
+  column === 'email_key'
+    ? 'case when contacts.email = state.email then contacts.email_key else state.email_key end'
+    : `state.${column}`
+
+const ASSIGNMENTS = sql.unsafe(
+  COLUMNS.filter((column) => column !== 'id')
+    .map((column) => `${column} = ${assignedValue(column)}`)
+    .join(', '),
+)
+
+/** Adds contacts, and counts them; returns when. The caller holds their locks. */
+export async function insertContacts(
+  tx: Db,
+  companyId: number,
+  rows: readonly ContactRow[],
+): Promise<Date | undefined> {
+  const [row] = await tx<{ at: Date }[]>`
+    with written as (
+      insert into contacts (company_id, ${sql.unsafe(COLUMNS.join(', '))}, created_at, updated_at)
+      select ${companyId}, ${sql.unsafe(COLUMNS.join(', '))}, statement_timestamp(), statement_timestamp()
+      from ${fromRows(tx, rows)}
+    ),
+    counted as (
+      insert into contact_changes (company_id, change)
+      values (${companyId}, ${rows.length})
+    )
+    select statement_timestamp() as at
+  `
+  return row?.at
+}
+
+/** Writes known contacts in their new state; returns when. The caller holds their locks. */
+export async function updateContacts(
+  tx: Db,
+  companyId: number,
+  rows: readonly ContactRow[],
+): Promise<Date | undefined> {
+  const [row] = await tx<{ at: Date }[]>`
+    with written as (
+      update contacts
+      set
+        ${ASSIGNMENTS},
+        updated_at = statement_timestamp()
+      from ${fromRows(tx, rows)}
+      where (contacts.company_id, contacts.id) = (${anyCompany(companyId)}, state.id)
+        -- No plan reads other contacts, whatever the statistics say.
+        and contacts.id = any(${rows.map(({ id }) => id)}::bigint[])
+    )
+    select statement_timestamp() as at
+  `
+  return row?.at
+}
+
+/** Removes the emails of contacts for the rest of the transaction, so that other contacts can take them. */
+export async function releaseEmails(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
+  await tx`
+    update contacts
+    set email_key = null
+    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
+  `
+}
+
+/** Deletes a contact softly. The caller holds its locks. */
+export async function endContact(tx: Db, companyId: number, id: number): Promise<void> {
+  await tx`
+    with ended as (
+      update contacts
+      set deleted_at = statement_timestamp(), updated_at = statement_timestamp()
+      where (company_id, id) = (${companyId}, ${id})
+    )
+    insert into contact_changes (company_id, change) values (${companyId}, -1)
+  `
+}

@@ -1,0 +1,196 @@
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
+import { isInLedger } from '../../people/consent/consent-fact-store.ts'
+import type { IdentityKey } from '../../people/customer-lock-store.ts'
+import { freeHolder, freeHolders } from '../../people/people-store.ts'
+import { lockDailyLimits } from './daily-limit-store.ts'
+import type { Send } from './decide-sends.ts'
+
+/** A send's customer, conversation, slots and places, as the database knows them. */
+export type SendRow = {
+  customerId: number | null
+  /** The number at which answers reach the customer. */
+  customerPhone: string | null
+  /** Of the customer; null: there is no customer, or its contact was deleted. */
+  contactId: number | null
+  /** Without a contact: the oldest free one with each current number of the customer, or with the recipient's. */
+  holders: { identity: string; id: number }[]
+  conversationId: number | null
+  /** The customer's current user id in the account of the sender, for a conversation that is to be created. */
+  userId: string | null
+  messageCount: number
+  lastInboundAt: Date | null
+  nextMessageMs: number | null
+  nextSlotMs: number | null
+  used: number
+  isCounted: boolean
+  freeAt: Date | null
+  /** The database's clock, behind the locks. */
+  nowMs: number
+  /** Whether another request has the Idempotency-Key. */
+  isKeyTaken: boolean
+  /** For the message. */
+  messageId: number
+  /** For rows that the send may have to create; null: the row exists. */
+  newCustomerId: number | null
+  newContactId: number | null
+  newConversationId: number | null
+  /** Whether the customer of a contact that is to be created or attached has said something about consent. */
+  isInLedger: boolean
+}
+
+/** Locks the throttles and the daily limits of sends, in the same order everywhere. */
+export async function lockLimits(tx: Db, sends: readonly Send[], at: Date): Promise<void> {
+  const throttled = sends.filter(({ slotSeconds }) => slotSeconds !== null)
+  const limited = sends.filter(({ dailyLimit }) => dailyLimit !== null)
+  await Promise.all([
+    throttled.length > 0 && lockThrottles(tx, throttled),
+    ...(limited.length > 0 ? lockDailyLimits(tx, limited, at) : []),
+  ])
+}
+
+const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
+  select
+  from sender_limits limits
+  where (limits.company_id, limits.sender_id) in (
+    select input.company_id, input.sender_id
+    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, sender_id bigint)
+  )
+  order by limits.company_id, limits.sender_id
+  for update
+`
+
+/** Facts about sends, in their order. To be called behind their locks, in a statement of its own. */
+export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Promise<SendRow[]> {
+  // Lateral with a limit: a probe of the index for each send, whatever the statistics say.
+  return await tx<SendRow[]>`
+    select
+      customer.id as customer_id,
+      customer.phone as customer_phone,
+      case when contact.deleted_at is null then contact.id end as contact_id,
+      case
+        when not needed.is_contact then '[]'
+        when customer.id is null then (
+          select coalesce(json_agg(json_build_object('identity', input.identity, 'id', holder.id)), '[]')
+          from (${freeHolder(sql`input.company_id`, sql`input.identity`)}) as holder
+        )
+        else (
+          select coalesce(json_agg(json_build_object('identity', holder.identity, 'id', holder.id)), '[]')
+          from (${freeHolders(sql`input.company_id`, sql`customer.id`)}) as holder
+        )
+      end as holders,
+      conversation.id as conversation_id,
+      case when conversation.id is null then (
+        select identity.identity
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (input.company_id, customer.id)
+          and identity.account = input.account
+          and identity.retired_at is null
+        order by identity.reported_at desc
+        limit 1
+      ) end as user_id,
+      coalesce(conversation.message_count, 0) as message_count,
+      conversation.last_inbound_at,
+      extract(epoch from conversation.next_message_at)::double precision * 1000 as next_message_ms,
+      extract(epoch from limits.next_slot_at)::double precision * 1000 as next_slot_ms,
+      coalesce(daily.used, 0) as used,
+      coalesce(place.counted_at > ${at}::timestamptz - interval '24 hours', false) as is_counted,
+      oldest.counted_at + interval '24 hours' as free_at,
+      extract(epoch from clock_timestamp())::double precision * 1000 as now_ms,
+      taken.id is not null as is_key_taken,
+      next_message_id() as message_id,
+      case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
+      case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
+      case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
+      needed.is_contact and ${isInLedger(identitiesOfSend)} as is_in_ledger
+    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
+      ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer,
+      client_id text, method text, path text, key text
+    )
+    ${personOfSend}
+    ${limitsOfSend}
+    ${keyOfInput} as taken on true
+    order by input.ord
+  `
+}
+
+/** The customer of a send, the contact, and the conversation with the sender. */
+const personOfSend = sql`
+  left join lateral find_customer(input.company_id, input.identity) as named on true
+  left join lateral (
+    select existing.id, existing.contact_id, existing.phone
+    from customers existing
+    where (existing.company_id, existing.id) = (input.company_id, named.customer_id)
+    limit 1
+  ) as customer on true
+  left join lateral (
+    select existing.id, existing.deleted_at
+    from contacts existing
+    where (existing.company_id, existing.id) = (input.company_id, customer.contact_id)
+    limit 1
+  ) as contact on true
+  left join lateral (
+    select existing.id, existing.message_count, existing.last_inbound_at, existing.next_message_at
+    from conversations existing
+    where (existing.company_id, existing.sender_id, existing.customer_id) = (input.company_id, input.sender_id, customer.id)
+    limit 1
+  ) as conversation on true
+  cross join lateral (
+    select contact.id is null or contact.deleted_at is not null as is_contact
+  ) as needed
+`
+
+/** All identities of the recipient: the one that the send names, and those of the customer. */
+const identitiesOfSend = sql`
+  select input.identity
+  union all
+  select existing.identity
+  from customer_identities existing
+  where (existing.company_id, existing.customer_id) = (input.company_id, customer.id)
+`
+
+/** The slot of the sender and the places of the daily limit. */
+const limitsOfSend = sql`
+  left join lateral (
+    select existing.next_slot_at
+    from sender_limits existing
+    where (existing.company_id, existing.sender_id) = (input.company_id, input.sender_id)
+    limit 1
+  ) as limits on true
+  left join lateral (
+    select existing.used
+    from daily_limits existing
+    where input.daily_limit is not null and (existing.company_id, existing.scope) = (input.company_id, input.scope)
+    limit 1
+  ) as daily on true
+  left join lateral (
+    select existing.counted_at
+    from daily_limit_entries existing
+    where input.daily_limit is not null
+      and (existing.company_id, existing.scope, existing.customer_id) = (input.company_id, input.scope, customer.id)
+    limit 1
+  ) as place on true
+  left join lateral (
+    select existing.counted_at
+    from daily_limit_entries existing
+    where daily.used >= input.daily_limit and (existing.company_id, existing.scope) = (input.company_id, input.scope)
+    order by existing.counted_at
+    -- Of a limit that was lowered, all places above it come first.
+    offset least(greatest(daily.used - input.daily_limit, 0), 1000)
+    limit 1
+  ) as oldest on true
+`
+
+export const identityKeysOf = (sends: readonly Send[]): IdentityKey[] =>
+  sends.map(({ companyId, identity }) => ({ companyId, identity }))
+
+const toRow = (send: Send, ord: number) => ({
+  ...(send.key !== null && toKeyColumns(send.key)),
+  ord,
+  company_id: send.companyId,
+  sender_id: send.senderId,
+  identity: send.identity,
+  account: send.account,
+  scope: send.limitScope,
+  daily_limit: send.dailyLimit,
+})

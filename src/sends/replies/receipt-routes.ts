@@ -1,0 +1,63 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { getConversation } from '../../conversations/conversation.ts'
+import { ChatId } from '../../conversations/conversation-reply.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { completeKey } from '../../http/idempotency/idempotency.ts'
+import { Success } from '../../http/shapes.ts'
+import { sendFailed } from '../../platform/errors.ts'
+import { markConversationRead, type ReceiptDeps, showTyping } from './receipt.ts'
+
+const DONE = { success: true } as const
+const config = {
+  permissions: ['WhatsApp'],
+  roles: ['agent'],
+  errors: ['text 400', 'text 500', 'WHATSAPP_SENDER_NOT_FOUND'],
+  onFailure: sendFailed,
+  waitsForOthers: true,
+} as const
+
+/** Read receipts and typing indicators for customers. */
+export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
+  const answer = async (request: FastifyRequest, reply: FastifyReply, chatId: string, show: typeof showTyping) => {
+    const { companyId } = request.caller
+    await show(deps, companyId, await withTimeout(getConversation(deps.db, companyId, chatId)))
+    await completeKey(deps.db, request, reply, 200, DONE)
+    return DONE
+  }
+  return async (app) => {
+    app.post(
+      '/public/v1/whatsapp/conversations/:chatId/read',
+      {
+        config,
+        schema: {
+          tags: ['Conversations'],
+          operationId: 'markConversationRead',
+          summary: 'Mark the messages of a customer as read',
+          description:
+            'The customer sees two blue ticks at the last message and the earlier ones, and `unreadMessages` becomes 0. Where nothing was written, nothing is sent.',
+          params: ChatId,
+          response: { 200: Success },
+        },
+      },
+      (request, reply) => answer(request, reply, request.params.chatId, markConversationRead),
+    )
+
+    app.post(
+      '/public/v1/whatsapp/conversations/:chatId/typing',
+      {
+        config: { ...config, errors: [...config.errors, 'session_window_closed'] },
+        schema: {
+          tags: ['Conversations'],
+          operationId: 'showTyping',
+          summary: 'Show a customer that an answer is being written',
+          description:
+            'The customer sees it for 25 seconds, or until a message comes. The provider also marks the messages of the customer as read. Before the customer wrote there is nothing to show: 422 `session_window_closed`.',
+          params: ChatId,
+          response: { 200: Success },
+        },
+      },
+      (request, reply) => answer(request, reply, request.params.chatId, showTyping),
+    )
+  }
+}

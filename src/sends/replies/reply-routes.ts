@@ -1,0 +1,52 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { getConversation } from '../../conversations/conversation.ts'
+import { ChatId } from '../../conversations/conversation-reply.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { sendFailed } from '../../platform/errors.ts'
+import type { ScheduleDeps } from '../scheduled/scheduled-message.ts'
+import { answerScheduled } from '../scheduled/scheduled-routes.ts'
+import { ScheduledReplyShape } from '../scheduled/scheduled-shape.ts'
+import type { SendDeps } from '../send.ts'
+import { REPLY_PERMISSIONS } from '../send-permissions.ts'
+import { sendFaults } from '../send-request.ts'
+import { answerSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../send-routes.ts'
+import { ContentBody } from '../send-shape.ts'
+import { toSend } from './reply.ts'
+
+/** Sends within a conversation: recipient and sender are those of the conversation. */
+export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/whatsapp/conversations/:chatId/messages',
+      {
+        config: {
+          permissions: REPLY_PERMISSIONS,
+          roles: ['agent'],
+          errors: SEND_ERRORS,
+          valueFaults: sendFaults,
+          onFailure: sendFailed,
+          waitsForOthers: true,
+          reservesKey: isImmediate,
+          recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
+        },
+        schema: {
+          tags: ['Conversations'],
+          operationId: 'sendMessage',
+          summary: 'Send a message in a conversation',
+          description:
+            'Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. With `sendAt` it goes to the address that the customer has then.',
+          params: ChatId,
+          body: ContentBody,
+          response: { 200: SendReplyShape, 202: ScheduledReplyShape },
+        },
+      },
+      async (request, reply) => {
+        const { caller, params, body } = request
+        const conversation = await withTimeout(getConversation(deps.db, caller.companyId, params.chatId))
+        const send = toSend(conversation, body)
+        if (body.sendAt === undefined) return answerSend(deps, request, send)
+        return answerScheduled(deps, request, reply, { request: send, body, sendAt: new Date(body.sendAt) })
+      },
+    )
+  }
+}

@@ -1,0 +1,218 @@
+import { badRequest, type FieldFault, validationError } from '../platform/errors.ts'
+import { memberOf } from '../platform/text/own-member.ts'
+import type { DirectSend } from '../providers/provider.ts'
+import type { SenderName } from '../senders/sender.ts'
+import type { ComponentInput } from '../templates/fill-components.ts'
+import { type ContactCard, contactCardFaults } from './content/contact-cards-shape.ts'
+import { directSendFaults, directSendOf } from './content/direct-send-shape.ts'
+import { interactiveFaults } from './content/interactive-faults.ts'
+import type { Interactive } from './content/interactive-shape.ts'
+import type { Location } from './content/location-shape.ts'
+import { type Reaction, reactionFaults } from './content/reaction-shape.ts'
+import { readRecipient, recipientFault } from './recipient.ts'
+import { refuseSend } from './send-faults.ts'
+import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
+
+export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
+const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
+const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
+
+const VOICE_ENDINGS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
+
+/** The source of a contact that a send creates. */
+export const CONTACT_SOURCE = 'WhatsApp'
+
+const MEMBERS = [...OWN_MEMBERS, 'media'] as const
+
+type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
+
+export type MediaSource = { link: string } | { providerMediaId: string } | { mediaId: string }
+
+/** The content of a send; its type excludes invalid combinations. */
+export type SendContent =
+  | { type: 'text'; text: string; previewUrl: boolean | undefined }
+  | {
+      type: 'template'
+      family: { id: string } | { name: string }
+      languageCode: string | undefined
+      components: readonly ComponentInput[]
+    }
+  | {
+      type: OutboundMediaKind
+      source: MediaSource
+      caption: string | undefined
+      filename: string | undefined
+      isVoice: boolean
+    }
+  | { type: 'interactive'; interactive: Interactive }
+  | { type: 'location'; location: Location }
+  | { type: 'contacts'; contacts: readonly ContactCard[] }
+  | { type: 'reaction'; reaction: Reaction }
+
+export type SendRequest = {
+  /** Digits, or a provider's user id. */
+  recipient: string
+  content: SendContent
+  sender: SenderName | undefined
+  /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
+  conversationId: number | null
+  contactSource: string
+  /** The message of the conversation that it answers. */
+  quoted: number | undefined
+  /** How it goes without template and window; null: it needs one. */
+  directSend: DirectSend | null
+}
+
+/**
+ * Turns a body whose fields are each valid into a request (spec: send; decisions: WhatsApp send).
+ * @throws {AppError} 400 `bad_request` when fields are absent or exclude each other, 422 when the link is not https
+ */
+export function parseSend(body: SendBody): SendRequest {
+  const faults = sendBodyFaults(body)
+  const refusal = refuseSend(faults, body)
+  if (refusal !== undefined) throw refusal
+  return {
+    recipient: readRecipient(body.recipient),
+    content: parseContent(body, faults),
+    sender: body.sender,
+    conversationId: null,
+    contactSource: body.contactSource ?? CONTACT_SOURCE,
+    quoted: body.quoted,
+    directSend: directSendOf(body),
+  }
+}
+
+/**
+ * The message that a body asks to send.
+ * @throws {AppError} as `parseSend`
+ */
+export function parseContent(body: ContentBody, faults: readonly SendFault[] = sendFaults(body)): SendContent {
+  const isShape = faults.some(({ kind }) => kind === 'shape')
+  if (isShape) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), toFields(faults))
+  if (faults.length > 0) throw validationError(toFields(faults))
+  return contentOf(body)
+}
+
+function contentOf(body: ContentBody): SendContent {
+  const { type, text = '', template, interactive, location, contacts = [], reaction } = body
+  switch (type) {
+    case 'text':
+      return { type, text, previewUrl: body.previewUrl }
+    case 'template': {
+      const { id, name = '', languageCode, components = [] } = template ?? {}
+      return { type, family: id === undefined ? { name } : { id }, languageCode, components }
+    }
+    case 'interactive':
+      return { type, interactive: required(interactive) }
+    case 'location':
+      return { type, location: required(location) }
+    case 'contacts':
+      return { type, contacts }
+    case 'reaction':
+      return { type, reaction: required(reaction) }
+    default:
+      return mediaOf(type, body.media ?? {})
+  }
+}
+
+/** A member whose presence `sendFaults` checked. */
+function required<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('A body without its content was admitted')
+  return value
+}
+
+function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media']>): SendContent {
+  const { link, mediaId, providerMediaId = '', caption, filename, voice = false } = media
+  return {
+    type,
+    source: mediaId !== undefined ? { mediaId } : link !== undefined ? { link } : { providerMediaId },
+    caption: caption === '' ? undefined : caption,
+    filename: type === 'document' && filename !== '' ? filename : undefined,
+    isVoice: voice,
+  }
+}
+
+/** Returns the faults of a send beyond its shape: those of `sendFaults`, and of the recipient. */
+export function sendBodyFaults(body: Partial<SendBody>, input: object = body): SendFault[] {
+  const fault = body.recipient === undefined ? undefined : recipientFault(body.recipient)
+  return [...(fault === undefined ? [] : [{ ...fault, kind: 'value' as const }]), ...sendFaults(body, input)]
+}
+
+/**
+ * The faults of a body, or of its members that fit, beyond its shape: combinations, and a link that is not https. `given`:
+ * the body as it came, whose members count as given although they do not fit.
+ */
+export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
+  const { media, interactive, contacts, reaction } = body
+  const isPlain = media?.link !== undefined && !isHttps(media.link)
+  const faults: FieldFault[] = [
+    ...(isPlain ? [{ path: 'media.link', message: 'must be an https address' }] : []),
+    ...(media?.voice === true ? voiceFaults(body.type, media.link) : []),
+    ...(interactive === undefined ? [] : interactiveFaults(interactive)),
+    ...(contacts === undefined ? [] : contactCardFaults(contacts)),
+    ...(reaction === undefined ? [] : reactionFaults(reaction)),
+    ...directSendFaults(body),
+  ]
+  return [...combinationFaults(body, input), ...faults.map((fault) => ({ ...fault, kind: 'value' as const }))]
+}
+
+/** Of a link only its ending is known. */
+function voiceFaults(type: string | undefined, link = ''): FieldFault[] {
+  if (type !== undefined && type !== 'audio') return [{ path: 'media.voice', message: 'goes with audio only' }]
+  const [, ending] = /\.([a-z0-9]+)$/i.exec(URL.parse(link)?.pathname ?? '') ?? []
+  return ending !== undefined && !VOICE_ENDINGS.has(ending.toLowerCase())
+    ? [{ path: 'media.link', message: 'must lead to an Ogg file with Opus for a voice note' }]
+    : []
+}
+
+const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
+
+function combinationFaults(body: Partial<ContentBody>, input: object): SendFault[] {
+  if (body.type === undefined) return []
+  const requested = MEMBERS.find((member) => member === body.type) ?? 'media'
+  const faults: SendFault[] = []
+  const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
+
+  if (!isPresent(input, requested)) refuse(requested, `is required when type is ${body.type}`)
+  for (const other of MEMBERS) {
+    if (other !== requested && isPresent(input, other)) refuse(other, `does not go with type ${body.type}`)
+  }
+  if (body.type !== 'text' && isPresent(input, 'previewUrl')) refuse('previewUrl', `does not go with type ${body.type}`)
+  if (isPresent(input, 'category') && !WITH_CATEGORY.has(body.type))
+    refuse('category', `does not go with type ${body.type}`)
+  if (isPresent(input, 'ttlSeconds') && !isPresent(input, 'category'))
+    refuse('ttlSeconds', 'does not go without category')
+  for (const member of body.type === 'reaction' ? ['quoted', 'sendAt'] : []) {
+    if (isPresent(input, member)) refuse(member, 'does not go with type reaction')
+  }
+  if (requested === 'template' && body.template !== undefined)
+    refuseUnlessOne(input, 'template', ['id', 'name'], refuse)
+  if (requested === 'media' && body.media !== undefined) {
+    refuseUnlessOne(input, 'media', ['link', 'providerMediaId', 'mediaId'], refuse)
+    const isCaptioned = isPresent(input, 'media', 'caption')
+    if (isCaptioned && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
+    if (isPresent(input, 'media', 'filename') && body.type === 'sticker') {
+      refuse('media.filename', 'does not go with sticker')
+    }
+  }
+  return faults
+}
+
+function refuseUnlessOne(
+  input: object,
+  path: string,
+  members: readonly [string, ...string[]],
+  refuse: (path: string, message: string) => void,
+): void {
+  if (members.filter((member) => isPresent(input, path, member)).length === 1) return
+  const paths = members.map((member) => `${path}.${member}`)
+  const message = `exactly one of ${paths.slice(0, -1).join(', ')} and ${paths.at(-1)} must be given`
+  for (const one of paths) refuse(one, message)
+}
+
+/** Whether a body has a member, whatever it holds. */
+function isPresent(input: object, ...path: readonly string[]): boolean {
+  return path.reduce<unknown>(memberOf, input) !== undefined
+}
+
+const isHttps = (link: string): boolean => /^https:\/\//i.test(link) && URL.canParse(link)

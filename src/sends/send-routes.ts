@@ -1,0 +1,145 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import type { StoredAnswer } from '../http/idempotency/idempotency.ts'
+import { nullableText } from '../http/shapes.ts'
+import { sendFailed, sendOutcomeUnknown } from '../platform/errors.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './batch/throttle.ts'
+import { findSentMessage } from './message-store.ts'
+import { checkRecipient } from './recipient.ts'
+import type { ScheduleDeps } from './scheduled/scheduled-message.ts'
+import { answerScheduled } from './scheduled/scheduled-routes.ts'
+import { ScheduledReplyShape } from './scheduled/scheduled-shape.ts'
+import { type SendDeps, sendMessage } from './send.ts'
+import { type SendReply, toReply } from './send-answers.ts'
+import { refuseSend } from './send-faults.ts'
+import { SEND_PERMISSIONS } from './send-permissions.ts'
+import { parseSend, type SendRequest, sendBodyFaults } from './send-request.ts'
+import { SendBody } from './send-shape.ts'
+
+export const SendReplyShape = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object(
+      {
+        success: Type.Literal(true),
+        chatId: Type.Integer({ description: 'The id of the conversation.' }),
+        messageId: Type.Integer({ description: 'The id of the message.' }),
+        wamid: nullableText('The id of the message at the provider; null when the provider reports it later.'),
+      },
+      {
+        title: 'SentMessage',
+        example: {
+          success: true,
+          chatId: 812,
+          messageId: 90218,
+          wamid: 'wamid.HBgMMzkzMzMx',
+        },
+      },
+    ),
+  },
+  { title: 'SendReply', description: 'The provider accepted the message.' },
+)
+
+/** The errors of a send in addition to those of every POST. */
+export const SEND_ERRORS = [
+  'text 400',
+  'text 500',
+  'message',
+  'template_not_found',
+  'WHATSAPP_SENDER_NOT_FOUND',
+  'no_whatsapp_account',
+  'invalid_phone_number',
+  'template_not_approved',
+  'parameter_mismatch',
+  'recipient_not_on_whatsapp',
+  'session_window_closed',
+  'send_outcome_unknown',
+] as const
+
+/** POST templates/whatsapp/send (spec: WhatsApp). */
+export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/templates/whatsapp/send',
+      {
+        config: {
+          permissions: SEND_PERMISSIONS,
+          roles: ['agent'],
+          errors: SEND_ERRORS,
+          valueFaults: sendBodyFaults,
+          onInvalid: refuseSend,
+          onFailure: sendFailed,
+          waitsForOthers: true,
+          reservesKey: isImmediate,
+          recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
+        },
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'sendWhatsAppMessage',
+          summary: 'Send a WhatsApp message',
+          description: SEND_DESCRIPTION,
+          body: SendBody,
+          response: {
+            200: SendReplyShape,
+            202: ScheduledReplyShape,
+          },
+        },
+      },
+      async (request, reply) => {
+        const { body } = request
+        if (body.sendAt === undefined) return handleSend(deps, request, body)
+        const send = parseSend(body)
+        await checkRecipient(deps.db, request.caller.companyId, body.recipient)
+        return answerScheduled(deps, request, reply, { request: send, body, sendAt: new Date(body.sendAt) })
+      },
+    )
+  }
+}
+
+/** Handles a send. The answer for an Idempotency-Key is stored with the message. */
+export async function handleSend(
+  deps: SendDeps & { db: Db },
+  request: FastifyRequest,
+  body: Static<typeof SendBody>,
+): Promise<SendReply> {
+  const send = parseSend(body)
+  await checkRecipient(deps.db, request.caller.companyId, body.recipient)
+  return answerSend(deps, request, send)
+}
+
+/** Sends what a request asks for. */
+export function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
+  const { companyId, keyName } = request.caller
+  return sendMessage(deps, { companyId, keyName, key: request.keyToReserve ?? null, scheduledId: null }, send)
+}
+
+/** Whether a request sends at once: then its message reserves its Idempotency-Key. */
+export const isImmediate = ({ body }: FastifyRequest): boolean =>
+  typeof body !== 'object' || body === null || !('sendAt' in body) || body.sendAt === undefined
+
+const SEND_DESCRIPTION = `Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by \`type\`.
+
+UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer
+wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.
+
+\`success\` means that the provider accepted the message. Its later status is in the conversation's messages. After
+503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
+have been sent, and only its status will show it. With an \`Idempotency-Key\` a repeated request never sends twice.
+
+Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by
+default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose slot is at most ${LONGEST_WAIT_SECONDS} seconds
+away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.
+
+With \`sendAt\` the answer is 202: the message is kept and sent at that time, also when processes stop or restart. Until then it
+can be cancelled with \`cancelScheduledMessage\`.`
+
+/** The answer to a repeated request whose first run died between calling the provider and answering. */
+export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<StoredAnswer> {
+  const message = await findSentMessage(db, companyId, messageId)
+  // A message that the provider took was accepted at first, also if it failed since.
+  if (message === undefined || (message.status === 'failed' && !message.isTaken)) return sendFailed()
+  if (!message.isTaken) return sendOutcomeUnknown()
+  return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }
+}

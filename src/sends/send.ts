@@ -1,0 +1,213 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { WINDOW_MS } from '../conversations/window.ts'
+import type { Clock } from '../platform/clock.ts'
+import {
+  type AppError,
+  dailyLimitReached,
+  idempotencyKeyInUse,
+  marketingRefused,
+  overloaded,
+  rateLimitExceeded,
+  sendOutcomeUnknown,
+  serviceUnavailable,
+  sessionWindowClosed,
+} from '../platform/errors.ts'
+import { customerIdentity, digitsOf, USER_ID } from '../platform/text/phone.ts'
+import type { Breaker } from '../providers/breaker.ts'
+import type { OutboundMessage, Providers, SendAddress, SendOutcome } from '../providers/provider.ts'
+import { type Sender, usesMarketingAddress } from '../senders/sender.ts'
+import type { CompletedSend, Recipient } from './batch/complete-store.ts'
+import type { Send } from './batch/decide-sends.ts'
+import type { PreparedSend } from './batch/prepare-sends.ts'
+import {
+  type ComposeDeps,
+  type Composed,
+  composeMessage,
+  quotedWamidOf,
+  type SendCaller,
+  type SendRules,
+  toPrepare,
+} from './compose-message.ts'
+import type { Outbound } from './outbound.ts'
+import { keptAnswer, type SendReply, toRefusal, toReply } from './send-answers.ts'
+import type { SendRequest } from './send-request.ts'
+
+export type SendDeps = ComposeDeps &
+  SendRules & {
+    clock: Clock
+    providers: Providers
+    breaker: Breaker
+    /** Shared runs over the stores of the same names. */
+    prepareSend: (send: Send) => Promise<PreparedSend>
+    completeSend: (send: CompletedSend) => Promise<void>
+    /** Called once for each send that reached the provider. */
+    onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
+    /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
+    onIncomplete: (error: unknown) => void
+  }
+
+/**
+ * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
+ * called and completed afterwards. An unknown outcome stays unknown, and the call is not repeated.
+ * @throws {AppError} every refusal of decisions 7
+ */
+export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
+  const { companyId } = caller
+  const composed = await composeMessage(deps, companyId, request)
+  const { sender } = composed
+  const attempt = await deps.breaker.run({ companyId, id: sender.id }, async () => {
+    const message = accepted(await deps.prepareSend(toPrepare(deps, caller, request, composed)), deps.clock)
+    if (caller.key !== null) caller.key.id = message.idempotencyId
+    if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
+    const toSend = {
+      recipient: request.recipient,
+      content: composed.outbound.content,
+      reference: String(message.messageId),
+      quotedWamid: quotedWamidOf(composed),
+      directSend: request.directSend,
+    }
+    return { message, outcome: await callProvider(deps, sender, toSend, addressOf(composed)) }
+  })
+  if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
+  return complete(
+    deps,
+    caller,
+    { ...attempt.message, sender, recipient: request.recipient, outbound: composed.outbound },
+    attempt.outcome,
+  )
+}
+
+function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, { refusal: null }> {
+  switch (prepared.refusal) {
+    case 'consent':
+      throw marketingRefused()
+    case 'window':
+      throw sessionWindowClosed(prepared.lastInboundAt, closedAt(prepared.lastInboundAt))
+    case 'limit':
+      throw dailyLimitReached(Math.max(1, Math.ceil((prepared.retryAt.getTime() - clock.now().getTime()) / 1000)))
+    case 'key':
+      throw idempotencyKeyInUse()
+    case 'busy':
+      throw overloaded(1)
+    case 'moved':
+      throw serviceUnavailable('The customer has another address by now: nothing was sent, try again', 1)
+    case 'throttle':
+      throw rateLimitExceeded(Math.ceil(prepared.waitSeconds), 'The sender, or this customer, gets no more at present')
+    default:
+      return prepared
+  }
+}
+
+const closedAt = (lastInboundAt: Date | null): Date | null =>
+  lastInboundAt === null ? null : new Date(lastInboundAt.getTime() + WINDOW_MS)
+
+const addressOf = ({ sender, template }: Composed): SendAddress =>
+  template?.category === 'MARKETING' && usesMarketingAddress(sender) ? 'marketing' : 'messages'
+
+/**
+ * Sends a message to an address of the provider. If the address for marketing does not take it, which says for sure that
+ * nothing was sent, the other one gets it, unless the operator has chosen the address.
+ */
+async function callProvider(
+  deps: SendDeps,
+  sender: Sender,
+  message: OutboundMessage,
+  address: SendAddress,
+): Promise<SendOutcome> {
+  const provider = deps.providers[sender.provider]
+  if (provider === undefined) {
+    const error = { code: null, title: `no adapter for the provider ${sender.provider}`, details: null }
+    return { kind: 'unreachable', error }
+  }
+  const startedAt = performance.now()
+  const outcome = await provider.send(sender, provider.toWire(message), address)
+  deps.onSent(sender.provider, outcome, performance.now() - startedAt)
+  const isElsewhere = outcome.kind === 'refused' && outcome.reason === 'marketing_address'
+  if (!isElsewhere || sender.marketingAddress !== 'auto' || address === 'messages') return outcome
+  return callProvider(deps, sender, message, 'messages')
+}
+
+type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
+type SentMessage = {
+  conversationId: number
+  messageId: number
+  idempotencyId: number | null
+  sender: Sender
+  recipient: string
+  outbound: Outbound
+}
+
+async function complete(
+  deps: SendDeps,
+  caller: SendCaller,
+  message: SentMessage,
+  outcome: SendOutcome,
+): Promise<SendReply> {
+  const { type } = message.outbound.content
+  const asked = { path: 'type', what: type, part: partOf(type), provider: message.sender.provider }
+  const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : toRefusal(outcome, asked)
+  try {
+    await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
+  } catch (error) {
+    // The provider was called: whatever the database says, the answer must not say that nothing was sent.
+    deps.onIncomplete(error)
+    throw outcome.kind === 'accepted' ? sendOutcomeUnknown() : answer
+  }
+  if ('success' in answer) return answer
+  throw answer
+}
+
+/** The member of a send that has the contents of its type. */
+const partOf = (type: OutboundMessage['content']['type']): string =>
+  ['image', 'video', 'audio', 'document', 'sticker'].includes(type) ? 'media' : type
+
+function toCompletedSend(
+  at: Date,
+  caller: SendCaller,
+  message: SentMessage,
+  outcome: SendOutcome,
+  answer: SendReply | AppError,
+): CompletedSend {
+  const isAccepted = outcome.kind === 'accepted'
+  return {
+    companyId: caller.companyId,
+    messageId: message.messageId,
+    status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
+    wamid: isAccepted ? outcome.wamid : null,
+    providerMessageId: isAccepted ? outcome.providerMessageId : null,
+    recipient: isAccepted ? recipientOf(outcome, caller.companyId, message, at) : null,
+    isLimited: message.sender.dailyLimit !== null,
+    error: isAccepted ? null : outcome.error,
+    hasProviderMedia: isAccepted && typeof message.outbound.media?.providerMediaId === 'string',
+    reaction: isAccepted ? reactionOf(message.outbound) : null,
+    idempotencyId: message.idempotencyId,
+    scheduledId: caller.scheduledId,
+    answer: keptAnswer(answer),
+  }
+}
+
+/**
+ * The identities under which the provider knows the recipient: a number that may be written in another way, and a user id. An
+ * answer about another recipient says nothing about this one.
+ */
+function recipientOf(
+  { input, waId, userId }: Accepted,
+  companyId: number,
+  { sender, recipient }: SentMessage,
+  at: Date,
+): Recipient | null {
+  const requestedIdentity = customerIdentity(recipient)
+  if (input !== null && customerIdentity(input) !== requestedIdentity) return null
+  const isUserId = waId !== null && USER_ID.test(waId)
+  const addresses = {
+    phone: waId === null || isUserId ? null : digitsOf(waId),
+    userId: userId !== null && USER_ID.test(userId) ? userId : isUserId ? waId : null,
+  }
+  if (addresses.phone === null && addresses.userId === null) return null
+  return { companyId, requestedIdentity, ...addresses, account: sender.wabaAccountId, at: at.getTime() }
+}
+
+const reactionOf = ({ structured, content }: Outbound): CompletedSend['reaction'] =>
+  structured?.type === 'reaction' && content.type === 'reaction'
+    ? { targetId: structured.reaction.messageId, targetWamid: content.targetWamid, emoji: content.emoji }
+    : null

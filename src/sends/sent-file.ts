@@ -1,0 +1,142 @@
+import { type FileKind, VOICE_TYPE } from '../media/uploads/file-type.ts'
+import type { ProvidedFile, ProvideUpload, Provision } from '../media/uploads/provide-upload.ts'
+import {
+  type AppError,
+  mediaNotFound,
+  providerThrottled,
+  serviceUnavailable,
+  validationError,
+} from '../platform/errors.ts'
+import { memberOf } from '../platform/text/own-member.ts'
+import { providerMessage } from '../providers/graph-error.ts'
+import type { Sender } from '../senders/sender.ts'
+import type { ComponentInput } from '../templates/fill-components.ts'
+import type { Interactive } from './content/interactive-shape.ts'
+import type { SendContent } from './send-request.ts'
+
+/** A file that a send names by the id of its upload, and the member that names it. */
+type NamedFile = { path: string; mediaId: string; messageType: FileKind }
+
+const HEADER_KINDS = ['image', 'video', 'document'] as const
+
+/**
+ * The uploaded file that a message carries, known to the provider of the sender; undefined: it carries none.
+ * @throws {AppError} 404 when the company has no such file, 422 when it cannot be sent so, 429 when the provider asks to wait, 503 when the provider cannot be reached
+ */
+export async function provideFile(
+  provide: ProvideUpload,
+  companyId: number,
+  sender: Sender,
+  content: SendContent,
+): Promise<ProvidedFile | undefined> {
+  const named = fileNamedBy(content)
+  if (named === undefined) return undefined
+  const provision = await provide(companyId, sender, named)
+  if (provision.kind === 'provided') {
+    if (isVoiceNote(content) && provision.file.mimeType !== VOICE_TYPE) {
+      throw validationError([
+        {
+          path: named.path,
+          message: `names a file of the type ${provision.file.mimeType}; a voice note is ${VOICE_TYPE}`,
+        },
+      ])
+    }
+    return provision.file
+  }
+  throw toFault(provision, named)
+}
+
+function toFault(provision: Exclude<Provision, { kind: 'provided' }>, { path, messageType }: NamedFile): AppError {
+  switch (provision.kind) {
+    case 'missing':
+      return mediaNotFound()
+    case 'mismatch': {
+      const { fileKind } = provision
+      return validationError([{ path, message: `names a file of the kind ${fileKind}, not ${messageType}` }])
+    }
+    case 'refused':
+      return validationError([{ path, message: `is refused by the provider: ${providerMessage(provision.error)}` }])
+    case 'throttled':
+      return providerThrottled(provision.retryAfterSeconds)
+    case 'unavailable':
+      return serviceUnavailable(
+        `The file could not be given to the provider (${providerMessage(provision.error)}); nothing was sent`,
+      )
+  }
+}
+
+function fileNamedBy(content: SendContent): NamedFile | undefined {
+  switch (content.type) {
+    case 'template': {
+      const place = content.components.findIndex(({ type }) => type === 'HEADER')
+      const parameters = content.components[place]?.parameters ?? []
+      const path = `template.components[${place}].parameters[0]`
+      return parameters[0] && fileOfHeader(parameters[0], path)
+    }
+    case 'interactive': {
+      const { header } = { header: undefined, ...content.interactive }
+      return header && fileOfHeader(header, 'interactive.header')
+    }
+    default: {
+      const { type, source } = { source: undefined, ...content }
+      return source && 'mediaId' in source && isFileKind(type)
+        ? { path: 'media.mediaId', mediaId: source.mediaId, messageType: type }
+        : undefined
+    }
+  }
+}
+
+const isVoiceNote = (content: SendContent): boolean => 'isVoice' in content && content.isVoice
+
+const isFileKind = (type: SendContent['type']): type is FileKind =>
+  type === 'sticker' || type === 'audio' || HEADER_KINDS.some((kind) => kind === type)
+
+/** The file of a header: a member that is named like its type. */
+function fileOfHeader(header: { readonly type: string }, path: string): NamedFile | undefined {
+  const kind = HEADER_KINDS.find((one) => one === header.type)
+  const upload = kind && uploadIn(header, kind)
+  return upload && { path: `${path}.${kind}.mediaId`, mediaId: upload.mediaId, messageType: kind }
+}
+
+/** The file that a header names by the id of its upload. */
+function uploadIn(header: object, kind: string): { mediaId: string } | undefined {
+  const file = memberOf(header, kind)
+  if (typeof file !== 'object' || file === null || !('mediaId' in file)) return undefined
+  const { mediaId } = file
+  return typeof mediaId === 'string' ? { ...file, mediaId } : undefined
+}
+
+/** A header with the id that its file has at the provider, and a document with a name. */
+function withProviderId<Header extends { readonly type: string }>(header: Header, file: ProvidedFile): Header {
+  const kind = HEADER_KINDS.find((one) => one === header.type)
+  const upload = kind && uploadIn(header, kind)
+  if (kind === undefined || upload === undefined) return header
+  const { mediaId: _, ...rest } = upload
+  const named = kind === 'document' && file.filename !== null ? { filename: file.filename } : {}
+  return { ...header, [kind]: { id: file.providerMediaId, ...named, ...rest } }
+}
+
+/** The name that a header gives to its document; null: none. */
+export function documentNameIn(header: object | undefined): string | null {
+  const filename = memberOf(memberOf(header, 'document'), 'filename')
+  return typeof filename === 'string' ? filename : null
+}
+
+/** An interactive message in the form of the provider. */
+export function toProviderInteractive(interactive: Interactive, file: ProvidedFile | undefined): object {
+  const { header } = { header: undefined, ...interactive }
+  return header && file ? { ...interactive, header: withProviderId(header, file) } : interactive
+}
+
+/** The parameters of a template with the id that the file of its header has at the provider. */
+export const toProviderComponents = (
+  components: readonly ComponentInput[],
+  file: ProvidedFile | undefined,
+): readonly ComponentInput[] =>
+  file === undefined
+    ? components
+    : components.map((component) =>
+        component.type === 'HEADER' && component.parameters
+          ? { ...component, parameters: component.parameters.map((one) => withProviderId(one, file)) }
+          : component,
+      )

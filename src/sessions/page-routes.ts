@@ -1,0 +1,89 @@
+import { extname, join } from 'node:path'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ERROR_CODE_HEADER } from '../http/errors/error-reply.ts'
+import { isHostOf } from '../http/rules/host-rule.ts'
+import {
+  IMMUTABLE,
+  REVALIDATE,
+  readStaticFile,
+  type StaticFile,
+  sendStaticFile,
+} from '../http/server/answers/static-file.ts'
+import { notFound } from '../platform/errors.ts'
+import type { Config } from '../platform/settings/config.ts'
+import { pageHeaders } from './page-headers.ts'
+
+export type PageDeps = {
+  config: Pick<Config, 'baseUrl'>
+  /** The folder of the built console. */
+  pagesFolder: string
+  sandboxUrl: string | undefined
+  /** The host that a client asked for. */
+  hostOf: (request: FastifyRequest) => string
+}
+
+const NOT_BUILT =
+  'The console is not built: run "node scripts/setup.mjs" in the folder of Parley, or set CONSOLE=off.\n'
+/** The build has no folders but one, and no names with blanks. */
+const NAME = /^(assets\/)?\w[\w.-]*$/
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
+
+/**
+ * The files of the console (docs/console.md). Names of assets hold a hash, so browsers keep them; every other address
+ * below `/console/` that a browser opens is index.html, whose script shows the page.
+ */
+export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps): FastifyPluginAsyncTypebox {
+  const base = new URL(config.baseUrl)
+  const headers = pageHeaders(sandboxUrl)
+
+  const sendFile = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
+    const file = await readPage(pagesFolder, name)
+    if (file === undefined) throw notFound()
+    return sendStaticFile(request, reply.headers(headers), file, cacheControl)
+  }
+
+  const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
+    const file = await readPage(pagesFolder, 'index.html')
+    if (file === undefined) {
+      return reply.code(503).header(ERROR_CODE_HEADER, 'service_unavailable').type('text/plain').send(NOT_BUILT)
+    }
+    return sendStaticFile(request, reply.headers(headers), file, REVALIDATE)
+  }
+
+  return async (app) => {
+    app.addHook('onRequest', async (request, reply) => {
+      if (!isHostOf(base, hostOf(request))) return reply.redirect(`${base.origin}${request.url}`)
+    })
+
+    app.get('/', route, async (request, reply) => {
+      if (!opensPage(request)) throw notFound()
+      return reply.redirect(`${base.origin}/console/`)
+    })
+    app.get('/console', route, async (_request, reply) => reply.redirect(`${base.origin}/console/`))
+    app.get('/console/', route, sendPage)
+    app.get('/console/icon.svg', route, async (request, reply) => sendFile(request, reply, 'icon.svg', REVALIDATE))
+    app.get<{ Params: { '*': string } }>('/console/assets/*', route, async (request, reply) =>
+      sendFile(request, reply, `assets/${request.params['*']}`, IMMUTABLE),
+    )
+    app.get('/console/*', route, async (request, reply) => {
+      if (request.url.startsWith('/console/api') || !opensPage(request)) throw notFound()
+      return sendPage(request, reply)
+    })
+  }
+}
+
+/** Browsers ask for HTML when they open an address, and for nothing else. */
+const opensPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false
+
+/** Reads a file of the build at each request, since a build may replace it; undefined when there is none of this name. */
+async function readPage(folder: string, name: string): Promise<StaticFile | undefined> {
+  const contentType = TYPES[extname(name)]
+  return NAME.test(name) && contentType !== undefined ? readStaticFile(contentType, join(folder, name)) : undefined
+}
