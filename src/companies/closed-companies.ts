@@ -2,7 +2,6 @@ import type { Db } from '../db/connect.ts'
 import type { RequireOpen } from '../db/pool/fair-pool.ts'
 import { monotonicMs } from '../platform/clock.ts'
 import { companyMoving } from '../platform/errors.ts'
-import { findClosedCompanies } from './closed-company-store.ts'
 
 /** How long the closed companies are cached: a process starts no statement of a company that was closed before. */
 const TTL_MS = 3_000
@@ -27,4 +26,10 @@ export function createRequireOpen(db: Db): RequireOpen {
     })
     return reading.then(() => check(companyId))
   }
+}
+
+/** The companies that are being moved to another installation, at most 10,000. */
+async function findClosedCompanies(db: Db): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`select id from companies where closed_at is not null order by id limit 10000`
+  return rows.map(({ id }) => id)
 }

@@ -5,7 +5,7 @@ import { record } from '../../test/world.ts'
 import { findSecretsOf, findSendersByNumber } from './handling/routing/routing-store.ts'
 import { listAwaitedSenders, storeDeadLetters } from './handling/unhandled/dead-letter-store.ts'
 import { eraseItems, readItems } from './handling/unhandled/item-erasure-store.ts'
-import { findClosedIds } from './ingest/closed-number-store.ts'
+import { findClosedIds } from './ingest/closed-numbers.ts'
 
 // Companies whose senders, contacts and conversations have the same ids.
 const { db } = await createTestDatabase()

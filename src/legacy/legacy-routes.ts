@@ -23,10 +23,11 @@ import { sendBodyFaults } from '../sends/send-request.ts'
 import { handleSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../sends/send-routes.ts'
 import { TemplateRecord, toTemplateRecord } from '../templates/template-record.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
-import { formToTemplateEmail } from './legacy-form.ts'
 import { replacementOf, successorHeaders } from './legacy-rule.ts'
 import { LegacyContacts, LegacySend, LegacyTemplateEmail, withoutUnknown } from './legacy-shapes.ts'
 import { Warning, withWarning } from './legacy-warning.ts'
+
+const FIELD = 'customFields.'
 
 export type LegacyDeps = {
   db: Pool
@@ -272,4 +273,15 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       },
     )
   }
+}
+
+/** The members of a form → the template email that it would be in JSON: `uid`, `recipient`, `customFields.<key>`. */
+function formToTemplateEmail(entries: Iterable<readonly [string, string]>): Record<string, unknown> {
+  const members = new Map<string, string>()
+  const fields = new Map<string, string>()
+  for (const [name, value] of entries) {
+    if (name.startsWith(FIELD)) fields.set(name.slice(FIELD.length), value)
+    else members.set(name, value)
+  }
+  return { ...Object.fromEntries(members), customFields: Object.fromEntries(fields) }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseByteRange } from './byte-range.ts'
+import { parseByteRange } from './media-routes.ts'
 
 const bytes = (size: number) => Array.from({ length: size }, (_, index) => index)
 

@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { getCompileCacheDir } from 'node:module'
+import { createServer } from 'node:net'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { programFile } from '../platform/program-file.ts'
 import type { Config } from '../platform/settings/config.ts'
-import { StartError } from '../platform/start-error.ts'
-import { isPortTaken } from './port.ts'
+import { codeOf, StartError } from '../platform/start-error.ts'
 
 const PROGRAM = fileURLToPath(programFile('sandbox/main.ts'))
 /** Where the program listens by default. */
@@ -98,3 +99,16 @@ const firstLine = (stream: NodeJS.ReadableStream): Promise<string> =>
     const lines = createInterface({ input: stream })
     lines.once('line', resolve)
   })
+
+/** Whether another program listens on a port of this machine; 0, which means any free port, never is. */
+async function isPortTaken(port: number, host: string): Promise<boolean> {
+  const server = createServer()
+  try {
+    await once(server.listen(port, host), 'listening')
+    return false
+  } catch (error) {
+    return codeOf(error) === 'EADDRINUSE'
+  } finally {
+    server.close()
+  }
+}

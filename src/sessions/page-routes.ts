@@ -12,7 +12,6 @@ import {
 } from '../http/server/answers/static-file.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Config } from '../platform/settings/config.ts'
-import { pageHeaders } from './page-headers.ts'
 
 export type PageDeps = {
   config: Pick<Config, 'baseUrl'>
@@ -86,4 +85,29 @@ const opensPage = ({ headers }: FastifyRequest): boolean => headers.accept?.incl
 async function readPage(folder: string, name: string): Promise<StaticFile | undefined> {
   const contentType = TYPES[extname(name)]
   return NAME.test(name) && contentType !== undefined ? readStaticFile(contentType, join(folder, name)) : undefined
+}
+
+/** The headers of every file of the console: it runs its own scripts and styles, and talks to this service only. */
+function pageHeaders(sandboxUrl: string | undefined): Record<string, string> {
+  const frames = sandboxUrl === undefined ? "'self'" : `'self' ${new URL(sandboxUrl).origin}`
+  return {
+    'content-security-policy': [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self' data: blob:",
+      "media-src 'self' blob:",
+      "font-src 'self'",
+      "connect-src 'self'",
+      `frame-src ${frames}`,
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ].join('; '),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+  }
 }

@@ -1,6 +1,5 @@
 import { type Connection, Query } from 'pg'
 import { addOrigin } from './origin.ts'
-import { RowList } from './row-list.ts'
 import { withCode } from './session/connection-error.ts'
 import type { DatabaseSession } from './session/database-session.ts'
 import type { Column, PreparedStatement } from './session/prepared-statements.ts'
@@ -193,4 +192,24 @@ export function run<T extends readonly unknown[]>(
   // The type of the rows is the claim of the statement's author.
   send(new Execution(statement, resolve as unknown as (rows: RowList) => void, reject, retry))
   return promise
+}
+
+/** The rows of a statement, as they arrive. */
+class RowList extends Array<object> {
+  #tag = ''
+
+  // The result of `map`, for example, is an ordinary array.
+  static override get [Symbol.species]() {
+    return Array
+  }
+
+  /** How many rows the statement returned or wrote. */
+  get count(): number {
+    return Number(this.#tag.slice(this.#tag.lastIndexOf(' ') + 1)) || 0
+  }
+
+  /** The server ends a statement with a tag, such as `INSERT 0 5`. */
+  complete(tag: string): void {
+    this.#tag = tag
+  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isMachine } from './machine-fetch.ts'
+import { isMachine } from './tracking-routes.ts'
 
 const READER =
   'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15'

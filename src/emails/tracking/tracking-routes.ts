@@ -1,15 +1,25 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isbot } from 'isbot'
 import { Type } from 'typebox'
 import { type RecordEvents, writeWithEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { notFound } from '../../platform/errors.ts'
 import { watchEmails } from './email-event-store.ts'
-import { isMachine } from './machine-fetch.ts'
 import { TRACKING_PATHS } from './track-email.ts'
 import { type Fetch, type Found, findMailed, type Mailed, recordFetches, toFound } from './tracking-store.ts'
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
+
+/**
+ * Names of mail proxies and link scanners that crawlers' lists leave out. Apple's mail privacy proxy sends `Mozilla/5.0` alone. Outlook on
+ * a desktop, with a person before it, calls itself `Microsoft Office` and `ms-office`; Office asks in advance as `Microsoft Office
+ * Existence Discovery`.
+ */
+const MAIL_MACHINES =
+  /proxy|scan|barracuda|proofpoint|mimecast|safe-?links?|office (existence|protocol) discovery|symantec|trendmicro|forcepoint|fireeye|sophos|^mozilla\/5\.0$/i
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 export type TrackingDeps = {
   db: Pool
@@ -126,3 +136,11 @@ const sendPage = (reply: FastifyReply, content: string) =>
     .send(
       `<!doctype html><html lang="en"><meta charset="utf-8"><title>Unsubscribe</title><meta name="viewport" content="width=device-width">${content}</html>`,
     )
+
+/** Returns whether a fetch looks like a program's rather than a reader's. It is counted all the same, with this flag. */
+export function isMachine(headers: Headers): boolean {
+  const agent = String(headers['user-agent'] ?? '').trim()
+  if (agent === '' || MAIL_MACHINES.test(agent) || isbot(agent)) return true
+  const purposes = [headers.purpose, headers['sec-purpose'], headers['x-purpose'], headers['x-moz']]
+  return purposes.some((purpose) => /prefetch|prerender|preview/i.test(String(purpose ?? '')))
+}

@@ -4,8 +4,8 @@ import PostalMime from 'postal-mime'
 import { expect, test } from 'vitest'
 import { mail } from '../mailer-suite.ts'
 import { encodeMail } from './encode-mail.ts'
-import { encodeInThread } from './encode-thread.ts'
 import { toMessage } from './mail-message.ts'
+import { encodeInThread } from './smtp-mailer.ts'
 
 const [accented, cyrillic] = ['<p>Perché  \n\tè così — x </p>\r\n', 'Привет мир ']
 

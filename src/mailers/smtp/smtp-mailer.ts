@@ -2,7 +2,9 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
+import { createTaskThread } from '../../fair/threads/task-thread.ts'
 import { pausedPiecesOf } from '../../platform/files/pieces-of.ts'
+import { programFile } from '../../platform/program-file.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import {
   type Deadlines,
@@ -15,8 +17,8 @@ import {
 import { toServerMessage } from '../server-message.ts'
 import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
 import type { encodeMail } from './encode-mail.ts'
-import { encodeInThread } from './encode-thread.ts'
-import { toMessage } from './mail-message.ts'
+import type { EncodeTasks } from './encode-program.ts'
+import { type MailMessage, toMessage } from './mail-message.ts'
 import { offersSmtpUtf8 } from './smtp-utf8.ts'
 
 const MAX_SERVERS = 200
@@ -240,4 +242,17 @@ function readFailure(error: unknown): Failure {
     ...(typeof responseCode === 'number' && { responseCode }),
     ...(typeof command === 'string' && { command }),
   }
+}
+
+const runEncoding = createTaskThread<EncodeTasks>({
+  program: programFile('src/mailers/smtp/encode-program.ts'),
+  limitsMs: { encode: 3_000 },
+  memory: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
+})
+
+/** Encodes a long mail in a thread. Like an error there, a limit that is reached is a fault of the program: mails have a bound. */
+export async function encodeInThread(companyId: number, message: MailMessage): Promise<Buffer> {
+  const bytes = await runEncoding(companyId, 'encode', message)
+  if (bytes === 'too-slow') throw new Error('Encoding a mail took longer than its limit')
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

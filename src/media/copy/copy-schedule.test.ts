@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextCopyAt } from './copy-schedule.ts'
+import { nextCopyAt } from './copy-media.ts'
 
 const noted = new Date('2026-01-01T00:00:00Z')
 const HOUR = 3_600_000

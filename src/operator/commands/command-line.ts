@@ -1,14 +1,17 @@
-import type { Command } from 'commander'
-import type { OpenOperator } from './command.ts'
+import { type Command, Option } from 'commander'
+import { ROLES, type SessionRole } from '../../http/admission/role.ts'
+import { notFound } from '../../platform/errors.ts'
+import { checkSecrets } from '../../secrets/check-secrets.ts'
+import { resealSecrets } from '../../secrets/secret-store.ts'
+import { companyNamed, failedJobs, retryFailedJob } from '../operator.ts'
+import { toJobReply } from '../queues/job-shape.ts'
+import { commandGroup, type OpenOperator } from './command.ts'
 import { companyCommands } from './company.ts'
-import { consoleCommands } from './console.ts'
 import { contactCommands } from './contact.ts'
 import { emailSettingsCommands, emailTemplateCommands } from './email.ts'
 import { eventCommands } from './event.ts'
-import { jobCommands } from './job.ts'
 import { keyCommands } from './key.ts'
 import { mediaCommands } from './media.ts'
-import { secretCommands } from './secret.ts'
 import { senderCommands, templateCommands } from './sender.ts'
 import { suppressionCommands } from './suppression.ts'
 
@@ -38,4 +41,52 @@ export function operatorCommands(
   jobCommands(program, open)
   mediaCommands(program, open)
   secretCommands(program, open)
+}
+
+/** `parley console …` */
+function consoleCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'console', 'the web console: sign-in links', open)
+
+  add('link [company]', 'create a link that signs in once, within an hour: to a company, or as the operator')
+    .option('--name <name>', 'the name of the person', 'Operator')
+    .addOption(new Option('--role <role>', 'what the session of a company may do').choices(ROLES).default('agent'))
+    .action((company: string | undefined, link: { name: string; role: SessionRole }, command: Command) =>
+      run(command, async ({ db, createConsoleLink }) => {
+        if (createConsoleLink === undefined) throw notFound('The console is off')
+        return {
+          url: await createConsoleLink(company === undefined ? null : (await companyNamed(db, company)).id, link),
+        }
+      }),
+    )
+}
+
+/** `parley jobs …` */
+function jobCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'jobs', 'background work that was given up: failed, retry', open)
+
+  add('failed', 'list it, with its last error').action((_options: object, command: Command) =>
+    run(command, async ({ db }) => (await failedJobs(db)).map(toJobReply)),
+  )
+
+  add('retry <job>', 'try it once more')
+    .option('--company <id>', 'its company, where several have a failed job with this id')
+    .action((job: string, { company }: { company?: string }, command: Command) =>
+      run(command, async (deps) => {
+        await retryFailedJob(deps, job, company)
+        return { success: true }
+      }),
+    )
+}
+
+/** `parley secrets …` */
+function secretCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'secrets', 'stored secrets: reseal', open)
+
+  add('reseal', 'encrypt all of them with the first key of ENCRYPTION_KEY').action(
+    (_options: object, command: Command) =>
+      run(command, async ({ db, cipher }) => {
+        await checkSecrets(db, cipher)
+        return { resealed: await resealSecrets(db, cipher) }
+      }),
+  )
 }

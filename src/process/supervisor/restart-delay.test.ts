@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MAX_RESTARTS_PER_MINUTE, restartDelayMs } from './restart-delay.ts'
+import { MAX_RESTARTS_PER_MINUTE, restartDelayMs } from './supervisor.ts'
 
 test('the wait before a restart doubles with each restart of the last minute, up to 10 s', () => {
   const delays = Array.from({ length: 9 }, (_, restarts) => restartDelayMs(Array(restarts).fill(1_000), 1_000))

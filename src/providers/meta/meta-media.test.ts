@@ -5,8 +5,7 @@ import { buffer } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createProviderAgent } from '../../platform/outgoing/exchange.ts'
 import type { SenderAccess } from '../provider.ts'
-import { createMetaProvider } from './meta.ts'
-import { ownAddress } from './meta-media.ts'
+import { createMetaProvider, ownAddress } from './meta.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 

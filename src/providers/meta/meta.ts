@@ -3,12 +3,27 @@ import { fetchMedia } from '../fetch-media.ts'
 import { failed, idOf, readAnswer, readDone, readValue } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
-import type { MediaOutcome, NewTemplate, Provider, SenderAccess, TemplateReceipt } from '../provider.ts'
-import { createProviderApi } from '../provider-api.ts'
+import type {
+  Fetched,
+  MediaFile,
+  MediaOutcome,
+  NewTemplate,
+  Provider,
+  SenderAccess,
+  TemplateReceipt,
+} from '../provider.ts'
+import { createProviderApi, isMediaId, type ProviderApi } from '../provider-api.ts'
 import { toGraphChange, toGraphTemplate } from '../template-shape.ts'
 import { fetchTemplates, listNumbers } from './meta-list.ts'
-import { mediaPath, ownAddress } from './meta-media.ts'
-import { uploadSample } from './meta-sample.ts'
+
+/** Stands for the app of the credential. */
+const OWN_APP = 'app'
+/** An id of a session, which has a query of its own. */
+const SESSION = /^upload:[!-~]{1,4000}$/
+
+/** Hosts from which Meta serves media; the credential goes nowhere else. */
+const HOSTS = new Set(['graph.facebook.com', 'lookaside.fbsbx.com'])
+const HOST_ENDINGS = ['.fbcdn.net']
 
 const PUBLIC_ADDRESS = 'https://graph.facebook.com'
 const SEND_EDGES = { messages: 'messages', marketing: 'marketing_messages' } as const
@@ -94,3 +109,30 @@ const readReceipt = ({ id, status, category }: Record<string, unknown>, asked: N
   status: text(status)?.toUpperCase() ?? 'PENDING',
   category: text(category)?.toUpperCase() ?? asked.category,
 })
+
+/** The address itself when it is Meta's own, or where the sender's API is; else undefined. */
+export function ownAddress(url: URL, access: SenderAccess): URL | undefined {
+  const isConfigured = access.apiBaseUrl !== null && URL.parse(access.apiBaseUrl)?.origin === url.origin
+  const isMeta = url.protocol === 'https:' && url.port === '' && isMetaHost(url.hostname)
+  return isConfigured || isMeta ? url : undefined
+}
+
+const isMetaHost = (host: string): boolean => HOSTS.has(host) || HOST_ENDINGS.some((ending) => host.endsWith(ending))
+
+/** The path of the description of a medium; undefined for an id that would name another path. */
+const mediaPath = (access: SenderAccess, mediaId: string): string | undefined =>
+  isMediaId(mediaId) ? `${mediaId}?${new URLSearchParams({ phone_number_id: access.phoneNumberId })}` : undefined
+
+/** Uploads a sample in one piece, in a session of Meta's resumable uploads; answers its handle. */
+async function uploadSample(
+  api: Pick<ProviderApi, 'change' | 'uploadBytes'>,
+  access: SenderAccess,
+  file: MediaFile,
+): Promise<Fetched<string>> {
+  const described = new URLSearchParams({ file_length: String(file.sizeBytes), file_type: file.mimeType })
+  const opened = readAnswer(await api.change(access, 'POST', `${access.appId ?? OWN_APP}/uploads?${described}`))
+  const session = readValue(opened, ({ id }) => (SESSION.test(String(id)) ? String(id) : undefined))
+  if (session.kind === 'failed') return session
+  const headers = { authorization: `OAuth ${access.accessToken}`, file_offset: '0' }
+  return readValue(await api.uploadBytes(access, session.value, file, headers), ({ h }) => text(h) ?? undefined)
+}

@@ -2,8 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
+import { compileSerializer } from '../server.ts'
 import { serializeLongLists } from './long-lists.ts'
-import { compileSerializer } from './serialize.ts'
 
 const Item = Type.Object({ id: Type.Integer(), text: Type.String() })
 const Page = Type.Object({ total: Type.Integer(), data: Type.Array(Item), next: Type.String() })
