@@ -180,11 +180,11 @@ export async function eventually<T>(check: () => Promise<T | undefined | false>,
   }
 }
 
-/** Resolves when the process of the service has seen that the company is closed. It looks every 3 s. */
-export const untilClosed = ({ deps }: Pick<TestService, 'deps'>, companyId: number) =>
+/** Resolves when the process of the service has seen that the company is locked. It looks every 3 s. */
+export const untilLocked = ({ deps }: Pick<TestService, 'deps'>, companyId: number) =>
   eventually(async () => {
     try {
-      await deps.requireOpen(companyId)
+      await deps.requireUnlocked(companyId)
       return false
     } catch {
       return true

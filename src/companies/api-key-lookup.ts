@@ -63,7 +63,7 @@ const toCaller = (key: LiveApiKey): Caller =>
     allowedOrigins: key.allowedOrigins,
     rateLimitPerMinute: key.rateLimitPerMinute,
     defaultCountry: key.defaultCountry,
-    ...(key.isClosed && { isClosed: true }),
+    ...(key.isLocked && { isLocked: true }),
     ...(isBrowserKey(key.permissions) && { browser: toBrowserKey(key) }),
   })
 

@@ -23,7 +23,7 @@ export type LiveApiKey = {
   /** Encrypted. */
   identitySecret: string | null
   /** The company is being moved to another installation. */
-  isClosed: boolean
+  isLocked: boolean
 }
 
 /** The key of a client id; undefined when there is none, it is revoked, or its company is gone. */
@@ -32,7 +32,7 @@ export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey |
     select
       api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, default_country, expires_at,
       key_limit_per_minute, address_limit_per_minute, writable_fields, stored_bytes_per_hour, identity_secret,
-      closed_at is not null as is_closed
+      closed_at is not null as is_locked
     from api_keys
     join companies on companies.id = api_keys.company_id
     where client_id = ${clientId}

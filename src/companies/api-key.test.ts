@@ -13,7 +13,8 @@ import {
   revokeAllApiKeys,
   revokeApiKey,
 } from './api-key.ts'
-import { createCompany, removeCompany } from './company.ts'
+import { createCompany } from './company.ts'
+import { markCompanyRemoved } from './company-store.ts'
 
 let db: Pool
 let companyId: number
@@ -139,7 +140,7 @@ describe('the keys of a company', () => {
     const keys = [await make(), await make()]
     const ended = await revokeAllApiKeys(db, gone.id)
     expect(ended.toSorted()).toEqual(keys.map((key) => key.clientId).toSorted())
-    await removeCompany(db, gone.id)
+    await markCompanyRemoved(db, gone.id)
     await expect(make()).rejects.toThrow('Company not found')
   })
 })

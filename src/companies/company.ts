@@ -1,14 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import { companyNotFound, type FieldFault, validationError } from '../platform/errors.ts'
 import { isPhoneCountry, type PhoneCountry } from '../platform/text/phone-reading.ts'
-import {
-  type Company,
-  findCompany,
-  insertCompany,
-  markCompanyRemoved,
-  selectCompanies,
-  updateCompanyRow,
-} from './company-store.ts'
+import { type Company, findCompany, insertCompany, selectCompanies, updateCompanyRow } from './company-store.ts'
 
 export type NewCompany = {
   name: string
@@ -63,11 +56,6 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
   })
   if (company === undefined) throw companyNotFound()
   return company
-}
-
-/** Marks the company as removed; its data stays. 404 when there is no such company. */
-export async function removeCompany(db: Db, companyId: number): Promise<void> {
-  if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
 }
 
 /** Returns the faults that the shape of a company cannot find: a blank name, an unknown country. */

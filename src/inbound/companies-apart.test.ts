@@ -5,7 +5,7 @@ import { record } from '../../test/world.ts'
 import { findSecretsOf, findSendersByNumber } from './handling/routing/routing-store.ts'
 import { listAwaitedSenders, storeDeadLetters } from './handling/unhandled/dead-letter-store.ts'
 import { eraseItems, readItems } from './handling/unhandled/item-erasure-store.ts'
-import { findClosedIds } from './ingest/closed-numbers.ts'
+import { findLockedIds } from './ingest/locked-numbers.ts'
 
 // Companies whose senders, contacts and conversations have the same ids.
 const { db } = await createTestDatabase()
@@ -60,10 +60,10 @@ test('an erasure finds items that name a number of its company', async () => {
   await db`delete from inbound_items`
 })
 
-test('the numbers of a closed company are those of its senders', async () => {
+test('the numbers of a locked company are those of its senders', async () => {
   const { companyId } = await createRoutes()
   await db`update companies set closed_at = now() where id = ${companyId}`
-  const numbers = (await findClosedIds(db)).filter((id) => id.startsWith('PN'))
+  const numbers = (await findLockedIds(db)).filter((id) => id.startsWith('PN'))
   expect(numbers).toEqual([numberOf(companyId)])
 })
 

@@ -22,7 +22,7 @@ import {
   movedBlobsOf,
   movedRowsOf,
   schemaDigest,
-  setClosed,
+  setLocked,
   setMediaSecret,
 } from './move-store.ts'
 import { createBlobs } from './moved-blobs.ts'
@@ -61,8 +61,8 @@ export type MoveDeps = {
 }
 
 /**
- * After this time no process starts a transaction of a closed company whose caller gets a success: all cache for 3 s which
- * companies are closed, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
+ * After this time no process starts a transaction of a locked company whose caller gets a success: all cache for 3 s which
+ * companies are locked, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
  * 3.5 s is answered 503.
  */
 const CACHED_SECONDS = 8
@@ -79,8 +79,8 @@ const CLAIM_LOOK_MS = 500
 const MAX_ID = 1_000_000_000_000_000
 
 /**
- * Closes a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays closed until
- * `releaseCompany` or `reopenCompany`. Waits until no process starts work of it any more, and until all transactions that began
+ * Locks a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays locked until
+ * `releaseCompany` or `unlockCompany`. Waits until no process starts work of it any more, and until all transactions that began
  * before have ended; two minutes at most.
  */
 export async function exportCompany(
@@ -93,7 +93,7 @@ export async function exportCompany(
   const salt = randomBytes(16).toString('base64')
   const { transfer, authenticator } = transferKeys(passphrase, salt)
   const writer = await createTransferFile(file, authenticator())
-  await setClosed(deps.db, companyId, true)
+  await setLocked(deps.db, companyId, true)
   await untilQuiet(deps.db, companyId, cachedSeconds)
   const [key = ''] = deps.encryptionKeys
   const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
@@ -115,7 +115,7 @@ export async function exportCompany(
       }
     }
   })
-  // The company is closed and quiet: no file comes after its row was read.
+  // The company is locked and quiet: no file comes after its row was read.
   for await (const blobs of movedBlobsOf(deps.db, companyId)) {
     for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
   }
@@ -154,7 +154,7 @@ async function writeBlob(store: BlobStore, writer: TransferWriter, blob: string,
 }
 
 /**
- * Reads a file of `exportCompany` into this installation, wholly or not at all; the company is open afterwards.
+ * Reads a file of `exportCompany` into this installation, wholly or not at all; the company is unlocked afterwards.
  *
  * @throws MoveRefused when the file, the passphrase or the schema does not fit, or the company or one of its numbers exists already
  */
@@ -269,15 +269,15 @@ async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Pr
   }
 }
 
-/** Opens a company again that was exported: its waiting work continues. */
-export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
-  await requireClosed(deps.db, companyId)
-  await setClosed(deps.db, companyId, false)
+/** Unlocks a company that was exported: its waiting work continues. */
+export async function unlockCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
+  await requireLocked(deps.db, companyId)
+  await setLocked(deps.db, companyId, false)
 }
 
 /** Deletes a company that was exported, with its files. May be repeated after a fault. */
 export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, companyId: number): Promise<void> {
-  await requireClosed(deps.db, companyId)
+  await requireLocked(deps.db, companyId)
   await deps.db.begin('isolation level repeatable read', async (tx) => {
     for await (const blobs of movedBlobsOf(tx, companyId)) {
       const keys = blobs.map(({ key }) => key)
@@ -291,8 +291,8 @@ export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, c
   await removeDiscarded(deps, NEVER, companyId).catch(() => {})
 }
 
-async function requireClosed(db: Pool, companyId: number): Promise<void> {
+async function requireLocked(db: Pool, companyId: number): Promise<void> {
   const company = await findMovingCompany(db, companyId)
   if (company === undefined) throw companyNotFound()
-  if (!company.isClosed) throw new MoveRefused(`Company ${companyId} is not closed: export it first`)
+  if (!company.isLocked) throw new MoveRefused(`Company ${companyId} is not locked: export it first`)
 }

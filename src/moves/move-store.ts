@@ -6,26 +6,26 @@ import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
 const ROWS_AT_ONCE = 500
 
-export type MovingCompany = { id: number; name: string; isClosed: boolean }
+export type MovingCompany = { id: number; name: string; isLocked: boolean }
 
 /** The company with its state; undefined when it does not exist or is deleted. */
 export async function findMovingCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
   const [company] = await db<MovingCompany[]>`
-    select id, name, closed_at is not null as is_closed from companies where id = ${companyId} and deleted_at is null
+    select id, name, closed_at is not null as is_locked from companies where id = ${companyId} and deleted_at is null
   `
   return company
 }
 
-/** Closes a company to requests and work, or opens it. A second closing keeps the time of the first. */
-export async function setClosed(db: Db, companyId: number, isClosed: boolean): Promise<void> {
+/** Locks a company against requests and work, or unlocks it. Locking it again keeps the first time. */
+export async function setLocked(db: Db, companyId: number, isLocked: boolean): Promise<void> {
   await db`
     update companies
-    set closed_at = case when ${isClosed} then coalesce(closed_at, now()) end
+    set closed_at = case when ${isLocked} then coalesce(closed_at, now()) end
     where id = ${companyId}
   `
 }
 
-/** Whether anything of a closed company is still on its way: leases, sends, requests under an Idempotency-Key, older events. */
+/** Whether anything of a locked company is still on its way: leases, sends, requests under an Idempotency-Key, older events. */
 export async function isBusy(db: Db, companyId: number, cachedSeconds: number): Promise<boolean> {
   const [row] = await db<[{ isBusy: boolean }]>`
     select
@@ -243,7 +243,7 @@ export async function deleteRows(db: Pool, table: MovedTable, companyId: number)
   }
 }
 
-/** Keeps the encrypted secret of the media addresses from before the move, and opens the company. */
+/** Keeps the encrypted secret of the media addresses from before the move, and unlocks the company. */
 export async function setMediaSecret(tx: Db, companyId: number, sealed: string): Promise<void> {
   await tx`update companies set media_secret = ${sealed}, closed_at = null where id = ${companyId}`
 }

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { RecordEvents } from '../changes/record-change.ts'
 import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
-import { type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
-import type { Company } from '../companies/company-store.ts'
+import { type CompanyChange, getCompany, updateCompany } from '../companies/company.ts'
+import { type Company, markCompanyRemoved } from '../companies/company-store.ts'
 import type { ImportReceipt, ListRequest } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
@@ -91,12 +91,12 @@ export async function changeCompany(deps: OperatorDeps, companyId: number, chang
 
 /**
  * Removes a company: its keys stop working, its numbers are free for others, and its background jobs end; its data stays.
- * All of it happens or nothing does. Jobs that wait are deleted when they come due (see claimJobs), jobs that run stop at
+ * All of it happens or nothing does. 404 when there is no such company. Jobs that wait are deleted when they come due (see claimJobs), jobs that run stop at
  * the next renewal of their lease, within 10 s.
  */
-export async function closeCompany(deps: OperatorDeps, companyId: number): Promise<void> {
+export async function removeCompany(deps: OperatorDeps, companyId: number): Promise<void> {
   const clientIds = await deps.db.begin(async (tx) => {
-    await removeCompany(tx, companyId)
+    if (!(await markCompanyRemoved(tx, companyId))) throw companyNotFound()
     await removeAllSenders(tx, companyId)
     await failAllScheduled(tx, companyId)
     return revokeAllApiKeys(tx, companyId)

@@ -18,7 +18,7 @@ export type SessionRow = Grant & {
   id: number
   companyName: string | null
   /** The company is being moved to another installation. */
-  isClosed: boolean
+  isLocked: boolean
   defaultCountry: PhoneCountry | null
   /** Null: a session of the operator. */
   sessionRateLimitPerMinute: number | null
@@ -35,8 +35,8 @@ export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
 const columns = sql`
-  id, company_id, company_name, is_closed, default_country, session_rate_limit_per_minute, agents_may_erase, client_id, name,
-  permissions, role, agent, created_at, seen_at, ends_at`
+  id, company_id, company_name, is_closed as is_locked, default_country, session_rate_limit_per_minute, agents_may_erase,
+  client_id, name, permissions, role, agent, created_at, seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
 const isCurrent = (operatorId: string) => sql`(client_id not like 'operator:%' or client_id = ${operatorId})`
@@ -118,7 +118,7 @@ export async function findLink(
 /** Finds the state of a living company. */
 export async function findCompanyState(db: Db, companyId: number): Promise<CompanyState | undefined> {
   const [company] = await db<CompanyState[]>`
-    select closed_at is not null as is_closed, default_country, session_rate_limit_per_minute, agents_may_erase
+    select closed_at is not null as is_locked, default_country, session_rate_limit_per_minute, agents_may_erase
     from companies
     where id = ${companyId} and deleted_at is null`
   return company

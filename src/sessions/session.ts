@@ -226,7 +226,7 @@ const toSession = (row: SessionRow): Session =>
     id: row.id,
     company: row.companyId === null ? null : { id: row.companyId, name: row.companyName ?? '' },
     state: {
-      isClosed: row.isClosed,
+      isLocked: row.isLocked,
       defaultCountry: row.defaultCountry,
       sessionRateLimitPerMinute: row.sessionRateLimitPerMinute ?? Number.POSITIVE_INFINITY,
       agentsMayErase: row.agentsMayErase ?? true,

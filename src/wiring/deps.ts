@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { Publish } from '../changes/live-change.ts'
 import type { RecordEvents } from '../changes/record-change.ts'
 import { createApiKeys } from '../companies/api-key-lookup.ts'
-import { createRequireOpen } from '../companies/closed-companies.ts'
+import { createRequireUnlocked } from '../companies/locked-companies.ts'
 import type { Pool } from '../db/connect.ts'
-import { type RequireOpen, shareFairly } from '../db/pool/fair-pool.ts'
+import { type RequireUnlocked, shareFairly } from '../db/pool/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool/pool-metric.ts'
 import type { EmailWorker } from '../emails/accept-emails.ts'
 import { createMailHealth, type MailHealth } from '../emails/delivery/mail-health.ts'
@@ -72,7 +72,7 @@ export type Deps = Dependencies & {
   /** The pool itself, for statements that several companies share. */
   pool: Pool
   /** Refuses work of companies that are being moved. */
-  requireOpen: RequireOpen
+  requireUnlocked: RequireUnlocked
   metrics: Metrics
   apiKeys: ApiKeys
   /** Undefined when the console is off. */
@@ -113,7 +113,7 @@ export function createDeps(dependencies: Dependencies): Deps {
   const mailHealth = createMailHealth(dependencies.clock)
   const apiKeys = createApiKeys(dependencies)
   registerMailGauge(metrics.registry, mailHealth)
-  const requireOpen = createRequireOpen(dependencies.db)
+  const requireUnlocked = createRequireUnlocked(dependencies.db)
   const slots = createCompanySlots({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING })
   const { config, clock, log } = dependencies
   const subscribedEvents = createSubscribedEvents(dependencies.db, (error) =>
@@ -123,9 +123,9 @@ export function createDeps(dependencies: Dependencies): Deps {
   const backlogs = createBacklogs(dependencies, publish, subscribedEvents)
   return {
     ...dependencies,
-    db: shareFairly(dependencies.db, slots, requireOpen),
+    db: shareFairly(dependencies.db, slots, requireUnlocked),
     holdSlot: slots.hold,
-    requireOpen,
+    requireUnlocked,
     pool: dependencies.db,
     metrics,
     apiKeys,

@@ -2,8 +2,8 @@ import { clientAddress, trustedProxies } from '../http/admission/client-address.
 import { storeEvents } from '../inbound/event-store.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
-import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
+import { createLockedCheck } from '../inbound/ingest/locked-numbers.ts'
 import { createRefusalCount, createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { messageOf } from '../platform/start-error.ts'
 import type { Deps } from './deps.ts'
@@ -27,6 +27,6 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
       deps.log.warn({ reason: messageOf(error) }, 'refusals.not_counted'),
     ),
     signatureOf: eventReader.signatureOf,
-    isForClosed: createClosedCheck(deps.pool, eventReader),
+    isForLocked: createLockedCheck(deps.pool, eventReader),
   }
 }

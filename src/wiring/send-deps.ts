@@ -30,7 +30,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, consequences)
   const prepare = async (send: Send) => {
     // The steps before may have taken long, and the batch is of many companies: its statement does not ask.
-    await deps.requireOpen(send.companyId)
+    await deps.requireUnlocked(send.companyId)
     const prepared = await prepareSend(send)
     if (prepared.refusal === null) publishSent(deps.publish, send.companyId, prepared)
     return prepared

@@ -65,7 +65,7 @@ test('a company moves by the commands, also when export, import and release are 
   const id = String(companyId)
 
   const wrong = await company(source.url, folder, 'release', id).exited
-  expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('is not closed: export it first')])
+  expect([wrong.code, wrong.output]).toEqual([1, expect.stringContaining('is not locked: export it first')])
 
   const exporting = company(source.url, folder, 'export', id, file)
   await until('the export writes', () => existsSync(`${file}.partial`) && statSync(`${file}.partial`).size > 500_000)
@@ -109,12 +109,12 @@ test('a company moves by the commands, also when export, import and release are 
   expect(await digestOf(target.db, companyId)).toEqual(before)
 }, 300_000)
 
-test('reopen opens a company that was exported', async () => {
+test('reopen unlocks a company that was exported', async () => {
   const folder = dataFolder()
   const id = await createCompany(source.db, 'Staying')
   await source.db`update companies set closed_at = now() where id = ${id}`
   expect((await company(source.url, folder, 'reopen', String(id)).exited).code).toBe(0)
   expect(await source.db`select closed_at from companies where id = ${id}`).toEqual([{ closedAt: null }])
   const refused = await company(source.url, folder, 'reopen', String(id)).exited
-  expect([refused.code, refused.output]).toEqual([1, expect.stringContaining('is not closed')])
+  expect([refused.code, refused.output]).toEqual([1, expect.stringContaining('is not locked')])
 }, 300_000)

@@ -7,13 +7,13 @@ import {
   importCompany,
   type MoveDeps,
   releaseCompany,
-  reopenCompany,
+  unlockCompany,
 } from '../../src/moves/move-company.ts'
 import { MOVED_TABLES, SECRET_COLUMNS, UNMOVED_TABLES } from '../../src/moves/moved-tables.ts'
 import { ensureServiceSecret, SEALED_COLUMNS } from '../../src/secrets/secret-store.ts'
 import { bodyOf, changeOf, textFrom, WEBHOOK } from '../provider-webhook.ts'
 import { startReceiver } from '../receiver.ts'
-import { eventually, startTestService, type TestService, uniquePhone, untilClosed } from '../service.ts'
+import { eventually, startTestService, type TestService, uniquePhone, untilLocked } from '../service.ts'
 import { createTestFolder } from '../temporary-folder.ts'
 
 const PASSPHRASE = 'a passphrase of the move'
@@ -107,8 +107,8 @@ test('a company with traffic on it moves to another installation: nothing is los
   })()
   await eventually(async () => posted.length > 10)
   await exportCompany(moveOf(source), companyId, options('moved'))
-  const closed = await company.api('GET', '/contacts')
-  expect([closed.status, closed.headers.get('retry-after')]).toEqual([503, '30'])
+  const locked = await company.api('GET', '/contacts')
+  expect([locked.status, locked.headers.get('retry-after')]).toEqual([503, '30'])
   const before = await countsOf(source, companyId)
 
   expect(await importCompany(moveOf(target), options('moved'))).toMatchObject({ companyId })
@@ -172,12 +172,12 @@ test('an import is refused when the file is damaged, the passphrase is wrong, or
   expect(await target.db`select 1 from companies where id = ${companyId}`).toHaveLength(0)
   await expect(exportCompany(moveOf(source), companyId, options('refused'))).rejects.toThrow('exists already')
 
-  await reopenCompany(moveOf(source), companyId)
+  await unlockCompany(moveOf(source), companyId)
   await eventually(async () => (await api('GET', '/contacts')).status === 200)
-  await expect(releaseCompany(moveOf(source), companyId)).rejects.toThrow('is not closed: export it first')
+  await expect(releaseCompany(moveOf(source), companyId)).rejects.toThrow('is not locked: export it first')
 }, 300_000)
 
-test('an export waits for transactions that began while the company was open, and holds what they wrote', async () => {
+test('an export waits for transactions that began while the company was unlocked, and holds what they wrote', async () => {
   const { companyId } = await source.createCompany({ isConnected: false })
   const mayCommit = Promise.withResolvers<void>()
   const isOpen = Promise.withResolvers<void>()
@@ -199,7 +199,7 @@ test('an export waits for transactions that began while the company was open, an
   expect(readFileSync(options('waits').file, 'utf8')).toContain('Late')
 })
 
-test('a request that was admitted before its company was closed, and whose body comes later, is answered 503', async () => {
+test('a request that was admitted before its company was locked, and whose body comes later, is answered 503', async () => {
   const { companyId, key } = await source.createCompany({ isConnected: false })
   const body = JSON.stringify({ email: 'late@example.com' })
   const { hostname, port } = new URL(source.url)
@@ -209,10 +209,10 @@ test('a request that was admitted before its company was closed, and whose body 
     `POST /public/v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.token}\r\n` +
       `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
   )
-  // The key is cached as one of an open company.
+  // The key is cached as one of an unlocked company.
   await new Promise((resume) => setTimeout(resume, 500))
   await source.db`update companies set closed_at = now() where id = ${companyId}`
-  await untilClosed(source, companyId)
+  await untilLocked(source, companyId)
   socket.write(body.slice(5))
   const [status, ...headers] = (await answer).split('\r\n')
   expect([status, headers]).toEqual([expect.stringContaining(' 503 '), expect.arrayContaining(['retry-after: 30'])])

@@ -158,19 +158,19 @@ test('a failed statement or transaction gives its slot back', async () => {
   expect(await pool`select from work where company_id = 5`).toHaveLength(1)
 })
 
-test('every statement and transaction asks whether its company is open, and none of a closed company runs', async () => {
-  const closed = new Set<number>()
+test('every statement and transaction asks whether its company is unlocked, and none of a locked company runs', async () => {
+  const locked = new Set<number>()
   const asked: number[] = []
-  const requireOpen = async (companyId: number) => {
+  const requireUnlocked = async (companyId: number) => {
     asked.push(companyId)
-    if (closed.has(companyId)) throw companyMoving()
+    if (locked.has(companyId)) throw companyMoving()
   }
   const limits = { slots: 3, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 }
-  const db = shareFairly(pool, createCompanySlots(limits), requireOpen)
+  const db = shareFairly(pool, createCompanySlots(limits), requireUnlocked)
   const insert = 'insert into work (company_id) values ($1)'
   const outcome = await onBehalfOf({ companyId: 20, isHeavy: false, isAwaited: () => true }, async () => {
     await db`insert into work (company_id) values (20)`
-    closed.add(20)
+    locked.add(20)
     // More than there are slots: each that is refused gives its slot back.
     const starts = Array.from({ length: 4 }, () => [
       db`insert into work (company_id) values (20)`,
@@ -185,7 +185,7 @@ test('every statement and transaction asks whether its company is open, and none
     await db.begin(async (tx) => {
       await tx`insert into work (company_id) values (21)`
       // It ends what it began: an export waits for its end.
-      closed.add(21)
+      locked.add(21)
       await tx`insert into work (company_id) values (21)`
     })
   })

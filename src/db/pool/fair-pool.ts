@@ -22,23 +22,23 @@ export const withoutRequest = <T>(work: () => T): T => callers.exit(work)
 /** The request that the present work runs on behalf of; undefined outside of `onBehalfOf`. */
 export const currentRequest = (): SlotRequest | undefined => callers.getStore()
 
-/** Throws 503, or rejects with it, when the company is closed. Undefined: it is open. */
-export type RequireOpen = (companyId: number) => Promise<void> | undefined
+/** Throws 503, or rejects with it, when the company is locked. Undefined: it is not. */
+export type RequireUnlocked = (companyId: number) => Promise<void> | undefined
 
 /**
  * The pool, shared fairly among companies: within `onBehalfOf`, a statement or transaction waits for a slot of its company
- * in front of the pool, where waiting holds no connection, and starts only while its company is open. Everything else goes
+ * in front of the pool, where waiting holds no connection, and starts only while its company is unlocked. Everything else goes
  * to the pool at once.
  * Statements throw 503 `service_unavailable` when too many wait, or they waited too long: they never ran.
  */
 export function shareFairly(
   pool: Pool,
   slots: Pick<CompanySlots, 'run'>,
-  requireOpen: RequireOpen = () => undefined,
+  requireUnlocked: RequireUnlocked = () => undefined,
 ): Pool {
   return pool.gated(() => {
     const request = callers.getStore()
     if (request === undefined) return undefined
-    return (start) => slots.run(request, () => requireOpen(request.companyId)?.then(start) ?? start())
+    return (start) => slots.run(request, () => requireUnlocked(request.companyId)?.then(start) ?? start())
   })
 }

@@ -1,5 +1,5 @@
 -- Of these fetches those whose token is ours, with the targets of their links: `tail` follows the secret of the email under
--- the digest `mac`, both in hex. A fetch within three seconds of the sending counts as a machine's. Those of a closed company
+-- the digest `mac`, both in hex. A fetch within three seconds of the sending counts as a machine's. Those of a locked company
 -- are not counted: an export may have read its rows already.
 create function find_email_fetches(fetches jsonb)
 returns setof email_fetch

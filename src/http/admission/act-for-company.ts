@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
-import { onBehalfOf, type RequireOpen } from '../../db/pool/fair-pool.ts'
+import { onBehalfOf, type RequireUnlocked } from '../../db/pool/fair-pool.ts'
 
 /**
  * Makes the handlers of the API-key surface that are registered afterwards wait for a slot of their company at the pool. A
  * handler whose caller has been answered, or has hung up, starts no more statements; one that may take long ends what it
- * began. A request that was admitted before its company was closed, and whose body came later, is refused.
+ * began. A request that was admitted before its company was locked, and whose body came later, is refused.
  */
-export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen): void {
+export function actForCompanies(app: FastifyInstance, requireUnlocked: RequireUnlocked): void {
   app.addHook('onRoute', (route) => {
     const { surface = 'api-key', takesLong = false } = route.config ?? {}
     if (surface !== 'api-key') return
@@ -17,8 +17,8 @@ export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen):
       const isAwaited = takesLong ? () => true : untilAnswered(reply.raw)
       const handle = () =>
         onBehalfOf({ companyId, isHeavy: takesLong, isAwaited }, () => handler.call(this, request, reply))
-      const opened = requireOpen(companyId)
-      return opened === undefined ? handle() : opened.then(handle)
+      const unlocked = requireUnlocked(companyId)
+      return unlocked === undefined ? handle() : unlocked.then(handle)
     }
   })
 }

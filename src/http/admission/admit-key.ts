@@ -5,7 +5,7 @@ import { noRouteHere } from '../errors/unreadable-address.ts'
 import { allowOrigin, foreignOrigin, isOwnOrigin, originRefused } from '../rules/cors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
-import { checkPermission, refuseClosed } from './check-caller.ts'
+import { checkPermission, refuseLocked } from './check-caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 
@@ -62,7 +62,7 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
     request.caller = caller
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
     await count(request, reply, caller, refusal)
-    refuseClosed(caller)
+    refuseLocked(caller)
     if (request.is404) throw noRouteHere(request)
     if (!isOwnOrigin(caller, origin)) throw originRefused()
     checkPermission(caller, permissions)

@@ -99,7 +99,7 @@ const toCaller = (
   session: Session,
   companyId: number,
   permissions: readonly Permission[],
-  { isClosed, defaultCountry }: CompanyState,
+  { isLocked, defaultCountry }: CompanyState,
 ): Caller => ({
   companyId,
   clientId: `console:${session.id}`,
@@ -107,6 +107,6 @@ const toCaller = (
   permissions,
   allowedOrigins: [],
   rateLimitPerMinute: SESSION_LIMIT,
-  isClosed,
+  isLocked,
   defaultCountry,
 })

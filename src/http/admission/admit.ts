@@ -9,7 +9,7 @@ import { createKeyAdmission } from './admit-key.ts'
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { Permission } from './caller.ts'
-import { checkPermission, refuseClosed } from './check-caller.ts'
+import { checkPermission, refuseLocked } from './check-caller.ts'
 import { isForwarded, isLoopback, trustedProxies } from './client-address.ts'
 import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
@@ -43,7 +43,7 @@ export function createAdmission(deps: AdmitDeps) {
     if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
     await sessionAdmission.admitMarked(request, reply, mark)
     if (mark.surface !== 'api-key') return
-    refuseClosed(request.caller)
+    refuseLocked(request.caller)
     checkPermission(request.caller, permissionsOf(request))
   }
 

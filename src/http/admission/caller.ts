@@ -31,7 +31,7 @@ export type Caller = {
   /** Country whose national numbers the company writes; null: every phone has its country code. */
   readonly defaultCountry: PhoneCountry | null
   /** The company is being moved to another installation: its requests are answered 503. */
-  readonly isClosed?: boolean
+  readonly isLocked?: boolean
 }
 
 declare module 'fastify' {

@@ -2,8 +2,8 @@ import { companyMoving, forbidden } from '../../platform/errors.ts'
 import type { Caller, Permission } from './caller.ts'
 
 /** @throws {AppError} 503 `service_unavailable` with `Retry-After` while the company moves to another installation */
-export function refuseClosed({ isClosed }: Caller): void {
-  if (isClosed) throw companyMoving()
+export function refuseLocked({ isLocked }: Caller): void {
+  if (isLocked) throw companyMoving()
 }
 
 /**

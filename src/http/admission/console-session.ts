@@ -5,7 +5,7 @@ import type { SessionRole } from './role.ts'
 /** What requests need to know of their company. */
 export type CompanyState = {
   /** The company is being moved to another installation: requests for it are answered 503. */
-  readonly isClosed: boolean
+  readonly isLocked: boolean
   readonly defaultCountry: PhoneCountry | null
   /** Requests a minute that all sessions of the company share. */
   readonly sessionRateLimitPerMinute: number

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { RequireOpen } from '../../db/pool/fair-pool.ts'
+import type { RequireUnlocked } from '../../db/pool/fair-pool.ts'
 import { AppError } from '../../platform/errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'
@@ -8,7 +8,7 @@ import type { Sessions } from './console-session.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Whether the credential of a request that was admitted still admits it and its company is open, for answers that last: at
+     * Whether the credential of a request that was admitted still admits it and its company is unlocked, for answers that last: at
      * most 3 s late. It does not count as use of a session.
      */
     isStillAdmitted(request: FastifyRequest): Promise<boolean>
@@ -18,7 +18,7 @@ declare module 'fastify' {
 type Deps = {
   keys: ApiKeys
   sessions?: Sessions | undefined
-  requireOpen: RequireOpen
+  requireUnlocked: RequireUnlocked
 }
 
 /**
@@ -28,11 +28,11 @@ type Deps = {
 export function createReadmission({
   keys,
   sessions,
-  requireOpen,
+  requireUnlocked,
 }: Deps): (request: FastifyRequest) => Promise<boolean> {
   const isOpen = async (companyId: number): Promise<boolean> => {
     try {
-      await requireOpen(companyId)
+      await requireUnlocked(companyId)
       return true
     } catch (error) {
       if (error instanceof AppError) return false

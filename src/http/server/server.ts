@@ -14,7 +14,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
-import type { RequireOpen } from '../../db/pool/fair-pool.ts'
+import type { RequireUnlocked } from '../../db/pool/fair-pool.ts'
 import type { CompanySlots } from '../../fair/company-slots.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../platform/errors.ts'
 import { newRequestId } from '../../platform/ids.ts'
@@ -69,8 +69,8 @@ export type ServerDeps = {
   /** Absent: the console is off. */
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule
-  /** Refuses work of companies that are closed, also after their requests were admitted. */
-  requireOpen?: RequireOpen
+  /** Refuses work of companies that are locked, also after their requests were admitted. */
+  requireUnlocked?: RequireUnlocked
   /** Takes a slot of a company's share of the database. */
   holdSlot?: CompanySlots['hold']
   stopping?: Stopping
@@ -100,7 +100,7 @@ export const KEEP_ALIVE_TIMEOUT_MS = 65_000
  */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = deps.log
-  const { requireOpen = () => undefined } = deps
+  const { requireUnlocked = () => undefined } = deps
   const app = Fastify({
     loggerInstance,
     // One line of our own stands for the server's two; lines name their request themselves, few requests have another.
@@ -123,7 +123,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.setSerializerCompiler(compileSerializer)
   app.decorateRequest('caller')
   app.decorateRequest('session', null)
-  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys, requireOpen }))
+  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys, requireUnlocked }))
   readJsonBodies(app)
   answerErrors(app)
 
@@ -154,7 +154,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   countBodies(app, { addressOf, ...(deps.paces && { paces: deps.paces }), ...deps.bounds?.bodies })
   boundStoredBytes(app, deps.limiter, addressOf)
   keepIdempotencyKeys(app, deps)
-  actForCompanies(app, requireOpen)
+  actForCompanies(app, requireUnlocked)
   boundHandlers(app, deps.db)
   serializeLongLists(app, deps.holdSlot)
   if (deps.sessions) compressAnswers(app)

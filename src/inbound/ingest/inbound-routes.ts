@@ -48,7 +48,7 @@ export type InboundRoutesDeps = {
   onRefused: (address: string, bytes: number) => void
   signatureOf: EventReader['signatureOf']
   /** Whether a body is for a company that is being moved. */
-  isForClosed: (body: Buffer) => boolean | Promise<boolean>
+  isForLocked: (body: Buffer) => boolean | Promise<boolean>
 }
 
 /** The provider-facing webhook (spec: Provider-facing webhook; decisions 11). Not part of the API-key surface. */
@@ -114,7 +114,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       const { verdict, body, proof } = checked
       request.isProven = verdict === 'proven'
       if (verdict !== 'proven') await refuseSpent(address)
-      if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
+      if (await deps.isForLocked(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
       const needsProof = verdict === 'partly'
       await deps.accept({ body, proof, needsProof, address: verdict === 'proven' ? null : address })
       return { success: true as const }

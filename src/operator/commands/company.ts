@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { createCompany, listCompanies } from '../../companies/company.ts'
-import { exportCompany, importCompany, releaseCompany, reopenCompany } from '../../moves/move-company.ts'
+import { exportCompany, importCompany, releaseCompany, unlockCompany } from '../../moves/move-company.ts'
 import { CompanyChangeBody, NewCompanyBody, toCompanyReply } from '../companies/company-shape.ts'
-import { changeCompany, closeCompany, companyNamed } from '../operator.ts'
+import { changeCompany, companyNamed, removeCompany } from '../operator.ts'
 import {
   commandGroup,
   type Group,
@@ -75,7 +75,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
   add('remove <company>', 'remove a company: its keys stop working, its numbers are free, its data stays').action(
     (company: string, _options: object, command: Command) =>
       runFor(command, company, async (deps, id) => {
-        await closeCompany(deps, id)
+        await removeCompany(deps, id)
         return { success: true }
       }),
   )
@@ -87,7 +87,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
 function moveCommands({ add, run, runFor }: Group): void {
   add(
     'export <company> <file>',
-    'close a company and write all of it to a file; reads a passphrase from standard input',
+    'lock a company and write all of it to a file; reads a passphrase from standard input',
   ).action((company: string, file: string, _options: object, command: Command) =>
     runFor(command, company, async (deps, id) =>
       exportCompany(deps.move, id, { file, passphrase: await readPassphrase(process.stdin) }),
@@ -109,10 +109,10 @@ function moveCommands({ add, run, runFor }: Group): void {
       }),
   )
 
-  add('reopen <company>', 'open a company again that was exported').action(
+  add('reopen <company>', 'unlock a company that was exported').action(
     (company: string, _options: object, command: Command) =>
       runFor(command, company, async (deps, id) => {
-        await reopenCompany(deps.move, id)
+        await unlockCompany(deps.move, id)
         return { success: true }
       }),
   )

@@ -4,7 +4,7 @@ import { companyFaults, createCompany, listCompanies } from '../../companies/com
 import type { Db } from '../../db/connect.ts'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
-import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from '../operator.ts'
+import { changeCompany, companyNamed, type OperatorDeps, removeCompany } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 
@@ -89,7 +89,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
-        await closeCompany(deps, company.id)
+        await removeCompany(deps, company.id)
         return { success: true as const }
       },
     )

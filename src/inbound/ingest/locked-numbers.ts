@@ -6,23 +6,23 @@ const TTL_MS = 3_000
 
 /**
  * Whether a body names a number, account or app of a company that is being moved. Its provider repeats a body that is
- * refused, and by then the company is open here or elsewhere. Other processes see a change within 3 s.
+ * refused, and by then the company is unlocked here, or elsewhere. Other processes see a change within 3 s.
  */
-export function createClosedCheck(
+export function createLockedCheck(
   db: Db,
   events: Pick<EventReader, 'idsOf'>,
 ): (body: Buffer) => boolean | Promise<boolean> {
-  let closed: ReadonlySet<string> = new Set()
+  let locked: ReadonlySet<string> = new Set()
   let untilMs = 0
   let reading: Promise<void> | undefined
   const read = async (): Promise<void> => {
     const startedAtMs = monotonicMs()
-    closed = new Set(await findClosedIds(db))
+    locked = new Set(await findLockedIds(db))
     untilMs = startedAtMs + TTL_MS
   }
   const names = (body: Buffer): boolean => {
-    if (closed.size === 0) return false
-    for (const id of events.idsOf(body) ?? []) if (closed.has(id)) return true
+    if (locked.size === 0) return false
+    for (const id of events.idsOf(body) ?? []) if (locked.has(id)) return true
     return false
   }
   return (body) => {
@@ -34,8 +34,8 @@ export function createClosedCheck(
   }
 }
 
-/** The ids by which events name the senders of closed companies, at most 10,000. */
-export async function findClosedIds(db: Db): Promise<string[]> {
+/** The ids by which events name the senders of locked companies, at most 10,000. */
+export async function findLockedIds(db: Db): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select distinct named.id
     from companies company

@@ -2,21 +2,21 @@ import { expect, test } from 'vitest'
 import { createToken, newSecret } from '../../src/emails/tracking/tracking-token.ts'
 import { createSendDeps } from '../../src/wiring/send-deps.ts'
 import { openKeyStream } from '../conversations/live-stream.ts'
-import { eventually, startTestService, untilClosed } from '../service.ts'
+import { eventually, startTestService, untilLocked } from '../service.ts'
 import { messageTo } from '../world.ts'
 
 const service = await startTestService({ mirrors: true })
 const { db, deps, url } = service
 
-/** As an export closes a company. */
-async function close(companyId: number): Promise<void> {
+/** As an export locks a company. */
+async function lock(companyId: number): Promise<void> {
   await db`update companies set closed_at = now() where id = ${companyId}`
-  await untilClosed(service, companyId)
+  await untilLocked(service, companyId)
 }
 
 const MOVING = expect.objectContaining({ status: 503, headers: { 'retry-after': '30' } })
 
-test('opens and clicks in mails of a closed company lead on and are not counted, and unsubscribing is answered 503', async () => {
+test('opens and clicks in mails of a locked company lead on and are not counted, and unsubscribing is answered 503', async () => {
   const { companyId } = await service.createCompany({ isConnected: false })
   const secret = newSecret()
   const [email] = await db<{ id: number }[]>`
@@ -39,7 +39,7 @@ test('opens and clicks in mails of a closed company lead on and are not counted,
 
   expect(await call('o', tokenOf('open', 0))).toEqual([200, null])
   expect(await counts()).toEqual([{ openCount: 1, clickCount: 0 }])
-  await close(companyId)
+  await lock(companyId)
   expect(await call('o', tokenOf('open', 0))).toEqual([200, null])
   expect(await call('c', tokenOf('click', 1))).toEqual([302, 'https://a.example/'])
   expect(await counts()).toEqual([{ openCount: 1, clickCount: 0 }])
@@ -52,18 +52,18 @@ test('opens and clicks in mails of a closed company lead on and are not counted,
   ])
 })
 
-test('a send that reaches its batch after its company was closed is refused, and nothing is written', async () => {
+test('a send that reaches its batch after its company was locked is refused, and nothing is written', async () => {
   const { companyId, sender } = await service.createCompany()
-  await close(companyId)
+  await lock(companyId)
   const send = messageTo(companyId, Number(sender.channelId), '393331')
   await expect(createSendDeps(deps).prepareSend(send)).rejects.toEqual(MOVING)
   expect(await db`select from messages where company_id = ${companyId}`).toHaveLength(0)
 })
 
-test('a live stream of a company that is closed ends, and one that is opened then is answered 503', async () => {
+test('a live stream of a company that is locked ends, and one that is opened then is answered 503', async () => {
   const { companyId, key } = await service.createCompany({ isConnected: false })
   const stream = await openKeyStream(url, key.token)
-  await close(companyId)
+  await lock(companyId)
   await eventually(async () => stream.hasEnded())
   expect((await openKeyStream(url, key.token)).response.status).toBe(503)
 })

@@ -1,23 +1,23 @@
 import type { Db } from '../db/connect.ts'
-import type { RequireOpen } from '../db/pool/fair-pool.ts'
+import type { RequireUnlocked } from '../db/pool/fair-pool.ts'
 import { monotonicMs } from '../platform/clock.ts'
 import { companyMoving } from '../platform/errors.ts'
 
-/** How long the closed companies are cached: a process starts no statement of a company that was closed before. */
+/** How long the locked companies are cached: a process starts no statement of a company that was locked before. */
 const TTL_MS = 3_000
 
-/** The check of this process. It reads the closed companies at most once in three seconds, and only when it is asked. */
-export function createRequireOpen(db: Db): RequireOpen {
-  let closed: ReadonlySet<number> = new Set()
+/** The check of this process. It reads the locked companies at most once in three seconds, and only when it is asked. */
+export function createRequireUnlocked(db: Db): RequireUnlocked {
+  let locked: ReadonlySet<number> = new Set()
   let untilMs = 0
   let reading: Promise<void> | undefined
   const read = async (): Promise<void> => {
     const startedAtMs = monotonicMs()
-    closed = new Set(await findClosedCompanies(db))
+    locked = new Set(await findLockedCompanies(db))
     untilMs = startedAtMs + TTL_MS
   }
   const check = (companyId: number): undefined => {
-    if (closed.has(companyId)) throw companyMoving()
+    if (locked.has(companyId)) throw companyMoving()
   }
   return (companyId) => {
     if (monotonicMs() < untilMs) return check(companyId)
@@ -28,8 +28,8 @@ export function createRequireOpen(db: Db): RequireOpen {
   }
 }
 
-/** The companies that are being moved to another installation, at most 10,000. */
-async function findClosedCompanies(db: Db): Promise<number[]> {
+/** Lists the companies that are being moved to another installation, at most 10,000. */
+async function findLockedCompanies(db: Db): Promise<number[]> {
   const rows = await db<{ id: number }[]>`select id from companies where closed_at is not null order by id limit 10000`
   return rows.map(({ id }) => id)
 }
