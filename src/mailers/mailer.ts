@@ -1,11 +1,6 @@
-/**
- * The port to mail servers. Failures of a server are values here, never exceptions: only a fault of the program throws.
- */
 export type Address = { readonly name: string | null; readonly address: string }
 
-/** One mail to one recipient. */
 export type Mail = {
-  /** Companies take turns where mails wait for this process. */
   readonly companyId: number
   /** With angle brackets; the same in every attempt. */
   readonly messageId: string
@@ -16,51 +11,39 @@ export type Mail = {
   readonly html: string
   readonly text: string | null
   readonly headers: Readonly<Record<string, string>>
-  /** When it was accepted from its sender. */
   readonly date: Date
-  /** Names the mail in reports that providers post about it; null: none is read. */
+  /** Identifies the mail in provider webhooks; null if the provider posts none. */
   readonly reportToken: string | null
-  /** The address that mail servers report to; null: that of the sender. */
+  /** Envelope sender, which receives bounces; null: the `from` address. */
   readonly returnPath: string | null
 }
 
-/** Why a server takes no mail at all at present, whichever mail it is. */
 export const SERVER_FAULTS = ['connection', 'timeout', 'greeting', 'tls', 'login', 'not-configured'] as const
 export type ServerFault = (typeof SERVER_FAULTS)[number]
 
-/** How an attempt ended. `message` is the server's own text, or the reason why there is none. */
+/** Server failures are values; only bugs throw. */
 export type MailOutcome =
   | { kind: 'accepted'; message: string }
-  /** The server refused this mail; a later attempt may succeed (4xx) or not (5xx). */
   | { kind: 'refused'; isTemporary: boolean; message: string }
-  /**
-   * The server takes no mail at present: no connection, no trusted TLS, a refused login, a refusal in the greeting, or a
-   * session that ended before the end of the mail. The mail is not at fault, so a later attempt may succeed.
-   */
+  /** No connection, untrusted TLS, rejected login or greeting, or a session lost before the end of data. Retryable. */
   | { kind: 'unavailable'; fault: ServerFault; message: string }
-  /** The server had the whole mail, and its answer is missing: it may have taken it, or not. */
+  /** The server got the whole mail but never replied; may have accepted the mail. */
   | { kind: 'unknown'; message: string }
-  /** `confirmSubmission` said no. */
   | { kind: 'withheld' }
 
-/** Connections of one process to one mail server at most. */
 export const MAX_CONNECTIONS = 20
 
-/** How long a server may take for one mail; a server that trickles is never silent, so these are totals. */
+/** Total times per mail: a silence timeout alone would never stop a server that trickles. */
 export type Deadlines = {
-  /** From the mail's slot until its end is released, connection and login included. */
   beforeEndMs: number
-  /** From the end of the mail to the answer. */
   afterEndMs: number
 }
 
 export type Mailer = {
   /**
-   * Sends one mail through the server at this address. Everything but the end of the mail is transmitted, then
-   * `confirmSubmission` is asked, and only when it answers true is the mail ended: until then the server has nothing that it
-   * could deliver, whatever happens to this process.
+   * Sends one mail. Transmits everything but the end of data, then calls `confirmSubmission` and ends the mail only if
+   * true: until then the server can deliver nothing, even if this process dies.
    */
   send(serverUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
-  /** Closes all connections; a second call changes nothing. */
   close(): void
 }

@@ -10,22 +10,19 @@ import { METADATA_KEY } from './postmark-report.ts'
 const CONNECT_TIMEOUT_MS = 15_000
 const DEADLINES: Deadlines = { beforeEndMs: 60_000, afterEndMs: 60_000 }
 const MAX_ANSWER_BYTES = 64 * 1024
-/** Error code of a missing or wrong server token; the HTTP status is 401 or 422. */
+/** Returned with HTTP 401 or 422. */
 const WRONG_TOKEN = 10
 const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO/
 
 type Answer = { ErrorCode?: number; Message?: string; MessageID?: string }
 
-/**
- * Mail by the HTTP API of Postmark, or of a server that speaks it: `postmark://SERVER_TOKEN@api.postmarkapp.com`, and
- * `postmark+http://` without TLS. The whole mail is one request, so `confirmSubmission` is asked right before it.
- */
+/** Sends through `postmark://TOKEN@HOST` (`postmark+http`: no TLS) in one request, right after confirmation. */
 export function createPostmarkMailer({
   beforeEndMs = DEADLINES.beforeEndMs,
   afterEndMs = DEADLINES.afterEndMs,
   proxies = NO_PROXIES,
 }: Partial<Deadlines & { proxies: Proxies }> = {}): Mailer {
-  // A connection for each mail: one that is kept open may end while a mail is submitted, and leave its outcome unknown.
+  // One connection per mail: a kept-alive one can close during a submission and leave its outcome unknown.
   const agent = createProxiedAgent(proxies, {
     connections: MAX_CONNECTIONS,
     pipelining: 0,
@@ -74,7 +71,6 @@ export function createPostmarkMailer({
   return {
     send: (serverUrl, mail, confirmSubmission) =>
       slots.execute(() => send(new URL(serverUrl), mail, confirmSubmission)),
-    // A second call rejects.
     close: () => void agent.close().catch(() => undefined),
   }
 }
@@ -87,7 +83,7 @@ const toRequest = (mail: Mail) => ({
   HtmlBody: mail.html,
   ...(mail.text !== null && { TextBody: mail.text }),
   ...(mail.reportToken !== null && { Metadata: { [METADATA_KEY]: mail.reportToken } }),
-  // Links and opens are tracked by the service itself, and the message id stays the one that it stored.
+  // Parley tracks links and opens itself, and the stored message id must be kept.
   TrackOpens: false,
   TrackLinks: 'None',
   Headers: Object.entries({
@@ -101,14 +97,14 @@ const toRequest = (mail: Mail) => ({
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 const quoted = (name: string): string => `"${oneLine(name).replaceAll(/["\\]/g, String.raw`\$&`)}"`
 
-/** The codes of the API: https://postmarkapp.com/developer/api/overview#response-codes */
+/** https://postmarkapp.com/developer/api/overview#response-codes */
 function toOutcome(status: number, { ErrorCode, Message, MessageID }: Answer): MailOutcome {
   const message = toServerMessage([status, Message ?? STATUS_CODES[status], MessageID].filter(Boolean).join(' '))
   if (status === 200 && (ErrorCode ?? 0) === 0) return { kind: 'accepted', message }
   if (status === 401 || status === 403 || ErrorCode === WRONG_TOKEN)
     return { kind: 'unavailable', fault: 'login', message }
   if (status === 429 || status === 503) return { kind: 'refused', isTemporary: true, message }
-  // A server that failed may have taken the mail before.
+  // May have accepted the mail before failing.
   return status >= 500 ? { kind: 'unknown', message } : { kind: 'refused', isTemporary: false, message }
 }
 

@@ -2,15 +2,13 @@ import { memberOf } from '../../platform/text/own-member.ts'
 import type { ReadMailReport } from '../mail-reports.ts'
 import { toServerMessage } from '../server-message.ts'
 
-/** The member of a mail's metadata that holds the token of reports about it. */
 export const METADATA_KEY = 'report'
 
-/** Types of bounces: https://postmarkapp.com/developer/api/bounce-api#bounce-types */
+/** https://postmarkapp.com/developer/api/bounce-api#bounce-types */
 const PERMANENT = ['HardBounce', 'BadEmailAddress']
-/** The mail did not arrive and is not tried again; the address may work. */
 const TEMPORARY = ['SoftBounce', 'DnsError', 'SpamNotification', 'VirusNotification', 'Blocked', 'DMARCPolicy']
 
-/** A webhook of Postmark; undefined for everything but bounces and complaints about a mail with a token. */
+/** Reads a Postmark webhook; returns undefined unless a bounce or complaint with a report token. */
 export const readPostmarkReport: ReadMailReport = (body) => {
   const [recordType, type] = [textOf(body, 'RecordType'), textOf(body, 'Type')]
   const token = textOf(memberOf(body, 'Metadata'), METADATA_KEY)

@@ -4,13 +4,9 @@ import type MimeNode from 'nodemailer/lib/mime-node'
 import * as quotedPrintable from 'nodemailer/lib/qp'
 import type { MailMessage } from './mail-message.ts'
 
-/** The bytes of a whole mail. */
 export const encodeWhole = (message: MailMessage): Buffer => encodeMail(new MailComposer(message).compile())
 
-/**
- * The bytes of a mail that the library has compiled, the same that its own stream yields, in one go: that stream is a chain of
- * several for each part of the mail, which cost more than the encoding.
- */
+/** Encodes to the bytes of Nodemailer's stream; its stream chain per MIME part cost more than the encoding. */
 export function encodeMail(mail: MimeNode): Buffer {
   const text = encodePart(mail)
   return Buffer.from(text.endsWith('\n') ? text : `${text}\r\n`)

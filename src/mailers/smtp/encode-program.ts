@@ -1,7 +1,6 @@
 import { performTasks } from '../../fair/threads/task-program.ts'
 import { encodeWhole } from './encode-mail.ts'
 
-/** The program of the thread of `smtp-mailer.ts`. */
 const TASKS = { encode: encodeWhole }
 export type EncodeTasks = typeof TASKS
 

@@ -2,7 +2,6 @@ import type { Mail } from '../mailer.ts'
 
 export type MailMessage = ReturnType<typeof toMessage>
 
-/** A mail as the library takes it. */
 export const toMessage = (mail: Mail) => ({
   messageId: mail.messageId,
   from: { name: mail.from.name ?? '', address: mail.from.address },
@@ -12,10 +11,10 @@ export const toMessage = (mail: Mail) => ({
   html: mail.html,
   ...(mail.text !== null && { text: mail.text }),
   headers: { ...mail.headers },
-  // The library need not examine text that is known to be ASCII.
+  // Saves Nodemailer from examining the text.
   ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
   date: mail.date,
-  // The envelope alone names the recipient: no header decides about it.
+  // Headers must not add recipients.
   envelope: { from: mail.returnPath ?? mail.from.address, to: [mail.to] },
   xMailer: false as const,
 })
@@ -23,5 +22,5 @@ export const toMessage = (mail: Mail) => ({
 const isPlain = ({ subject, html, text, from }: Mail): boolean =>
   [subject, from.name ?? '', html, text ?? ''].every(isAscii)
 
-/** Each other character takes several bytes. Of a mail of 2 MB, bytes in a buffer take 37 ms to examine, and this 0.4 ms. */
+/** A non-ASCII character takes several bytes. For a 2 MB mail this takes 0.4 ms; a byte scan, 37 ms. */
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length

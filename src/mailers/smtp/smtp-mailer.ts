@@ -22,34 +22,26 @@ import { type MailMessage, toMessage } from './mail-message.ts'
 import { offersSmtpUtf8 } from './smtp-utf8.ts'
 
 const MAX_SERVERS = 200
-/** Encoding texts of this length takes a millisecond. */
+/** Takes about 1 ms to encode; longer mails go to a thread. */
 const MOST_CHARACTERS_HERE = 64 * 1024
-/** The library looks at each byte of a piece in one go: half a millisecond. A mail of 2 MB in one go takes 40. */
+/** Nodemailer scans each piece in one go: 0.5 ms for this size, 40 ms for 2 MB. */
 const PIECE_BYTES = 32 * 1024
-/** Pools unused for this long are closed: longer than one mail may take. */
+/** Must exceed the longest mail. */
 const IDLE_MS = 20 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
-/** How long a server may take (RFC 5321, section 4.5.3.2): a server that trickles is never silent, so these are totals. */
+/** RFC 5321, section 4.5.3.2. */
 const DEADLINES: Deadlines = { beforeEndMs: 5 * 60_000, afterEndMs: 10 * 60_000 }
 
-/** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
 
-/** The state of the end of a mail. */
 type Ending = {
   confirmSubmission: () => Promise<boolean>
-  /** Called when the end is released to the server. */
   onSubmitted: () => void
-  /** `lost`: its session ended before its end was let go, and now it must not be. */
   state: 'open' | 'submitted' | 'withheld' | 'lost'
-  /** Resolves when no submission is being asked for. */
   asking: Promise<unknown>
 }
 
-/**
- * Mail over SMTP. One pool of connections for each server; TLS from the start with `smtps:`, by STARTTLS wherever the
- * server offers it with `smtp:`. Nothing of a mail is ever read from a file or an address.
- */
+/** Creates an SMTP mailer, one pool per server; `smtp:` uses STARTTLS if offered. Mail never reads files or URLs. */
 export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
   const servers = new LRUCache<string, Server>({
     max: MAX_SERVERS,
@@ -59,7 +51,7 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
   })
   return {
     async send(serverUrl, mail, confirmSubmission) {
-      // The library takes 5 MB: a process that sends no mail does without.
+      // Takes 5 MB; loaded only if this process sends mail.
       const [{ createTransport }, { encodeMail }] = await Promise.all([
         import('nodemailer'),
         import('./encode-mail.ts'),
@@ -79,7 +71,7 @@ type Library = { createTransport: typeof createTransport; encodeMail: typeof enc
 
 function createServer(library: Library, serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
-  // Mails wait here and not in the library's pool, so that their timeout starts when they are sent.
+  // Mails wait here, not in Nodemailer's pool, so that deadlines start with the send.
   const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
   const transport = library.createTransport({
     url: serverUrl,
@@ -89,12 +81,11 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: beforeEndMs,
     dnsTimeout: CONNECT_TIMEOUT_MS,
-    // Of the two deadlines the longer: a timeout of the library alone does not say whether the end was sent.
+    // The longer deadline: Nodemailer's own timeout doesn't tell whether the end was sent.
     socketTimeout: Math.max(beforeEndMs, afterEndMs),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // The end of an idle connection needs no action; a mail in flight gets an error of its own.
   transport.on('error', () => {})
   transport.use('stream', ({ message, data }, done) => {
     const ending = endings.get(String(data.messageId))
@@ -105,7 +96,7 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
     done()
   })
   const send = async (mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
-    // Before the deadlines, which are the server's; a fault of it says nothing about the server.
+    // Encodes before the server's deadline starts.
     const encoded = await toEncoded(mail)
     const unusual = utf8Address(mail)
     if (unusual !== undefined) {
@@ -128,7 +119,7 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
-      // A submission that is still being asked for would mark the mail after its outcome was returned.
+      // A late `confirmSubmission` would mark the mail after its outcome was returned.
       await ending.asking
       return outcome
     } finally {
@@ -142,10 +133,7 @@ function createServer(library: Library, serverUrl: string, { beforeEndMs, afterE
   }
 }
 
-/**
- * Passes everything on, in pieces, and keeps back the end of the stream until the mail may be submitted. No submission is
- * asked for before the server accepts the mail: until then no reader pulls this stream.
- */
+/** Holds back the end until submission is confirmed, which can't start before DATA: until then nothing pulls. */
 function holdEnd(bytes: Buffer, ending: Ending): Readable {
   let isAsked = false
   return new Readable({
@@ -172,7 +160,7 @@ function refuseLost({ state }: Ending): void {
 
 async function end(ending: Ending): Promise<void> {
   refuseLost(ending)
-  // A mail that the library would put on a second connection: the first may have delivered it.
+  // Nodemailer may retry on a second connection, but the first may have delivered the mail.
   if (ending.state === 'submitted') throw new Withheld('The mail was submitted before')
   const mayGo = await ending.confirmSubmission()
   refuseLost(ending)
@@ -181,7 +169,7 @@ async function end(ending: Ending): Promise<void> {
   else throw new Withheld('The mail must not be sent now')
 }
 
-/** A mail is encoded when it has its connection: one with long texts before, in a thread. */
+/** Encodes long mails in a thread; Nodemailer encodes short ones once connected. */
 async function toEncoded(mail: Mail) {
   const message = toMessage(mail)
   if (mail.html.length + (mail.text?.length ?? 0) <= MOST_CHARACTERS_HERE) return message
@@ -192,7 +180,6 @@ async function toEncoded(mail: Mail) {
 const timedOut = (ms: number): Error =>
   Object.assign(new Error(`The mail server took longer than ${ms / 1_000} s`), { code: 'ETIMEDOUT' })
 
-/** Nothing of the mail was transmitted. */
 function toUnavailable(error: unknown): MailOutcome {
   const failure = readFailure(error)
   const message = toServerMessage(failure.response ?? failure.message)
@@ -213,16 +200,14 @@ function toOutcome(error: unknown, ending: Ending): MailOutcome {
   return { kind: 'unavailable', fault: fault ?? 'connection', message }
 }
 
-/** Reply codes about the login, whatever command they answer (RFC 4954, section 6): no mail of any kind is taken. */
+/** Login failures after any command (RFC 4954, section 6). */
 const LOGIN_CODES = [530, 534, 535, 538]
-/** Commands before the first mail of a session; the library reports the greeting as `CONN`. */
 const OPENING_COMMANDS = ['CONN', 'EHLO', 'HELO']
-/** Error codes of Node and OpenSSL about certificates and handshakes, such as `DEPTH_ZERO_SELF_SIGNED_CERT`. */
 const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA/
 
 type Failure = { message: string; response?: string; responseCode?: number; codes: string[]; command?: string }
 
-/** The fault of the server itself; undefined if the failure may concern this mail alone. */
+/** Returns undefined if the failure may concern this mail alone. */
 function faultOf({ codes, command, responseCode = 0 }: Failure): ServerFault | undefined {
   if (codes.includes('EAUTH') || LOGIN_CODES.includes(responseCode)) return 'login'
   if (codes.some((code) => TLS_CODES.test(code))) return 'tls'
@@ -250,7 +235,7 @@ const runEncoding = createTaskThread<EncodeTasks>({
   memory: { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 },
 })
 
-/** Encodes a long mail in a thread. Like an error there, a limit that is reached is a fault of the program: mails have a bound. */
+/** Encodes a long mail in a thread. Mail size is bounded, so hitting the thread's limits is a bug. */
 export async function encodeInThread(companyId: number, message: MailMessage): Promise<Buffer> {
   const bytes = await runEncoding(companyId, 'encode', message)
   if (bytes === 'too-slow') throw new Error('Encoding a mail took longer than its limit')

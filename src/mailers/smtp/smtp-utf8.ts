@@ -1,9 +1,6 @@
 import { memberOf } from '../../platform/text/own-member.ts'
 
-/**
- * Asks a mail server whether it offers SMTPUTF8, in a session of its own: the library sends such mails without the extension,
- * and what becomes of them is chance. Rejects when the server cannot be reached.
- */
+/** Checks in a separate session: Nodemailer sends without SMTPUTF8. Rejects if the server can't be reached. */
 export async function offersSmtpUtf8(serverUrl: string, timeoutMs: number): Promise<boolean> {
   const [{ default: SMTPConnection }, { parseConnectionUrl }] = await Promise.all([
     import('nodemailer/lib/smtp-connection'),
@@ -16,7 +13,7 @@ export async function offersSmtpUtf8(serverUrl: string, timeoutMs: number): Prom
       connection.once('error', reject)
       connection.connect((error) => (error ? reject(error) : resolve()))
     })
-    // After STARTTLS, where there is one: the server is asked again then.
+    // The EHLO reply after STARTTLS, if any.
     const extensions: unknown = memberOf(connection, '_supportedExtensions')
     return Array.isArray(extensions) && extensions.includes('SMTPUTF8')
   } finally {

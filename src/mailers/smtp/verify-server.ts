@@ -1,4 +1,4 @@
-/** Connects to a mail server, with TLS and login as its address says, and sends nothing. Rejects with the server's message. */
+/** Connects and logs in without sending. Rejects with the server's message. */
 export async function verifyServer(url: string, timeoutMs: number): Promise<void> {
   const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
   const { createTransport } = await import('nodemailer')
