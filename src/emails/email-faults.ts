@@ -2,7 +2,7 @@ import type { RequestFault } from '../http/errors/fault.ts'
 import { type AppError, missingRecipientAddress } from '../platform/errors.ts'
 import { memberOf } from '../platform/text/own-member.ts'
 
-/** The email endpoints' own messages for a recipient that is absent or empty (spec: Errors). */
+/** Returns the email endpoints' own error for a missing or empty recipient (spec: Errors). */
 export const refuseEmail =
   (member: 'to' | 'recipient') =>
   (faults: readonly RequestFault[], body: unknown): AppError | undefined => {

@@ -1,11 +1,10 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
 
-/** The mailbox of a mail's recipient. */
 export const recipientMailbox = sql`coalesce(recipient_key, lower(recipient collate "C"))`
 
 type Recipient = { readonly id: number; readonly recipient: string; readonly recipientKey: string | null }
 
-/** Mails whose recipient is beyond ASCII, among the next ones after an id, and the last of these; null: there are none. */
+/** Reads non-ASCII recipients within the next `limit` mails, and the last id read; null at the end. */
 export async function readEmailRecipients(
   db: Db,
   companyId: number,
@@ -31,7 +30,6 @@ export async function readEmailRecipients(
   return part ?? { last: null, rows: [] }
 }
 
-/** Writes the recipients of mails, and their mailboxes. */
 export async function writeRecipients(db: Db, companyId: number, rows: readonly Recipient[]): Promise<void> {
   await db`
     update emails
@@ -44,7 +42,7 @@ export async function writeRecipients(db: Db, companyId: number, rows: readonly 
   `
 }
 
-/** Suppressed addresses beyond ASCII. */
+/** Lists non-ASCII suppressed addresses. */
 export async function listWrittenSuppressions(db: Db, companyId: number): Promise<string[]> {
   const rows = await db<{ address: string }[]>`
     select address from email_suppressions where company_id = ${companyId} and address ~ '[^\\x01-\\x7f]'
@@ -52,7 +50,7 @@ export async function listWrittenSuppressions(db: Db, companyId: number): Promis
   return rows.map(({ address }) => address)
 }
 
-/** Moves the suppression of an address to another text. A complaint wins over a bounce. */
+/** Moves a suppression to another spelling; a complaint wins over a bounce. */
 export async function moveSuppression(db: Db, companyId: number, from: string, to: string): Promise<void> {
   await db`
     with moved as (

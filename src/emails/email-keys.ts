@@ -2,7 +2,6 @@ import type { Db } from '../db/connect.ts'
 import { emailKey, storedMailbox, wireAddress } from '../platform/text/email-address.ts'
 import { listWrittenSuppressions, moveSuppression, readEmailRecipients, writeRecipients } from './email-key-store.ts'
 
-/** Mails that one statement looks at. */
 const WINDOW = 20_000
 
 function toRecipient(written: string) {
@@ -10,7 +9,7 @@ function toRecipient(written: string) {
   return { recipient, recipientKey: storedMailbox(recipient) }
 }
 
-/** Gives mails and suppressions of a company the ASCII form of their domains, and mails their mailboxes. */
+/** Converts a company's mail and suppression domains to ASCII, and fills the mailbox column. */
 export async function rekeyEmails(db: Db, companyId: number, pause: () => Promise<void>): Promise<void> {
   for (let after = 0; ; ) {
     const { last, rows } = await readEmailRecipients(db, companyId, after, WINDOW)

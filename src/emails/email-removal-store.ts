@@ -3,7 +3,7 @@ import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
 import { recipientMailbox } from './email-key-store.ts'
 
-/** Deletes up to `limit` emails to an address, in lower case, with their contents, links and clicks; returns their ids. */
+/** Deletes up to `limit` emails to a lower-case address, with contents, links and clicks; returns their ids. */
 export async function eraseEmails(db: Db, companyId: number, address: string, limit: number): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     with target as materialized (
@@ -29,7 +29,7 @@ export async function eraseEmails(db: Db, companyId: number, address: string, li
   return rows.map(({ id }) => id)
 }
 
-/** The `eml_…` ids of the emails that `eraseEmails` deletes next. */
+/** Lists the `eml_…` ids `eraseEmails` will delete next. */
 export async function listEmailUids(db: Db, companyId: number, address: string, limit: number): Promise<string[]> {
   const rows = await db<{ uid: string }[]>`
     select uid
@@ -56,10 +56,7 @@ export async function listCompaniesWithExpiredEmails(db: Db, days: number, limit
   return rows.map(({ id }) => id)
 }
 
-/**
- * Deletes the oldest expired emails of a company; returns how many. Their envelopes may outlive them, and are found by the address
- * then.
- */
+/** Deletes a company's oldest expired emails; returns how many. Their envelopes may outlive them, found by address. */
 export async function expireEmails(
   db: Db,
   companyId: number,

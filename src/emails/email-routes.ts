@@ -31,12 +31,11 @@ import { getEmailTemplateCounts, listEmailTemplates } from './email-template.ts'
 const tags = ['Email']
 const permissions = ['Transactional'] as const
 
-/** The errors of a template email, in addition to those of every POST. */
 export const TEMPLATE_EMAIL_ERRORS = ['text 400', 'text 500', 'message'] as const
 
 const toOneShotReply = (data: Accepted) => ({ data })
 
-/** The email endpoints (spec: Email; decisions: Email). */
+/** Registers the email endpoints (spec: Email; decisions: Email). */
 export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

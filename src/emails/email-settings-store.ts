@@ -1,9 +1,7 @@
 import type { Db } from '../db/connect.ts'
 
-/** A company's settings as they are kept: the mail server's address is encrypted. */
 export type EmailSettingsRow = { fromAddress: string; fromName: string | null; smtpUrl: string | null }
 
-/** The company's own settings, with its mail server encrypted; undefined when it has none. */
 export async function findEmailSettings(db: Db, companyId: number): Promise<EmailSettingsRow | undefined> {
   const [row] = await db<EmailSettingsRow[]>`
     select from_address, from_name, smtp_url
@@ -13,7 +11,7 @@ export async function findEmailSettings(db: Db, companyId: number): Promise<Emai
   return row
 }
 
-/** The company's own settings, locked until the transaction ends; undefined when it has none. */
+/** Locks the settings until the transaction ends. */
 export async function lockEmailSettings(tx: Db, companyId: number): Promise<EmailSettingsRow | undefined> {
   const [row] = await tx<EmailSettingsRow[]>`
     select from_address, from_name, smtp_url
@@ -24,7 +22,7 @@ export async function lockEmailSettings(tx: Db, companyId: number): Promise<Emai
   return row
 }
 
-/** Replaces all settings of the company; `smtpUrl` is stored as given, so the caller encrypts it. */
+/** Replaces all settings; the caller must encrypt `smtpUrl`. */
 export async function writeEmailSettings(db: Db, companyId: number, row: EmailSettingsRow): Promise<void> {
   await db`
     insert into email_settings (company_id, from_address, from_name, smtp_url)

@@ -11,12 +11,11 @@ import {
 } from './email-settings-store.ts'
 import { addressFaults, lineFaults } from './rendering/header-text.ts'
 
-/** How a company sends email: its sender address, and its server unless it is the service's own. */
 export type EmailSettings = { from: string; fromName: string | null; smtpUrl: string | null }
 
 export type SettingsDeps = { db: Pool; cipher: Cipher }
 
-/** The company's settings; undefined while it has none. The server's address holds its password. */
+/** Returns the company's settings. `smtpUrl` contains the password. */
 export async function getEmailSettings(
   deps: { db: Db; cipher: Cipher },
   companyId: number,
@@ -25,10 +24,7 @@ export async function getEmailSettings(
   return row && { from: row.fromAddress, fromName: row.fromName, smtpUrl: openSmtpUrl(deps.cipher, row) }
 }
 
-/**
- * Replaces the company's settings; 422 names every value that is not allowed. Emails that wait use the new settings. An
- * address of the stored mail server without a login, as settings are shown, keeps the stored login and options.
- */
+/** Replaces the settings; 422 lists all bad values. An `smtpUrl` without login keeps the stored login and options. */
 export async function setEmailSettings(
   { db, cipher }: SettingsDeps,
   companyId: number,
@@ -48,7 +44,7 @@ export async function setEmailSettings(
   })
 }
 
-/** The faults of settings, or of those members that have the right shape. */
+/** Returns the faults of well-formed members. */
 export const emailSettingsFaults = ({ from, fromName, smtpUrl }: Partial<EmailSettings>): FieldFault[] => [
   ...addressFaults('from', from),
   ...lineFaults('fromName', fromName),
@@ -58,7 +54,7 @@ export const emailSettingsFaults = ({ from, fromName, smtpUrl }: Partial<EmailSe
 const openSmtpUrl = (cipher: Cipher, { smtpUrl }: EmailSettingsRow): string | null =>
   smtpUrl === null ? null : cipher.decrypt(smtpUrl)
 
-/** The given address with what it leaves out of the stored one: login and options, while host, port and user are the same. */
+/** Keeps the stored login and options while host, port and user match. */
 function withStoredLogin(input: string | null, stored: string | null): string | null {
   const [url, storedUrl] = [input, stored].map((text) => (text === null ? null : URL.parse(text)))
   if (!url || !storedUrl) return input
@@ -71,7 +67,6 @@ function withStoredLogin(input: string | null, stored: string | null): string | 
   return url.href
 }
 
-/** The ports that the mailer uses unless the address names one. */
 const portOf = ({ port, protocol }: URL): string => port || (protocol === 'smtps:' ? '465' : '587')
 
 function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
@@ -82,7 +77,7 @@ function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
   return [{ path: 'smtpUrl', message: 'must be an address that starts with smtp://, smtps:// or postmark://' }]
 }
 
-/** The server of a mail server's address, without what it takes to log in there. */
+/** Returns the server URL without its login. */
 export const shownSmtpUrl = (smtpUrl: string | null): string | null => {
   const url = smtpUrl === null ? null : URL.parse(smtpUrl)
   return url === null ? null : `${url.protocol}//${url.host}`

@@ -40,7 +40,6 @@ export const OneShotBody = Type.Object(
 )
 
 const TextValue = [Type.String(), Type.Number(), Type.Boolean()]
-/** Items of a list in one mail, and members of an item. */
 const MAX_ITEMS = 200
 const MAX_MEMBERS = 50
 
@@ -105,7 +104,7 @@ export const TemplateEmailReply = Type.Object(
   { description: 'The email was accepted.' },
 )
 
-/** The answer to an accepted template email, in both envelopes of the specification (Email). */
+/** Builds the reply in both envelopes of the specification (Email). */
 export const toTemplateEmailReply = ({ id, statsUrl }: Accepted) => ({
   success: true as const,
   data: { success: true as const, id, statsUrl },
@@ -152,7 +151,7 @@ export const EmailStats = Type.Object(
   },
 )
 
-/** The state of one mail. `sentAt` is the time at which the service accepted it. */
+/** `sentAt` is the acceptance time. */
 export const toEmailStats = (email: EmailRecord) => ({
   id: email.uid,
   status: email.status,
@@ -191,7 +190,6 @@ export const TemplateStats = Type.Object(
   },
 )
 
-/** Rates are whole percentages of the sent mails, such as `42%`. */
 export const toTemplateStats = ({ createdAt, sent, opened, clicked, bounced, complained }: EmailTemplateCounts) => ({
   created: createdAt.toISOString(),
   openRate: rateOf(opened, sent),
@@ -227,7 +225,7 @@ export const EmailTemplateItem = Type.Object(
   },
 )
 
-/** An email template as the list shows it: `id` is the opaque `tmpl_…`, `transactionalId` the number of its statistics. */
+/** `id` is the opaque `tmpl_…`, `transactionalId` the number for its statistics. */
 export const toEmailTemplateItem = (template: EmailTemplate) => ({
   id: template.uid,
   transactionalId: template.id,

@@ -1,22 +1,20 @@
 import { type Db, sql } from '../db/connect.ts'
 
-/** `MARKETING` needs consent and adds an unsubscribe link; the others are alike. */
+/** `MARKETING` needs consent and adds an unsubscribe link; the others behave the same. */
 export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
 
 export type EmailCategory = (typeof EMAIL_CATEGORIES)[number]
 
-/** A template of email: its parts are Liquid. */
 export type EmailTemplate = {
-  /** On the wire the `transactionalId`. */
+  /** On the wire `transactionalId`. */
   readonly id: number
-  /** `tmpl_…`, on the wire the `id`. */
+  /** `tmpl_…`, on the wire `id`. */
   readonly uid: string
   readonly name: string
   readonly subject: string
   readonly html: string
   readonly text: string | null
   readonly category: EmailCategory
-  /** The variables of the parts, in the order of first appearance. */
   readonly variables: readonly string[]
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -26,7 +24,6 @@ export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html
 
 const columns = sql`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
 
-/** Adds a template under a new uid, with its counts at zero. */
 export async function insertEmailTemplate(
   db: Db,
   companyId: number,
@@ -51,7 +48,7 @@ export async function insertEmailTemplate(
   return template
 }
 
-/** The templates of a company that are not removed, oldest first. */
+/** Lists a company's templates, oldest first, without removed ones. */
 export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> => db<EmailTemplate[]>`
   select ${columns}
   from email_templates
@@ -59,7 +56,7 @@ export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTe
   order by id
 `
 
-/** The template with this uid; undefined when the company has none, or has deleted it. */
+/** Returns undefined if the company has none with this uid, or removed it. */
 export async function findEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await db<EmailTemplate[]>`
     select ${columns}
@@ -69,7 +66,6 @@ export async function findEmailTemplate(db: Db, companyId: number, uid: string):
   return template
 }
 
-/** One template, locked until the transaction ends. */
 export async function lockEmailTemplate(tx: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await tx<EmailTemplate[]>`
     select ${columns}
@@ -80,7 +76,7 @@ export async function lockEmailTemplate(tx: Db, companyId: number, uid: string):
   return template
 }
 
-/** Replaces all values. The caller has locked the template in this transaction. */
+/** Replaces all values. The caller must hold the template lock. */
 export async function updateEmailTemplateRow(
   db: Db,
   companyId: number,
@@ -97,7 +93,7 @@ export async function updateEmailTemplateRow(
   return template
 }
 
-/** Marks a template as removed; false when the company has no such one. */
+/** Marks a template as removed; returns false if there was none. */
 export async function markEmailTemplateRemoved(db: Db, companyId: number, uid: string): Promise<boolean> {
   const removed = await db`
     update email_templates
@@ -116,7 +112,7 @@ export type EmailTemplateCounts = {
   complained: number
 }
 
-/** Two rows by their keys, however many mails there were. A removed template keeps its counts. */
+/** Reads a template's counts from two rows, also after its removal. */
 export async function findEmailTemplateCounts(
   db: Db,
   companyId: number,

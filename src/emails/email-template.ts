@@ -25,28 +25,21 @@ export type NewEmailTemplate = {
 }
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
-/**
- * Creates a template. 422 lists a blank name, each part that is not valid Liquid or uses a
- * variable in a way that no value can fill, and MARKETING html without `{{ unsubscribe_url }}`.
- */
+/** Creates a template; 422 for a blank name, bad Liquid, unfillable variables or MARKETING without unsubscribe link. */
 export const createEmailTemplate = async (db: Db, companyId: number, input: NewEmailTemplate): Promise<EmailTemplate> =>
   insertEmailTemplate(db, companyId, newTemplateId(), await toValues(companyId, input))
 
-/** The company's templates, oldest first. */
 export const listEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> =>
   selectEmailTemplates(db, companyId)
 
-/** One of the company's templates by its `tmpl_…`; 404 `Transactional not found`. */
+/** Returns a template by its `tmpl_…`; 404 `Transactional not found`. */
 export async function getEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate> {
   const template = await findEmailTemplate(db, companyId, uid)
   if (template === undefined) throw transactionalNotFound()
   return template
 }
 
-/**
- * Changes what is given and leaves the rest, also of changes that are made at the same time; mails that were accepted
- * before stay as they are. 404, 422 as above.
- */
+/** Changes the given members only, also under concurrent changes; accepted mails stay unchanged. 404, 422 as above. */
 export const updateEmailTemplate = (
   db: Pool,
   companyId: number,
@@ -64,18 +57,18 @@ export const updateEmailTemplate = (
     return updateEmailTemplateRow(tx, companyId, uid, values)
   })
 
-/** Removes a template: it is not found any more; mails on their way still go. 404 `Transactional not found`. */
+/** Removes a template; mails on their way are still sent. 404 `Transactional not found`. */
 export async function removeEmailTemplate(db: Db, companyId: number, uid: string): Promise<void> {
   if (!(await markEmailTemplateRemoved(db, companyId, uid))) throw transactionalNotFound()
 }
 
-/** The faults of a template, or of those members that have the right shape. */
+/** Returns the faults of well-formed members. */
 export const emailTemplateFaults = async (change: EmailTemplateChange): Promise<FieldFault[]> => [
   ...nameFaults(change),
   ...(await examineTemplate(NO_COMPANY, change)).faults,
 ]
 
-/** Templates whose shape is at fault wait for the worker together. */
+/** Malformed templates share one turn at the worker. */
 const NO_COMPANY = 0
 
 const NO_UNSUBSCRIBE_LINK: FieldFault = {
@@ -97,16 +90,12 @@ async function toValues(companyId: number, input: NewEmailTemplate): Promise<Ema
   return { name, ...parts, category, variables }
 }
 
-/**
- * The statistics of a template's mails, also after its removal, by its `transactionalId`; 404 `Transactional not
- * found`.
- */
+/** Returns a template's statistics, also after its removal; 404 `Transactional not found`. */
 export async function getEmailTemplateCounts(db: Db, companyId: number, id: number): Promise<EmailTemplateCounts> {
   const counts = await findEmailTemplateCounts(db, companyId, id)
   if (counts === undefined) throw transactionalNotFound()
   return counts
 }
 
-/** Whole percent of the mails sent, as text. */
 export const rateOf = (part: number, sent: number): string =>
   sent === 0 ? '0%' : `${Math.round((part / sent) * 100)}%`

@@ -40,24 +40,18 @@ export type TemplateEmail = { uid: string; recipient: string; customFields?: Val
 
 export type EmailDeps = SettingsDeps & {
   baseUrl: string
-  /** The mail server of companies that have none of their own. */
   smtpUrl: string | undefined
-  /** Stores a mail and its job, in one statement with others; false when its Idempotency-Key no longer stands. */
+  /** Stores a mail and its job in a shared statement; false if its Idempotency-Key was released or reclaimed. */
   acceptEmail(email: AcceptedEmail): Promise<boolean>
-  /** Why no marketing goes to this address; null: it may be sent. */
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
 }
 
 export type EmailCaller = { companyId: number; idempotencyId: number | null }
 export type Accepted = { id: string; statsUrl: string; status: 'pending' }
 
-/** Makes the answer that goes out, and that an Idempotency-Key keeps. */
 export type ToAnswer = (accepted: Accepted) => { status: number; body: object }
 
-/**
- * Takes a one-shot email in (decisions: Email): it is kept, sent in the background, and found under its id from now
- * on. 400 without a sender's address; 422 names all values that are not allowed; 503 without a mail server.
- */
+/** Accepts a one-shot email (decisions: Email). 400 without sender; 422 lists all bad values; 503 without server. */
 export async function sendOneShot(
   deps: EmailDeps,
   caller: EmailCaller,
@@ -95,7 +89,7 @@ export async function sendOneShot(
   )
 }
 
-/** The faults of an email, or of those members that have the right shape. */
+/** Returns the faults of well-formed members. */
 export const oneShotFaults = (email: Partial<OneShotEmail>): FieldFault[] => [
   ...addressFaults('to', email.to),
   ...lineFaults('subject', email.subject),
@@ -105,16 +99,15 @@ export const oneShotFaults = (email: Partial<OneShotEmail>): FieldFault[] => [
   ...headersFaults(email.headers ?? {}),
 ]
 
-/** The faults of a template email, or of those members that have the right shape. */
+/** Returns the faults of well-formed members. */
 export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<TemplateEmail>): FieldFault[] => [
   ...addressFaults('recipient', recipient),
   ...textFaults({ uid, customFields }, 'body'),
 ]
 
 /**
- * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
- * the contact has refused it or the address is suppressed; 422 for a bad address, for values that the template
- * cannot take, and with `strict` for missing ones; 503 without a mail server or sender address.
+ * Accepts a template email. 400 without recipient; 403 for MARKETING to an opted-out contact or suppressed address; 404
+ * for an unknown template; 422 for a bad address or values, missing ones if `strict`; 503 without server or sender.
  */
 export async function sendTemplateEmail(
   deps: EmailDeps,
@@ -152,7 +145,6 @@ export async function sendTemplateEmail(
   )
 }
 
-/** The company's settings, when there is a mail server to send through; else 503 that says what to set. */
 async function getSendingSettings(deps: EmailDeps, companyId: number): Promise<EmailSettings | undefined> {
   const settings = await getEmailSettings(deps, companyId)
   if ((settings?.smtpUrl ?? deps.smtpUrl) !== undefined) return settings
@@ -185,13 +177,13 @@ async function accept(
   return accepted
 }
 
-/** Of the sender's own domain, as mail servers expect; it reveals nothing about the mail. */
+/** Uses the sender's domain, as mail servers expect; must not reveal anything about the mail. */
 function newMessageId(fromAddress: string): string {
   const domain = domainToASCII(fromAddress.slice(fromAddress.lastIndexOf('@') + 1))
   return `<${newSecret().toString('hex').slice(0, 40)}@${domain || 'localhost'}>`
 }
 
-/** One of the company's mails by its `eml_…`; 404 `Email not found`. */
+/** Returns a mail by its `eml_…`; 404 `Email not found`. */
 export async function getEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord> {
   const email = await findEmail(db, companyId, uid)
   if (email === undefined) throw emailNotFound()

@@ -5,7 +5,6 @@ import type { Tracking } from '../tracking/tracking.ts'
 
 export type EmailKey = { companyId: number; id: number }
 
-/** A mail as an attempt needs it. */
 export type EmailToSend = EmailKey & {
   status: EmailStatus
   recipient: string
@@ -23,22 +22,18 @@ export type EmailToSend = EmailKey & {
   headers: Record<string, string>
   trackOpens: boolean
   trackClicks: boolean
-  /** Null: an older Parley took the mail in, and kept it in another form or not at all. */
+  /** Null: accepted by an older Parley, which stored this differently or not at all. */
   tracking: Tracking | null
-  /** The company's own mail server, encrypted. */
   smtpUrl: string | null
 }
 
 const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
 const toKeyRow = ({ companyId, id }: EmailKey) => ({ company_id: companyId, id })
 
-/** Bytes of contents that one statement reads at most, or one mail: bounds the memory of many large mails. */
+/** Per statement, or one larger mail: bounds memory. */
 const READ_BYTES = 1_000_000
 
-/**
- * Of these mails in their order the first ones, as many as may be held at a time: the answer has undefined where there
- * is no such mail or it is completed, and may be shorter than what was asked for, but not empty.
- */
+/** Reads a prefix of `keys`, up to `READ_BYTES` but never empty; undefined for missing or completed mails. */
 export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
   const rows = await db<(EmailToSend & { isFull: boolean })[]>`
     with sized as materialized (
@@ -72,10 +67,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
 
 export type Submission = EmailKey & { targets: readonly string[] }
 
-/**
- * Marks mails as submitted to their server now, and stores the targets of their links. Answers for each whether it
- * may be: exactly one attempt gets a yes until that one is completed.
- */
+/** Marks mails as submitted and stores their link targets. Returns true for exactly one attempt until it completes. */
 export async function markSubmitted(db: Db, items: readonly Submission[]): Promise<boolean[]> {
   const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
   const found = await db<EmailKey[]>`
@@ -107,18 +99,16 @@ export async function markSubmitted(db: Db, items: readonly Submission[]): Promi
     returning emails.company_id, emails.id
   `
   const marked = new Set(found.map(keyOf))
-  // Of two attempts at one mail that meet in this statement, the first has it.
   return items.map((item) => marked.delete(keyOf(item)))
 }
 
 export type EmailCompletion = EmailKey & {
   status: EmailStatus
   failureReason: string | null
-  /** The job that ends with it, unless the attempt may be repeated. */
   job?: Claim
 }
 
-/** Records the outcomes of attempts, and ends their jobs; `pending` is an attempt that may be repeated. */
+/** Records attempt outcomes and completes their jobs; a `pending` mail can be attempted again. */
 export function completeEmails(db: Db, completions: readonly EmailCompletion[]): Result {
   const items = completions.map(({ companyId, id, status, failureReason, job }) => ({
     company_id: companyId,

@@ -26,28 +26,20 @@ import {
   type Submission,
 } from './email-delivery-store.ts'
 
-/** The lane of a company's mails; accept_emails writes the same. */
+/** Must match `accept_emails`. */
 export const emailLane = (companyId: number): string => `email:${companyId}`
 
-/** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
 const BATCH = 10
-/**
- * Batches in flight at most: of one company over all processes, and of all companies in this process. Half of the company's are
- * left to mails that are dispatched directly, in batches that may hold one.
- */
+/** Concurrent batches per company, across processes. Half are left to directly dispatched mails. */
 const LANE_CAP = 6
 const CONCURRENCY = 60
 const MAX_BATCH = 200
-/** The pause between two writes of outcomes; only the next claim waits for them. */
+/** Between outcome writes; only the next claim waits. */
 const COMPLETE_SPACING_MS = 20
-/**
- * An outcome that the server reported is kept while the database is away, for an hour: without it the mail counts as
- * unknown.
- */
+/** Keeps a reported outcome for an hour of database outage; without it the mail counts as unknown. */
 const COMPLETE_RETRIES = { everyMs: 1_000, shouldRetry: (tries: number) => tries < 3_600 }
-/** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
+/** Doubles after each temporary refusal, up to `LONGEST_WAIT_MS`, for up to `GIVE_UP_AFTER_MS`. */
 const FIRST_WAIT_MS = 60_000
-/** After a failure of the database. */
 const AFTER_OUTAGE_MS = 1_000
 const LONGEST_WAIT_MS = 60 * 60_000
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000
@@ -68,22 +60,18 @@ export type DeliveryDeps = {
   mailer: Mailer
   baseUrl: string
   smtpUrl: string | undefined
-  /** The domain of return paths; undefined: mail servers report to the sender. */
+  /** Undefined: bounces go to the sender. */
   bounceDomain: string | undefined
-  /** Whether providers of mail post reports. */
   readsPostedReports: boolean
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
-  /** Suppresses an address that its mail server refused for good. */
   suppressRefused(companyId: number, recipient: string, message: string): Promise<void>
-  /** `server` names the mail server: the company's own, or that of the whole service. */
   onAttempt(email: EmailKey, server: 'company' | 'service', outcome: MailOutcome, durationMs: number): void
 }
 
 /**
- * The job that sends one mail. A mail goes out at most once: before the server gets its end, the mail is marked as
- * submitted, which one attempt can do; a temporary refusal removes the mark. A process that dies before the
- * mark has delivered nothing, and the mail is sent by another. One that dies after it may have delivered: such a mail
- * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
+ * Returns the job kind that sends one mail, at most once. One attempt marks the mail as submitted before the end of
+ * data; a temporary refusal removes the mark. A crash before the mark delivered nothing and is retried. After it the
+ * mail may be delivered, so fails: SMTP can't be queried and a second copy can't be recalled.
  */
 export function emailSendKind(deps: DeliveryDeps): BatchKind {
   const steps = createSteps(deps)
@@ -92,13 +80,12 @@ export function emailSendKind(deps: DeliveryDeps): BatchKind {
     batch: BATCH,
     laneCap: LANE_CAP,
     concurrency: CONCURRENCY,
-    // Only faults of our own count here; the mail must not be forgotten for them.
+    // Only internal faults count, and must never discard the mail.
     maxAttempts: 1_000_000,
     handle: (jobs, signal) => deliverAll(deps, steps, jobs, signal),
   }
 }
 
-/** Each step of a delivery is one statement for all the mails that are at it. */
 type Steps = ReturnType<typeof createSteps>
 
 function createSteps({ db, recordEvents: events }: DeliveryDeps) {
@@ -120,7 +107,7 @@ function createSteps({ db, recordEvents: events }: DeliveryDeps) {
   }
 }
 
-/** Sends the mails side by side, as many at a time as one reading brings. A fault of one is thrown when all have ended. */
+/** Sends mails concurrently, one read at a time; throws a fault only after all have settled. */
 async function deliverAll(
   deps: DeliveryDeps,
   steps: Steps,
@@ -173,10 +160,9 @@ async function deliver(
       return complete('failed', OUTCOME_UNKNOWN)
     case 'withheld':
       signal.throwIfAborted()
-      // Another attempt has submitted it; its outcome decides.
       return retryAfter(FIRST_WAIT_MS, { counts: false })
     case 'interrupted':
-      // The mark may have been written; the mail was not ended.
+      // The mark may have been written, but the mail was not ended.
       await complete('pending')
       return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.message })
     default:
@@ -184,10 +170,8 @@ async function deliver(
   }
 }
 
-/** The database failed before the submission: the mail server is not at fault, and nothing was sent. */
 type Interrupted = { kind: 'interrupted'; message: string }
 
-/** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */
 async function attempt(
   deps: DeliveryDeps,
   steps: Steps,
@@ -223,7 +207,7 @@ async function refused(
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
   if (!isTemporary && refusesAddress({ text: outcome.message })) {
-    // Before the outcome, which ends the job.
+    // Must precede the outcome, which completes the job.
     await deps.suppressRefused(email.companyId, email.recipient, outcome.message)
   }
   if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.message)

@@ -3,31 +3,23 @@ import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
 import { maxEntries } from '../../platform/cache/cache-bound.ts'
 import type { Clock } from '../../platform/clock.ts'
 
-/** Companies whose own failing servers are remembered; beyond it the longest unused is forgotten. */
 const MAX_COMPANIES = 10_000
 
 type Failing = { fault: ServerFault; since: Date }
 
-/** The state of the mail servers in the last attempts of this process. */
 export type MailHealth = {
   record(server: 'service' | 'company', companyId: number, outcome: MailOutcome): void
-  /** For `/readyz`: no address and no text of a server, since anyone may ask. */
+  /** Public in `/readyz`: must not contain addresses or server replies. */
   details(): MailHealthDetails
-  /** How many servers fail now, by fault. */
   failing(): ReadonlyMap<ServerFault, number>
 }
 
 export type MailHealthDetails = {
-  /** The mail server of the whole service. */
   service: { status: 'ok' } | { status: 'failing'; fault: ServerFault; since: string }
-  /** How many companies' own mail servers fail. */
   failingCompanies: number
 }
 
-/**
- * Remembers which mail servers took no mail in the last attempt, whatever the mail: a refused login, no trusted TLS, no
- * connection (decisions: Mail). A server that answers about a mail, also by a refusal of it, works.
- */
+/** Tracks servers that took no mail in the last attempt (decisions: Mail). Refusing one mail proves a server works. */
 export function createMailHealth(clock: Clock): MailHealth {
   const companies = new LRUCache<number, Failing>(maxEntries(MAX_COMPANIES))
   let service: Failing | undefined

@@ -2,7 +2,6 @@ import { Gauge, type Registry } from 'prom-client'
 import { SERVER_FAULTS } from '../../mailers/mailer.ts'
 import type { MailHealth } from './mail-health.ts'
 
-/** Registers the gauge of mail servers that took no mail in the last attempt of this process. */
 export function registerMailGauge(registry: Registry, health: Pick<MailHealth, 'failing'>): void {
   new Gauge({
     name: 'parley_mail_servers_failing',

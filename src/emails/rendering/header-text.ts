@@ -1,15 +1,10 @@
 import type { FieldFault } from '../../platform/errors.ts'
 import { isEmail } from '../../platform/text/email-address.ts'
 
-/**
- * Characters that some parser takes for the end of a header line: control characters, and Unicode's line and paragraph
- * separators.
- */
+/** Any character some parser takes for a line end. */
 const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/**
- * Headers that a caller may set in addition to `X-…`: none that names persons, dates, contents, or the route of a mail.
- */
+/** Must not set people, dates, contents or routing. */
 const ALLOWED = new Set([
   'auto-submitted',
   'comments',
@@ -35,19 +30,18 @@ const OWN_HEADER = /^x-[a-z0-9-]{1,60}$/i
 export const MAX_EMAIL_HEADERS = 20
 export const MAX_HEADER_LENGTH = 900
 
-/** The fault of a text that becomes part of a header. */
 export const lineFaults = (path: string, text: string | null | undefined): FieldFault[] =>
   text && LINE_BREAKING.test(text) ? [{ path, message: 'must be one line without control characters' }] : []
 
-/** The fault of what should be one address, without name, group or second recipient. */
+/** Returns a fault unless `text` is exactly one address, without name or group. */
 export function addressFaults(path: string, text: string | null | undefined): FieldFault[] {
   if (text === null || text === undefined) return []
-  // An address is never decoded: what only a careless reader would decode is none.
+  // Never decoded, so an encoded word is no address.
   if (isEmail(text) && !text.includes('=?')) return []
   return [{ path, message: 'must be one address such as ada@example.com' }]
 }
 
-/** Faults of the headers of a mail: names that may not be set, repeated names, and values with more than one line. */
+/** Returns faults for forbidden or repeated names and multi-line values. */
 export function headersFaults(headers: Readonly<Record<string, string>>): FieldFault[] {
   const entries = Object.entries(headers)
   const names = entries.map(([name]) => name.toLowerCase())

@@ -4,7 +4,7 @@ import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { checkValues, type Values } from './template-values.ts'
 import { readUse, UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
-/** Limits of one rendering, enough for every mail. Its processor time is bounded where it runs, in `mail-worker.ts`. */
+/** Per rendering; `mail-worker.ts` limits CPU time. */
 const MAX_TEMPLATE_LENGTH = 500_000
 const MEMORY_LIMIT = 5_000_000
 export const MAX_RENDERED_LENGTH = 2_000_000
@@ -17,11 +17,10 @@ const OPTIONS = {
   parseLimit: MAX_TEMPLATE_LENGTH,
   memoryLimit: MEMORY_LIMIT,
   strictFilters: true,
-  // Templates that others could name: none, and no file of this machine.
+  // Must stay empty: no includes, and no access to files.
   templates: {},
 }
 
-/** In HTML, values are escaped; in subject and text they are inserted unchanged. */
 const engines = { html: new Liquid({ ...OPTIONS, outputEscape: 'escape' }), plain: new Liquid(OPTIONS) }
 type Engine = keyof typeof engines
 
@@ -38,17 +37,16 @@ function parse(engine: Engine, source: string): Template[] {
 
 export type PartName = keyof TemplateParts
 
-/** Stands for the unsubscribe link in filled texts until the mail goes out. */
+/** Replaced by the unsubscribe link when the mail is sent. */
 const UNSUBSCRIBE_PLACEHOLDER = `{{ ${UNSUBSCRIBE_URL} }}`
 
-/** The variables of a part, and its faults: no valid Liquid, or a reference that no value can fill. */
 export type ExaminedPart = { use: VariableUse; faults: FieldFault[] }
 
-/** Reads the variables of a part and finds its faults. */
+/** Returns a part's variable use and faults: invalid Liquid, or references no value can fill. */
 export function examinePart({ path, source }: { path: PartName; source: string }): ExaminedPart {
   try {
     const use = useOf(source)
-    // Unknown filters and other templates are found only when it is filled.
+    // Unknown filters and includes are found only by rendering.
     engines[engineOf(path)].renderSync(parse(engineOf(path), source), {})
     return { use, faults: useFaults(path, use) }
   } catch (error) {
@@ -60,7 +58,7 @@ export function examinePart({ path, source }: { path: PartName; source: string }
 
 const engineOf = (path: PartName): Engine => (path === 'html' ? 'html' : 'plain')
 
-/** How a part uses its variables. Read from plain text, whose outputs pass no filter but their own. */
+/** Parsed as plain text, so that outputs have only their own filters. */
 function useOf(source: string): VariableUse {
   const template = parse('plain', source)
   const { variables, globals } = engines.plain.analyzeSync(template, { partials: false })
@@ -80,9 +78,9 @@ function useFaults(path: PartName, { names, texts, lists, unfillable }: Variable
 }
 
 /**
- * Fills a template. Values are escaped in HTML; in the subject line ends and control characters become blanks, so that
- * none can end the header. A variable without a value is empty, or 422 `parameter_mismatch` when `isStrict`. 422 for a value
- * of a kind that the template cannot use, and when it would take too much time or room.
+ * Renders a template. HTML values are escaped; line ends and control characters in the subject become spaces. 422
+ * `parameter_mismatch` for missing variables if `isStrict`, else those are empty; 422 for unusable values and exceeded
+ * limits.
  */
 export function renderTemplate(parts: TemplateParts, given: Values, isStrict = false): TemplateParts {
   checkValues(

@@ -6,10 +6,10 @@ import { composeTexts, type EmailTexts } from './compose-texts.ts'
 import { examinePart, renderTemplate, type TemplateParts } from './liquid.ts'
 import type { Values } from './template-values.ts'
 
-/** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it in a thread. */
+/** CPU time grows with mail length, so these run in a thread (`mail-worker.ts`). */
 export const MAIL_TASKS = {
   examine: examinePart,
-  /** The refusal of values that do not fit is a value: errors of other classes do not pass between the workers. */
+  /** Refused values are returned: other error classes can't cross threads. */
   render: ({ parts, values, isStrict }: { parts: TemplateParts; values: Values; isStrict: boolean }) => {
     try {
       return { rendered: renderTemplate(parts, values, isStrict) }

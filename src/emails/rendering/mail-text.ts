@@ -3,12 +3,12 @@ import { type Tracking, UNTRACKED } from '../tracking/tracking.ts'
 import { type ComposedTexts, composeTexts, type EmailTexts } from './compose-texts.ts'
 import { runMailTask } from './mail-worker.ts'
 
-/** Shorter mails take some milliseconds at most: handing them to the worker would take as long. */
+/** Takes a few milliseconds at most, as long as a hand-over to the worker. */
 const MOST_CHARACTERS_HERE = 16_000
 
 type Tracked = { html: string; trackOpens: boolean; trackClicks: boolean }
 
-/** What is tracked in a mail's HTML, see `trackingOf`; nothing when it takes too long to find. */
+/** Returns the tracked places of the HTML; none if the search takes too long. */
 export async function findTrackingOf(companyId: number, baseUrl: string, email: Tracked): Promise<Tracking> {
   const { html, trackOpens, trackClicks } = email
   if (html.length <= MOST_CHARACTERS_HERE) return trackingOf(baseUrl, email)
@@ -16,7 +16,7 @@ export async function findTrackingOf(companyId: number, baseUrl: string, email: 
   return tracking === 'too-slow' ? UNTRACKED : tracking
 }
 
-/** See `composeTexts`; a mail that takes too long goes out as it is. */
+/** Composes the final texts; a mail over the time limit is sent unchanged. */
 export async function prepareTexts(baseUrl: string, email: EmailTexts, tracking: Tracking): Promise<ComposedTexts> {
   const { companyId, id, secret, html, text } = email
   if (html.length <= MOST_CHARACTERS_HERE) return composeTexts(baseUrl, email, tracking)

@@ -2,7 +2,6 @@ import { createTaskThread } from '../../fair/threads/task-thread.ts'
 import { programFile } from '../../platform/program-file.ts'
 import type { MailTasks } from './mail-tasks.ts'
 
-/** Runs a task on mails in a thread, see `RunTask`. */
 export const runMailTask = createTaskThread<MailTasks>({
   program: programFile('src/emails/rendering/mail-program.ts'),
   limitsMs: { examine: 300, render: 300, track: 3_000, compose: 3_000, report: 300 },

@@ -1,8 +1,8 @@
 import { compile } from 'html-to-text'
 
-/** Characters of HTML that are read: the worst of them take about 0.2 s. */
+/** The worst HTML this long takes about 0.2 s. */
 const MAX_INPUT = 100_000
-/** Levels of nesting and children of one element that are converted; the rest is shown as `…`. */
+/** Deeper or further elements become `…`. */
 const MAX_DEPTH = 100
 const MAX_CHILDREN = 10_000
 
@@ -21,9 +21,6 @@ const convert = compile({
   ],
 })
 
-/**
- * The text alternative of HTML, for readers that show no HTML; null when the HTML has no text. Links carry their
- * address. Text beyond the first 100,000 characters of the HTML is left out.
- */
+/** Converts HTML to its text alternative, with link URLs; null if empty. Ignores HTML beyond 100,000 characters. */
 export const plainTextOf = (html: string): string | null =>
   convert(html.slice(0, MAX_INPUT).toWellFormed()).trim() || null

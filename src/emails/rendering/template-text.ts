@@ -7,14 +7,11 @@ import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 const TOO_SLOW = 'takes more than 300 ms to fill, or too much memory: make it simpler'
 
 export type ExaminedTemplate = {
-  /** Of the caller, in the order of first appearance. */
   variables: string[]
   faults: FieldFault[]
-  /** Whether the HTML contains the unsubscribe link. */
   hasUnsubscribeLink: boolean
 }
 
-/** Finds the variables of a template and its faults; absent parts are not checked. */
 export async function examineTemplate(
   companyId: number,
   { subject, html, text }: Partial<TemplateParts>,
@@ -44,7 +41,7 @@ export async function examineTemplate(
   }
 }
 
-/** Variables that one part writes as a text and another reads as a list: no value fits both. */
+/** No value fits a variable used as text in one part and as a list in another. */
 const conflicts = (uses: ReadonlyMap<PartName, VariableUse>): FieldFault[] =>
   [...uses].flatMap(([path, { texts }]) =>
     texts
@@ -52,7 +49,7 @@ const conflicts = (uses: ReadonlyMap<PartName, VariableUse>): FieldFault[] =>
       .map((name) => ({ path, message: `uses \`${name}\` as a text, and another part as a list` })),
   )
 
-/** Fills a template, see `renderTemplate`. 422 also when it would take too much time or memory. */
+/** Renders a template in the worker. 422 as `renderTemplate`, and on its time or memory limit. */
 export async function fillTemplate(
   companyId: number,
   { subject, html, text }: TemplateParts,

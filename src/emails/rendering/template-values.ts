@@ -2,14 +2,10 @@ import { type FieldFault, parameterMismatch, validationError } from '../../platf
 import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 export type TextValue = string | number | boolean
-/** An item of a list, such as a line of an order. */
 export type ItemValue = Readonly<Record<string, TextValue | null>>
 export type Values = Readonly<Record<string, TextValue | readonly ItemValue[]>>
 
-/**
- * Checks that the template can use the values (decisions: Mail). 422 `validation_error` for a text that it loops over or a list that it
- * writes out; with `isStrict` 422 `parameter_mismatch` that lists the missing variables.
- */
+/** Checks template values (decisions: Mail). 422; `parameter_mismatch` for missing variables if `isStrict`. */
 export function checkValues(uses: readonly VariableUse[], values: Values, isStrict: boolean): void {
   const faults = uses.flatMap((use) => kindFaults(use, values))
   if (UNSUBSCRIBE_URL in values) faults.push(faultAt(UNSUBSCRIBE_URL, 'is filled in by the service'))

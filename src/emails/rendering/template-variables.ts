@@ -1,34 +1,26 @@
 import { ForTag, Output, TablerowTag, type Template, TypeGuards, toValueSync, type Variables } from 'liquidjs'
 
-/** Filled in by the service, see `composeTexts`. */
 export const UNSUBSCRIBE_URL = 'unsubscribe_url'
 
-/** How a template uses its variables. One that is only tested or counted is neither a text nor a list. */
+/** A variable that is only tested or counted is neither text nor list. */
 export type VariableUse = {
   readonly names: readonly string[]
   readonly texts: readonly string[]
-  /** Lists of items, with the members that the template reads from each item. */
   readonly lists: Readonly<Record<string, readonly string[]>>
-  /** The first reference that no value can fill: values are texts, and lists of items with members. */
   readonly unfillable: string | undefined
 }
 
-/** A reference such as `lines[0].name`, as segments. */
+/** `lines[0].name`, as segments. */
 type Path = readonly unknown[]
 
-/** Filters that need a list of items. */
 const LIST_FILTERS = new Set(
   'compact concat find find_exp find_index find_index_exp group_by group_by_exp has has_exp map pop push reject reject_exp reverse sample shift sort sort_natural sum uniq unshift where where_exp'.split(
     ' ',
   ),
 )
-/** Filters that take texts and lists. */
 const COMMON_FILTERS = new Set(['default', 'first', 'inspect', 'join', 'json', 'jsonify', 'last', 'size', 'slice'])
 
-/**
- * Reads how a parsed template uses its variables. `all` and `globals` are the references that Liquid's own analysis finds:
- * all of them, and those of the caller's variables.
- */
+/** Reads variable use from Liquid's own analysis: `all` references, and the caller's `globals`. */
 export function readUse(templates: readonly Template[], all: Variables, globals: Variables): VariableUse {
   const names = Object.keys(globals)
   const loops = [...loopsOf(templates)].filter(({ list }) => names.includes(list))
@@ -58,7 +50,7 @@ export function readUse(templates: readonly Template[], all: Variables, globals:
 
 type Reference = { list?: string; member?: string; unfillable?: string }
 
-/** `name`, `name.size`, `name[0]`, which are of texts and lists, or `name[0].member` and `name.first.member`. */
+/** `name`, `name.size` and `name[0]` fit texts and lists; `name[0].member` and `name.first.member` lists only. */
 function readReference([name, place, member, ...more]: Path): Reference {
   if (place === undefined) return {}
   const isItem = Number.isInteger(place) || place === 'first' || place === 'last'
@@ -67,7 +59,6 @@ function readReference([name, place, member, ...more]: Path): Reference {
   return { unfillable: [name, place, member, ...more].filter((part) => part !== undefined).join('.') }
 }
 
-/** `item.member`, whose value is a text. */
 function readItemReference([variable, member, ...more]: Path, list: string): Reference {
   if (member === undefined) return {}
   if (typeof member === 'string' && isText(more)) return { list, member }
@@ -80,7 +71,6 @@ const isLength = (segment: unknown): boolean => segment === 'size' || segment ==
 const pathsOf = (variables: Variables, name: string): Path[] =>
   (variables[name] ?? []).map(({ segments }) => [...segments])
 
-/** The loops over a variable itself. */
 function* loopsOf(templates: readonly Template[]): Generator<{ variable: string; list: string }> {
   for (const node of withChildren(templates)) {
     if (!(node instanceof ForTag || node instanceof TablerowTag)) continue
@@ -89,7 +79,6 @@ function* loopsOf(templates: readonly Template[]): Generator<{ variable: string;
   }
 }
 
-/** The variables that are written out themselves, with the first filter they pass. */
 function* outputsOf(templates: readonly Template[]): Generator<{ name: string; filter: string | undefined }> {
   for (const node of withChildren(templates)) {
     if (!(node instanceof Output)) continue
@@ -106,7 +95,6 @@ function* withChildren(templates: readonly Template[]): Generator<Template> {
   }
 }
 
-/** The variable that a token is, without members. */
 function nameOf(token: unknown): string | undefined {
   if (!TypeGuards.isPropertyAccessToken(token) || token.variable !== undefined || token.props.length !== 1)
     return undefined

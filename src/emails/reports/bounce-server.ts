@@ -10,56 +10,47 @@ import { boundSockets } from './bounce-sockets.ts'
 import type { ReturnedMail } from './delivery-report.ts'
 import { readReturnPath } from './return-path.ts'
 
-/** Limits of one process for anonymous senders. A sender that is refused repeats for days. */
+/** Per process, for anonymous senders. Refused senders retry for days. */
 const BOUNDS = {
   connections: 100,
-  /** Of one address: a quarter, so that none holds all. */
+  /** A quarter, so that no address can take all. */
   connectionsOfAddress: 25,
   idleMs: 60_000,
   sessionMs: 5 * 60_000,
-  /** Received bytes: room for a returned mail with its attachments. */
+  /** Room for a returned mail with attachments. */
   sessionBytes: 64 * 1024 * 1024,
-  /** Recipients that one session may name, and so its mails; later ones are refused unread. */
   recipients: 20,
 }
-/** Connections to the database that unproven recipients may use at a time. */
 const LOOKUPS = 2
-/** The bytes of a mail that are read, and the lines of them that are parsed: a report comes before the returned mail. */
+/** Enough for a report, which precedes the returned mail. */
 const READ_BYTES = 512 * 1024
 const READ_LINES = 4_096
 const MACHINE_PART = /^content-type:\s*message\/(?:(?:global-)?delivery-status|feedback-report)/im
-/** Before the type of a part: its other headers and its boundary. */
 const LINES_BEFORE = 64
 const CLOSE_MS = 5_000
 
 export type BounceServerDeps = {
-  /** Mail to other domains is refused. */
   domain: string
   isReportToken(token: ReportToken): Promise<boolean>
-  /** Resolves when the report is on disk. */
+  /** Must resolve only after the commit. */
   record(token: ReportToken, report: MailReport): Promise<void>
-  /** A mail that reports no failure. */
   onIgnored(): void
   onFailure(error: unknown): void
 }
 
 export type BounceServer = {
-  /** Returns the port. */
   listen(port: number, host: string): Promise<number>
   close(): Promise<void>
 }
 
-/**
- * The mail server of return paths: accepts mail for `bounce+<token>@<domain>` alone, and answers 250 when the report is on disk,
- * 451 when it could not be written, so that its sender repeats it.
- */
+/** Serves `bounce+<token>@<domain>` only: 250 once the report is on disk, 451 if the write failed, for a retry. */
 export function createBounceServer(deps: BounceServerDeps, others: Partial<typeof BOUNDS> = {}): BounceServer {
   const bounds = { ...BOUNDS, ...others }
   const named = new WeakMap<SMTPServerSession, number>()
   const lookups = bulkhead(LOOKUPS, bounds.connections)
   const server = new SMTPServer({
     authOptional: true,
-    // Without a certificate of the domain there is no TLS that a sender could trust.
+    // Senders could not trust TLS without a certificate for the domain.
     disabledCommands: ['AUTH', 'STARTTLS'],
     disableReverseLookup: true,
     logger: false,
@@ -91,7 +82,6 @@ export function createBounceServer(deps: BounceServerDeps, others: Partial<typeo
       )
     },
   })
-  // Errors of single connections are those of their clients.
   server.on('error', () => {})
   const sockets = boundSockets(server.server, bounds)
   return {
@@ -124,16 +114,16 @@ async function receive(
   await deps.record(token, report)
 }
 
-/** One at a time, so that the mails that wait for the worker wait for one report at most. */
+/** One at a time, so that other worker tasks wait for at most one report. */
 const reading = bulkhead(1, Number.POSITIVE_INFINITY)
 
-/** Undefined for what no mail server writes, too: a mail that takes long to read. */
+/** Returns undefined also if too slow to read: no mail server writes such mail. */
 async function readInTurn(companyId: number, mail: ReturnedMail): Promise<MailReport | undefined> {
   const report = await reading.execute(() => runMailTask(companyId, 'report', mail))
   return report === 'too-slow' ? undefined : report
 }
 
-/** Reads all of a stream and returns its first lines, with the report after a long first part. */
+/** Drains the stream; returns the first lines, and the report after a long first part. */
 async function readStart(stream: Readable): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -1,7 +1,6 @@
 import type { Server } from 'node:net'
 import { networkOf } from '../../http/admission/client-address.ts'
 
-/** How often the bytes of a connection are compared with their bound. */
 const CHECK_MS = 1_000
 
 export type SocketBounds = {
@@ -10,10 +9,7 @@ export type SocketBounds = {
   readonly sessionBytes: number
 }
 
-/**
- * Ends the connections of a server that last too long or have sent too much, and counts them by address. `isFull` says whether
- * an address has more of them than it may.
- */
+/** Ends connections over their time or byte limit; `isFull` checks the limit per address. */
 export function boundSockets(server: Server, bounds: SocketBounds): { isFull(address: string): boolean } {
   const counts = new Map<string, number>()
   server.on('connection', (socket) => {

@@ -5,26 +5,22 @@ import { classOf, refusesAddress } from './refusal.ts'
 
 const MAX_NESTING = 8
 const MAX_HEADERS = 64 * 1024
-/** Of a report without a machine-readable part; the returned mail comes later. */
 const MAX_TEXT = 8_192
 
 export type ReturnedMail = {
   raw: Uint8Array
-  /** MAIL FROM:<>, as mail servers send their notifications. */
   hasNullSender: boolean
 }
 
 /**
- * Reads a report from a mail to a return path: a delivery status notification (RFC 3464, RFC 6533), a complaint (RFC 5965), or the text of a
- * mail server that writes neither. Undefined for every other mail, such as an automatic answer, and for a notification of a delay
- * or a success. The mail may be cut after the report's second part.
+ * Reads a bounce (RFC 3464, 6533), a complaint (RFC 5965) or a server's plain text; undefined for other mail, such as
+ * auto-replies and delays. `raw` may end after the second part.
  */
 export async function readDeliveryReport({ raw, hasNullSender }: ReturnedMail): Promise<MailReport | undefined> {
   const mail = await PostalMime.parse(raw, {
     maxNestingDepth: MAX_NESTING,
     maxHeadersSize: MAX_HEADERS,
     attachmentEncoding: 'utf8',
-    // The returned mail is not read.
     forceRfc822Attachments: true,
   }).catch(() => undefined)
   if (mail === undefined) return undefined
@@ -50,10 +46,9 @@ function firstOf(groups: Iterable<Fields>, read: (fields: Fields) => MailReport 
 
 type Fields = ReadonlyMap<string, string>
 
-/** The groups of fields: the first is about the message, each other about a recipient. */
+/** First the message fields, then one group per recipient. */
 function* readGroups(text: string): Generator<Fields> {
   for (const group of text.split(/\r?\n(?:[\t ]*\r?\n)+/)) {
-    // A line that begins with a blank continues the one before.
     const lines = group.replaceAll(/\r?\n[\t ]+/g, ' ').split(/\r?\n/)
     yield new Map(
       lines.flatMap((line): [string, string][] => {
@@ -73,7 +68,7 @@ function toBounce(fields: Fields): MailReport | undefined {
   return toReport({ status, text }, text || fields.get('status') || 'failed')
 }
 
-/** Other types, such as `not-spam` and `auth-failure`, are no complaint of the recipient. */
+/** Other types, such as `not-spam` and `auth-failure`, are no recipient complaints. */
 const COMPLAINTS = ['abuse', 'fraud', 'opt-out']
 
 function toComplaint(fields: Fields): MailReport | undefined {
@@ -83,24 +78,21 @@ function toComplaint(fields: Fields): MailReport | undefined {
 
 const MAIL_SERVER = /^(?:mailer-?daemon|mail-?daemon|post-?master|microsoftexchange)/i
 const RETURNED_MAIL = /^[ \t-]*-{2,}.*(?:copy|original|below|returned|message follows).*$/im
-/** The first reply or enhanced code of a permanent refusal, with what follows it. */
 const REFUSAL = /(?<![\d.])(?:5\d\d[ -]|#?5\.\d{1,3}\.\d{1,3}(?!\.?\d)).*/s
 
-/** The report of a server such as Exim, qmail or QQ, whose text is for people. */
 async function readText(mail: Email): Promise<MailReport | undefined> {
   const names = mail.headers.some(({ key }) => key === 'x-failed-recipients')
   if (!names && !MAIL_SERVER.test(mail.from?.address ?? '')) return undefined
   const [text = ''] = (mail.text || (await textOfHtml(mail.html ?? '')) || '').slice(0, MAX_TEXT).split(RETURNED_MAIL)
   const [refusal] = REFUSAL.exec(text) ?? []
   if (refusal !== undefined) return toReport({ text: paragraphOf(text, refusal) }, refusal)
-  // Warnings of a delay list no failed recipients.
+  // Delay warnings list no failed recipients.
   return names ? { kind: 'bounce', isPermanent: false, message: toServerMessage(text) } : undefined
 }
 
-/** Its library is loaded for the first report in HTML. */
 const textOfHtml = async (html: string) => (await import('../rendering/plain-text.ts')).plainTextOf(html)
 
-/** The paragraph around a refusal: some servers write the code after the words. */
+/** Some servers put the code after the words. */
 function paragraphOf(text: string, refusal: string): string {
   const before =
     text

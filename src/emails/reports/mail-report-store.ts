@@ -2,7 +2,6 @@ import type { Db } from '../../db/connect.ts'
 import type { ReportToken } from '../tracking/tracking-token.ts'
 import type { ReportEffect, ReportedState } from './mail-report.ts'
 
-/** Whether the token is that of a stored mail. */
 export async function isReportToken(db: Db, { companyId, emailId, tail, mac }: ReportToken): Promise<boolean> {
   const rows = await db`
     select
@@ -15,7 +14,7 @@ export async function isReportToken(db: Db, { companyId, emailId, tail, mac }: R
 
 export type ReportedEmail = Omit<ReportedState, 'suppressedFor'> & { recipient: string }
 
-/** Locks the mail that a token names until the transaction ends; undefined when there is none. */
+/** Locks the mail until the transaction ends; returns undefined if the token is invalid. */
 export async function lockReportedEmail(
   tx: Db,
   { companyId, emailId, tail, mac }: ReportToken,
@@ -30,10 +29,7 @@ export async function lockReportedEmail(
   return email
 }
 
-/**
- * Writes what a report changes in a mail. A bounce proves that a server accepted the mail: one that was not `sent` before
- * is counted among the sent mails of its template.
- */
+/** Writes a report's changes. A bounce proves acceptance, so a mail not yet `sent` is also counted as sent. */
 export async function writeReport(
   tx: Db,
   companyId: number,

@@ -1,30 +1,23 @@
 import type { MailReport } from '../../mailers/mail-reports.ts'
 import type { EmailStatus } from '../email-store.ts'
 
-/** Why no marketing is sent to an address. */
 export const SUPPRESSION_REASONS = ['bounce', 'complaint'] as const
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number]
 
-/** The state of a mail that a report may change. */
 export type ReportedState = {
   readonly status: EmailStatus
   readonly isSubmitted: boolean
   readonly hasComplaint: boolean
-  /** Of the address of its recipient. */
   readonly suppressedFor: SuppressionReason | null
 }
 
-/** The changes that a report makes; null: none. */
 export type ReportEffect = {
   readonly status: 'bounced' | null
   readonly isFirstComplaint: boolean
   readonly suppressFor: SuppressionReason | null
 }
 
-/**
- * The effect of a report. A mail bounces once. A mail that no server can have yet does not: its next attempt decides. A
- * permanent bounce and a complaint suppress the address; a complaint replaces a bounce as the reason, never the reverse.
- */
+/** Bounces a submitted mail once. Permanent bounces suppress the address; a complaint outranks a bounce as reason. */
 export function decideReport(state: ReportedState, report: MailReport): ReportEffect {
   if (report.kind === 'complaint') {
     return {

@@ -16,7 +16,6 @@ import { lockReportedEmail, writeReport } from './mail-report-store.ts'
 export type ReportDeps = {
   db: Pool
   recordEvents: RecordEvents
-  /** Called after the commit. `contactId` is the contact whose address was suppressed. */
   onReport(report: RecordedReport): void
 }
 
@@ -27,10 +26,7 @@ export type RecordedReport = {
   contactId: number | undefined
 }
 
-/**
- * Records a report about the mail that the token names: the state of the mail, the suppression of its recipient's address,
- * and the events. When this resolves, the report is on disk. A report about no stored mail changes nothing.
- */
+/** Records a report's status, suppression and events, on disk once resolved. Ignores unknown mails. */
 export async function recordReport(deps: ReportDeps, token: ReportToken, report: MailReport): Promise<void> {
   const { companyId, emailId } = token
   const recorded = await onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () =>
@@ -54,10 +50,7 @@ export async function recordReport(deps: ReportDeps, token: ReportToken, report:
   if (recorded !== undefined) deps.onReport(recorded)
 }
 
-/**
- * Suppresses the address of a mail that its server refused for good in the session: the refusal counts like the same one in a report.
- * Returns the contact with the address, if the suppression is new.
- */
+/** Suppresses an address its server refused permanently. Returns the contact if newly suppressed. */
 export function suppressRefused(
   { db, recordEvents }: Pick<ReportDeps, 'db' | 'recordEvents'>,
   companyId: number,
@@ -71,7 +64,6 @@ export function suppressRefused(
   })
 }
 
-/** Suppresses an address, and publishes the change of its contact, whose id it returns. */
 async function suppress(
   tx: Db,
   { recordEvents }: Pick<ReportDeps, 'recordEvents'>,

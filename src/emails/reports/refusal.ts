@@ -1,17 +1,15 @@
-/** A permanent refusal: the status code of a report (RFC 3463), if it has one, and the words of the mail server. */
 export type MailRefusal = { status?: string | undefined; text: string }
 
-/** Status codes that say that mailbox or domain do not exist, are disabled, or refuse mail for good. */
+/** Missing, disabled or permanently refusing mailbox or domain. */
 const ADDRESS_CODES = ['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1', '5.4.4']
-/** Replies that say so by themselves (RFC 7504). */
+/** Sufficient without a code (RFC 7504). */
 const ADDRESS_REPLY = /^(?:521|556)\b/
 
-/** Not part of an IP address or a version. */
 const ENHANCED_CODE = /(?<![\d.])[245]\.\d{1,3}\.\d{1,3}(?!\.?\d)/g
 
-/** Reasons that leave the address alone, whatever code stands beside them. */
+/** Never the address's fault, whatever the code. */
 const REPUTATION = /spam|black ?list|block ?list|dnsbl|\brbl\b|barracuda|reputation|quota|mailbox (?:is )?full/i
-/** Further ones, where no code decides. */
+/** Count only if no code decides. */
 const OTHER_REASONS =
   /polic|content|virus|malware|phish|dkim|dmarc|\bspf\b|reverse dns|\bptr\b|rdns|helo|sender|envelope|\bfull\b|too (?:large|big|many|much|long)|exceed|limit|throttl|greylist|temporar|try again|relay|authenticat|resource record|bulk|unsolicited|suspicious|\blisted\b|\bloop\b|storage|\bsize\b/i
 
@@ -36,8 +34,7 @@ const ADDRESS_TEXT = new RegExp(
 )
 
 /**
- * Whether a permanent refusal is about its address for good (decisions: Mail, Bounces), so that no marketing should go there again. A
- * specific status code decides, else one in the text, else the reply code with the text. What stays undecided does not.
+ * Returns whether a refusal rules out the address (decisions: Mail, Bounces): by code, also in the text, or wording.
  */
 export function refusesAddress({ status, text }: MailRefusal): boolean {
   const words = text.replaceAll(/<?[^\s<>]+@[^\s<>]+>?|https?:\S+/g, ' ').trim()
@@ -47,7 +44,7 @@ export function refusesAddress({ status, text }: MailRefusal): boolean {
   return ADDRESS_REPLY.test(words) || (ADDRESS_TEXT.test(words) && !OTHER_REASONS.test(words))
 }
 
-/** The class of a refusal: 5 is permanent, 4 temporary; undefined when neither code nor reply says. */
+/** Returns 5 for permanent, 4 for temporary, or undefined if unclear. */
 export function classOf({ status, text }: MailRefusal): string | undefined {
   const [code] = [...codesIn(status ?? ''), ...codesIn(text)]
   return code?.charAt(0) ?? /(?<![\d.])([45])\d\d[ -]/.exec(text)?.[1]
@@ -55,5 +52,4 @@ export function classOf({ status, text }: MailRefusal): string | undefined {
 
 export const codesIn = (text: string): string[] => text.match(ENHANCED_CODE) ?? []
 
-/** x.y.0 is a subject without a detail. */
 const isSpecific = (code: string): boolean => !code.endsWith('.0')

@@ -6,22 +6,19 @@ import type { MailReport, ReadMailReport } from '../../mailers/mail-reports.ts'
 import { notFound, unauthorized } from '../../platform/errors.ts'
 import { parseReportToken, type ReportToken } from '../tracking/tracking-token.ts'
 
-/** Posted reports may carry a copy of the mail. */
 const BODY_LIMIT = 1024 * 1024
 const USER = 'parley'
 
 export type ReportRoutesDeps = {
-  /** The password of the user `parley`; undefined: nothing is read. */
+  /** Password of user `parley`; undefined refuses all reports. */
   secret: string | undefined
-  /** By the name of the provider in the path. */
   readers: ReadonlyMap<string, ReadMailReport>
-  /** Resolves when the report is on disk. */
+  /** Must resolve only after the commit. */
   record(token: ReportToken, report: MailReport): Promise<void>
-  /** A body that reports neither a bounce nor a complaint about a mail of this service. */
   onIgnored(): void
 }
 
-/** Where providers of mail post bounces and complaints. The answer is 200 when the report is on disk. */
+/** Registers the provider webhooks for bounces and complaints. Replies 200 once the report is on disk. */
 export function reportRoutes({ secret, readers, record, onIgnored }: ReportRoutesDeps): FastifyPluginAsyncTypebox {
   const isAllowed = createTokenCheck(secret && Buffer.from(`${USER}:${secret}`).toString('base64'), 'Basic')
   return async (app) => {

@@ -2,10 +2,8 @@ import { parseReportToken, type ReportToken } from '../tracking/tracking-token.t
 
 const LOCAL_PART = 'bounce+'
 
-/** Where the servers that a mail passes report that it did not arrive. */
 export const returnPath = (domain: string, token: string): string => `${LOCAL_PART}${token}@${domain}`
 
-/** The token of a return path of this domain; undefined for every other address. */
 export function readReturnPath(domain: string, address: string): ReportToken | undefined {
   const [local = '', host, ...rest] = address.toLowerCase().split('@')
   if (host !== domain.toLowerCase() || rest.length > 0 || !local.startsWith(LOCAL_PART)) return undefined

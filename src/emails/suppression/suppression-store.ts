@@ -2,10 +2,9 @@ import { type Db, sql } from '../../db/connect.ts'
 import { storedKeys } from '../../platform/text/email-address.ts'
 import type { SuppressionReason } from '../reports/mail-report.ts'
 
-/** An address that gets no marketing, in lower case, or the keyed hash of an erased person's. */
+/** `address` is lower-case, or the keyed hash of an erased address. */
 export type Suppression = { address: string; reason: SuppressionReason; detail: string | null; createdAt: Date }
 
-/** The stored forms of an address in lower case. */
 const formsOf = (companyId: number, address: string) => sql`
   (
     select array_agg(form.address)
@@ -14,7 +13,7 @@ const formsOf = (companyId: number, address: string) => sql`
   )::text[]
 `
 
-/** The suppression of an address in lower case; undefined: there is none. A complaint wins over a bounce. */
+/** Returns an address's suppression; a complaint wins over a bounce. */
 export async function findSuppression(db: Db, companyId: number, address: string): Promise<Suppression | undefined> {
   const [suppression] = await db<Suppression[]>`
     select address, reason, detail, created_at
@@ -26,7 +25,7 @@ export async function findSuppression(db: Db, companyId: number, address: string
   return suppression
 }
 
-/** Suppresses an address in lower case, or replaces the reason. */
+/** Suppresses a lower-case address, or replaces the reason. */
 export async function writeSuppression(
   tx: Db,
   companyId: number,
@@ -41,7 +40,7 @@ export async function writeSuppression(
   `
 }
 
-/** Ends the suppression of an address; whether there was one. */
+/** Returns whether the address was suppressed. */
 export async function deleteSuppression(tx: Db, companyId: number, address: string): Promise<boolean> {
   const deleted = await tx`
     delete from email_suppressions
@@ -50,7 +49,7 @@ export async function deleteSuppression(tx: Db, companyId: number, address: stri
   return deleted.count > 0
 }
 
-/** The next suppressions after an address, in its order. */
+/** Lists suppressions by address, after the given one. */
 export const listSuppressions = (
   db: Db,
   companyId: number,
@@ -64,10 +63,7 @@ export const listSuppressions = (
     limit ${limit}
   `
 
-/**
- * Keeps the suppression of an erased person's address under its keyed hash.
- * @throws PostgresError 23502 when the session has no key for it
- */
+/** Replaces an erased address by its keyed hash; throws PostgresError 23502 without a session key. */
 export async function eraseSuppression(db: Db, companyId: number, address: string): Promise<void> {
   await db`
     with erased as (
@@ -84,7 +80,7 @@ export async function eraseSuppression(db: Db, companyId: number, address: strin
   `
 }
 
-/** The living contact with an address in lower case, of which a suppression is a change. */
+/** Finds the contact changed by this suppression. */
 export async function findSuppressedContact(db: Db, companyId: number, address: string): Promise<number | undefined> {
   const [contact] = await db<{ id: number }[]>`
     select id

@@ -4,7 +4,7 @@ import { suppressionNotFound } from '../../platform/errors.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { deleteSuppression, findSuppressedContact } from './suppression-store.ts'
 
-/** Ends the suppression of an address, so that marketing goes there again; 404 `Suppression not found`. */
+/** Ends the suppression of an address; 404 `Suppression not found`. */
 export async function endSuppression(
   { db, recordEvents }: { db: Pool; recordEvents: RecordEvents },
   companyId: number,

@@ -4,10 +4,7 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 type Key = { readonly companyId: number; readonly id: number }
 type State = Key & { status: string; isOpened: boolean; isClicked: boolean }
 
-/**
- * Reads the states of emails; the result reads them again and answers what has changed. Without locks: of two transactions that
- * see the same change, one has its event, since an event comes once under its id.
- */
+/** Reads states; the result returns later changes. Without locks: transactions may see one twice; event ids dedupe. */
 export async function watchEmails(tx: Db, emails: readonly Key[]): Promise<() => Promise<RecordChange[]>> {
   if (emails.length === 0) return async () => []
   const rows = emails.map(({ companyId, id }) => ({ company_id: companyId, id }))

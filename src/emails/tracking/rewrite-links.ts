@@ -1,23 +1,18 @@
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 import type { Tracking } from './tracking.ts'
 
-/** Links of one mail that are tracked at most; those beyond stay as they are. */
+/** Further links stay untracked. */
 export const MAX_TRACKED_LINKS = 1_000
 const MAX_TARGET_LENGTH = 8_000
 
-/** The options of tracking, and the prefix of our own addresses, which stay. */
 export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
-/** A range of the HTML, and the number of the target with the address that replaces it; 0 is the open pixel. */
 type LinkPosition = readonly [start: number, end: number, link: number]
 
 /**
- * Finds where in a mail's HTML tracked addresses go: in the place of its http(s) links, and as the open pixel before
- * the end of its body. The HTML is read by the tokenizer of browsers, which reports where in the source each
- * attribute's value is, and is never serialised. Takes time in proportion to the length, whatever the HTML.
- *
- * Everything but links of `a` or `area` to http(s) is left alone, and so are links with `data-parley-track="off"`, everything in
- * comments (Outlook's conditionals), scripts, styles and foreign elements, and what is tracked already.
+ * Finds http(s) links of `a` and `area`, and a place for the pixel, in linear time for any HTML. Uses a browser
+ * tokenizer's source positions and never serializes. Skips `data-parley-track="off"`, comments (Outlook conditionals),
+ * scripts, styles, foreign elements and tracked links.
  */
 export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {
   const { links, sources, bodyEnd } = readHtml(html)
@@ -49,23 +44,21 @@ function toReplacements(positions: readonly LinkPosition[]): string {
   return numbers.join(' ')
 }
 
-/** The http(s) address that a link leads to; undefined for every other kind. */
+/** Returns undefined unless an http(s) URL. */
 function toWebAddress(value: string): URL | undefined {
   const url = URL.parse(value)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return undefined
   return url.href.length <= MAX_TARGET_LENGTH ? url : undefined
 }
 
-/** An address that every browser reads alike, wherever it stands, and that fits into a header. */
+/** Read the same by every browser, and safe in a header. */
 const PLAIN_ADDRESS = /^https?:\/\/[a-z0-9][!-[\]-~]*$/i
 
-/** Letter by letter where the address is plain, else as a browser would write it. */
+/** Keeps plain URLs byte for byte, else normalizes. */
 const toTarget = ({ href }: URL, written: string): string => (PLAIN_ADDRESS.test(written) ? written : href)
 
-/** An attribute with its place in the source, name and quotes included. */
 type Attribute = { value: string; start: number; end: number }
 
-/** Where the value itself stands, inside its quotes. */
 function valuePlace(html: string, { start, end }: Attribute): { start: number; end: number } | undefined {
   const head = /^[^=]*=[\t\n\f\r ]*/.exec(html.slice(start, end))?.[0]
   if (head === undefined) return undefined
@@ -79,7 +72,6 @@ type Read = { links: Attribute[]; sources: string[]; bodyEnd: number }
 const LINKING = new Set(['a', 'area'])
 const FOREIGN = new Set(['svg', 'math'])
 
-/** Elements whose content is text, and how the tokenizer reads it. */
 const TEXT_MODES = new Map<string, (typeof TokenizerMode)[keyof typeof TokenizerMode]>([
   ['title', TokenizerMode.RCDATA],
   ['textarea', TokenizerMode.RCDATA],
@@ -92,7 +84,7 @@ const TEXT_MODES = new Map<string, (typeof TokenizerMode)[keyof typeof Tokenizer
   ['plaintext', TokenizerMode.PLAINTEXT],
 ])
 
-/** HTML elements that end an unclosed svg or math element (HTML: parsing foreign content). */
+/** End an unclosed svg or math (HTML: parsing foreign content). */
 const BREAKOUT = new Set(
   'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var'.split(
     ' ',
@@ -141,10 +133,7 @@ function readHtml(html: string): Read {
 
 type Located = { location: Token.Location | null }
 
-/**
- * Finds where the pixel goes: before the end of the body, else of the document, else at the end of the source, but
- * before what is left unfinished there, such as a comment or a tag, which would swallow it.
- */
+/** Before `</body>`, else `</html>` or the end, but before an unfinished comment or tag, as in `<!-- x`. */
 function createEnd(html: string) {
   const ends = new Map<string, number>()
   let passedEnd = 0
@@ -184,7 +173,6 @@ function createEnd(html: string) {
   }
 }
 
-/** Whether its author asked to leave a link as it is. */
 const isUntracked = ({ attrs }: Token.TagToken): boolean =>
   attrs.some(({ name, value }) => name === 'data-parley-track' && value.trim().toLowerCase() === 'off')
 

@@ -1,7 +1,6 @@
 import { type Tracking, UNTRACKED } from './tracking.ts'
 import { createToken, type TokenUse } from './tracking-token.ts'
 
-/** Where the addresses in mails are, by what they do. */
 export const TRACKING_PATHS: Record<TokenUse, string> = {
   open: '/public/v1/o/',
   click: '/public/v1/c/',
@@ -14,9 +13,7 @@ export type TrackedEmail = Email & { html: string }
 const addressOf = (baseUrl: string, email: Email, use: TokenUse, link: number): string =>
   `${baseUrl}${TRACKING_PATHS[use]}${createToken(email, use, link)}`
 
-/**
- * What is tracked in a mail's HTML, as its options ask: links that count clicks, and the pixel that counts opens.
- */
+/** Finds tracked links and the open pixel in a mail's HTML. */
 export async function trackingOf(
   baseUrl: string,
   { html, trackOpens, trackClicks }: { html: string; trackOpens: boolean; trackClicks: boolean },
@@ -24,16 +21,15 @@ export async function trackingOf(
   if (!trackOpens && !trackClicks) return UNTRACKED
   const own = Object.values(TRACKING_PATHS).map((path) => `${baseUrl}${path}`)
   const isOwn = (url: string) => own.some((start) => url.startsWith(start))
-  // With its reader of HTML, it is loaded for the first tracked mail.
+  // Loads its HTML parser for the first tracked mail.
   const { findTracking } = await import('./rewrite-links.ts')
   return findTracking(html, { links: trackClicks, pixel: trackOpens, isOwn })
 }
 
-/** The mail's HTML as it goes out. */
 export const trackedHtml = (baseUrl: string, email: TrackedEmail, { replacements }: Tracking): string =>
   putAddresses(email.html, replacements, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
 
-/** Puts the addresses in their places; every other byte stays. Asks once for the address of a link, which may stand at many. */
+/** Inserts addresses and keeps all other bytes. Calls `addressOf` once per link, even if repeated. */
 export function putAddresses(html: string, replacements: string, addressOf: (link: number) => string): string {
   const texts = new Map<number, string>()
   const numbers = replacements === '' ? [] : replacements.split(' ').map(Number)
@@ -52,10 +48,9 @@ export function putAddresses(html: string, replacements: string, addressOf: (lin
 const pixelTag = (address: string): string =>
   `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 
-/** Where the recipient of a mail ends marketing mails. */
 export const unsubscribeUrl = (baseUrl: string, email: Email): string => addressOf(baseUrl, email, 'unsubscribe', 0)
 
-/** The headers by which the reader's program unsubscribes from marketing mails with one click (RFC 8058). */
+/** Returns one-click unsubscribe headers (RFC 8058). */
 export const unsubscribeHeaders = (baseUrl: string, email: Email): Record<string, string> => ({
   'List-Unsubscribe': `<${unsubscribeUrl(baseUrl, email)}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',

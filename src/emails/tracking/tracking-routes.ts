@@ -12,9 +12,8 @@ import { type Fetch, type Found, findMailed, type Mailed, recordFetches, toFound
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
 
 /**
- * Names of mail proxies and link scanners that crawlers' lists leave out. Apple's mail privacy proxy sends `Mozilla/5.0` alone. Outlook on
- * a desktop, with a person before it, calls itself `Microsoft Office` and `ms-office`; Office asks in advance as `Microsoft Office
- * Existence Discovery`.
+ * Mail proxies and link scanners missing from crawler lists. Apple's privacy proxy sends only `Mozilla/5.0`. Desktop
+ * Outlook with a reader sends `Microsoft Office` and `ms-office`; prefetches, `Microsoft Office Existence Discovery`.
  */
 const MAIL_MACHINES =
   /proxy|scan|barracuda|proofpoint|mimecast|safe-?links?|office (existence|protocol) discovery|symantec|trendmicro|forcepoint|fireeye|sophos|^mozilla\/5\.0$/i
@@ -23,7 +22,6 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 export type TrackingDeps = {
   db: Pool
-  /** Records that the recipient wants no more marketing mails. */
   unsubscribe(mailed: Mailed): Promise<void>
   recordEvents: RecordEvents
 }
@@ -34,21 +32,18 @@ const schema = { hide: true, params }
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const MAX_BATCH = 1_000
-/** Fetches that wait to be counted, and how long one waits; beyond either it is refused with 503. */
+/** Fetches beyond either limit get 503. */
 const MAX_WAITING = 5_000
 const MAX_WAIT_MS = 2_000
-/** Fetches within this time after another share a statement; a single one does not wait. */
+/** Groups fetches into statements; a single one does not wait. */
 const SPACING_MS = 5
 
-/**
- * The addresses inside mails (decisions: Email): opens, clicks and unsubscribing. A fetch is counted before it is
- * answered; fetches that arrive together share a statement. An invalid token is 404.
- */
+/** Registers open, click and unsubscribe URLs (decisions: Email). Counts before replying; 404 for an invalid token. */
 export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createStatementBatcher<Fetch, Found | undefined>({
     run: (fetches) => writeFetches(deps, fetches),
     maxItems: MAX_BATCH,
-    // One is written while another is made durable.
+    // One is written while another commits.
     maxRunning: 2,
     spacingMs: SPACING_MS,
     maxWaiting: MAX_WAITING,
@@ -66,7 +61,7 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   }
 
   return async (app) => {
-    // Returns the body, not the reply: a returned reply would be awaited until its last byte is sent.
+    // A returned reply would be awaited until its last byte is sent; a body is not.
     app.get(`${TRACKING_PATHS.open}:token`, { config, schema }, async (request, reply) => {
       await follow(request, reply, 'open', request.params.token)
       reply.type('image/gif')
@@ -94,10 +89,8 @@ async function writeFetches({ db, recordEvents: events }: TrackingDeps, fetches:
   return toFound(fetches, rows)
 }
 
-/** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */
 function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    // A body that a mail program sends adds nothing to the address.
     app.addContentTypeParser('*', (_request, body, done) => {
       body.resume()
       done(null)
@@ -137,7 +130,7 @@ const sendPage = (reply: FastifyReply, content: string) =>
       `<!doctype html><html lang="en"><meta charset="utf-8"><title>Unsubscribe</title><meta name="viewport" content="width=device-width">${content}</html>`,
     )
 
-/** Returns whether a fetch looks like a program's rather than a reader's. It is counted all the same, with this flag. */
+/** Returns whether a fetch looks automated; counted anyway, but flagged. */
 export function isMachine(headers: Headers): boolean {
   const agent = String(headers['user-agent'] ?? '').trim()
   if (agent === '' || MAIL_MACHINES.test(agent) || isbot(agent)) return true

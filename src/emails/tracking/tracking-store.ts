@@ -3,17 +3,15 @@ import type { TrackingToken } from './tracking-token.ts'
 
 export type Fetch = {
   token: TrackingToken
-  /** False: only looked up. */
   isCounted: boolean
   isMachine: boolean
 }
 
-/** The mail and link of a token; `target` is null if it is no link. */
 export type Found = { target: string | null }
 
 type RecordedFetches = { targets: Record<string, string | null> }
 
-/** Records fetches of tracked addresses; `toFound` reads the answer. When it answers, the counts are kept. */
+/** Records fetches, committed once resolved; read the result with `toFound`. */
 export function recordFetches(db: Db, fetches: readonly Fetch[]): Result<RecordedFetches[]> {
   const items = fetches.map(({ token, isCounted, isMachine }) => ({
     company_id: token.companyId,
@@ -27,7 +25,6 @@ export function recordFetches(db: Db, fetches: readonly Fetch[]): Result<Recorde
   return db<RecordedFetches[]>`select record_email_fetches(${jsonRows(db, items)}) as targets`
 }
 
-/** What each fetch leads to; undefined when its token is not ours. */
 export function toFound(fetches: readonly Fetch[], [row]: readonly RecordedFetches[]): (Found | undefined)[] {
   return fetches.map((_, index) => {
     const target = row?.targets[index + 1]
@@ -37,7 +34,6 @@ export function toFound(fetches: readonly Fetch[], [row]: readonly RecordedFetch
 
 export type Mailed = { companyId: number; emailId: number; recipient: string }
 
-/** The mail that a token names. */
 export async function findMailed(db: Db, token: TrackingToken): Promise<Mailed | undefined> {
   const [row] = await db<Mailed[]>`
     select company_id, id as email_id, recipient

@@ -1,16 +1,14 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The use of an address in a mail. Only clicks have a link number other than 0. */
+/** Only clicks have a link number other than 0. */
 export type TokenUse = 'open' | 'click' | 'unsubscribe'
 
-/** Which mail and link a token names, and the digest by which the database proves it. */
 export type TrackingToken = {
   readonly companyId: number
   readonly emailId: number
   readonly link: number
-  /** In hex, what follows the mail's secret under the digest: the use and the link. */
+  /** Hex digest input after the mail secret: use and link. */
   readonly tail: string
-  /** In hex. */
   readonly mac: string
 }
 
@@ -20,16 +18,13 @@ const LINK_BYTES = 3
 const MAC_BYTES = 18
 const IDS_BYTES = COMPANY_BYTES + EMAIL_BYTES + LINK_BYTES
 const USES: Record<TokenUse | 'report', string> = { open: '01', click: '02', unsubscribe: '03', report: '04' }
-// 33 bytes: no character of the text is without meaning, so that no two texts are the same token.
+// 33 bytes, so every character counts and no two texts are the same token.
 const TOKEN = /^[A-Za-z0-9_-]{44}$/
 
-/** The secret of one mail, from which all its tokens are made: 32 random bytes. */
+/** Returns 32 random bytes, the base of all tokens for one mail. */
 export const newSecret = (): Buffer => randomBytes(32)
 
-/**
- * The token of an address in a mail: 44 characters that name the mail, the use and the link, and 144 bits of a SHA-256
- * over a secret of this mail, which cannot be guessed or reused for another mail, use or link.
- */
+/** Creates a URL token: 144 bits of SHA-256 over the mail's secret; valid for one mail, use and link only. */
 export function createToken(
   email: { companyId: number; id: number; secret: Uint8Array },
   use: TokenUse,
@@ -43,7 +38,7 @@ export function createToken(
   return bytes.toString('base64url')
 }
 
-/** Reads a token; undefined when it cannot be one. Whether it is ours only the database can say. */
+/** Parses a token; only the database can verify it. */
 export function parseToken(text: string, use: TokenUse): TrackingToken | undefined {
   if (!TOKEN.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
@@ -58,13 +53,12 @@ export function parseToken(text: string, use: TokenUse): TrackingToken | undefin
   }
 }
 
-/** The mail that a report is about, with 96 bits of the same digest. */
 export type ReportToken = Pick<TrackingToken, 'companyId' | 'emailId' | 'tail' | 'mac'>
 
 const REPORT_MAC_BYTES = 12
 const REPORT_TOKEN = /^[0-9a-f]{48}$/
 
-/** The token of reports about a mail, in hex: mail servers may change the case of an address, and its local part is short. */
+/** Creates a hex token: mail servers may change an address's case, and local parts must be short. */
 export function createReportToken(email: { companyId: number; id: number; secret: Buffer }): string {
   const bytes = Buffer.alloc(COMPANY_BYTES + EMAIL_BYTES + REPORT_MAC_BYTES)
   bytes.writeUIntBE(email.companyId, 0, COMPANY_BYTES)
@@ -73,7 +67,6 @@ export function createReportToken(email: { companyId: number; id: number; secret
   return bytes.toString('hex')
 }
 
-/** Reads a token of reports; undefined when it cannot be one. */
 export function parseReportToken(text: string): ReportToken | undefined {
   const token = text.toLowerCase()
   if (!REPORT_TOKEN.test(token)) return undefined

@@ -1,8 +1,7 @@
 /**
- * Where the tracked addresses of a mail go, and where its links lead, by number from 1. `replacements` has three numbers for each
- * address, in the order of the HTML, with spaces between them: the characters from the end of the one before, the characters that
- * it replaces, and the number of its target; 0 is the open pixel. A short text, since a long mail has 20,000 of them, and they pass
- * through a thread, the database and a thread.
+ * `replacements` has three numbers per address, in HTML order, separated by spaces: characters since the previous end,
+ * characters replaced, and link number (from 1; 0 is the open pixel). Compact, as a long mail has 20,000, which cross
+ * two threads and the database.
  */
 export type Tracking = { readonly replacements: string; readonly targets: readonly string[] }
 
