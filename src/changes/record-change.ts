@@ -1,9 +1,6 @@
 import type { Db, Pool, Result, Rows } from '../db/connect.ts'
 
-/**
- * The changes of records that receivers may subscribe to, by the name of their event: ids, and the kind of change. Each file of
- * webhooks/events/kinds/ adds its own.
- */
+/** Changes that receivers can subscribe to, by event name. Each file in webhooks/events/kinds/ extends this interface. */
 // biome-ignore lint/suspicious/noEmptyInterface: the kinds extend it.
 export interface RecordChanges {}
 
@@ -13,31 +10,23 @@ export type RecordChange = {
 }[RecordEventName]
 export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { event: Name }>
 
-/** Makes events of changes for the receivers that subscribe to them. */
 export type RecordEvents = {
-  /** Whether a registration of one of the companies subscribes to the event. Reads memory only. */
   isSubscribed(event: RecordEventName, companyIds: Iterable<number>): boolean
-  /**
-   * Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does
-   * nothing. `runAll` runs the statements of each company; by default without pauses, since companies may share the transaction.
-   */
+  /** Writes the subscribed events in `tx`. `runAll` defaults to no pauses, since companies may share the transaction. */
   publish(tx: Db, changes: readonly RecordChange[], runAll?: RunAll): Promise<void>
 }
 
-/** Runs a company's statements one after another. */
 export type RunAll = (companyId: number, statements: readonly (() => Promise<unknown>)[]) => Promise<void>
 
-/** For work whose events no receiver can subscribe to. */
 export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }
 
-/** A write of one statement, which needs no transaction of its own, and what finds the changes that it makes. */
 export type ReportedWrite<T extends readonly unknown[]> = {
   write: (db: Db) => Result<T>
-  /** Called before the write; its result, afterwards, returns the changes. */
+  /** Must be called before the write; the result returns the changes afterwards. */
   watch: (tx: Db) => Promise<() => Promise<readonly RecordChange[]>>
 }
 
-/** Writes, in a transaction together with the events of its changes where a registration subscribes to them, else alone. */
+/** Runs the write; opens a transaction only if a registration subscribes to the event. */
 export function writeWithEvents<T extends readonly unknown[]>(
   { db, events }: { db: Pool; events: RecordEvents },
   event: RecordEventName,

@@ -1,17 +1,15 @@
-/** Changes of a company that are sent in a second. */
 const PER_SECOND = 1_000
-/** Changes beyond this rate with which a flood starts, and of which no more are counted. */
+/** Excess that starts a flood; also the maximum counted, so that a flood can end soon. */
 const MAX_EXCESS = 500
-/** A flood ends when no more of them are left. */
 const CALM_EXCESS = 100
 
-/** Whether changes come faster than they are sent. While they do, resets cost less than records. */
+/** Whether changes arrive faster than they can be sent. During a flood, resets cost less than records. */
 export type Flood = {
   readonly isOn: boolean
   add(count: number): void
 }
 
-/** The excess shrinks by `PER_SECOND` a second, with or without new changes. */
+/** Creates a leaky bucket, drained by `PER_SECOND` with or without new changes. */
 export function createFlood(): Flood {
   let excess = 0
   let isOn = false

@@ -6,39 +6,32 @@ import { createListener, createNoListener } from './listener.ts'
 import { listActive } from './live-store.ts'
 import type { Changed, Changes } from './notice.ts'
 
-/** Clients read much after a reset: the next one of a company starts after this time at the earliest. */
+/** Minimum time between resets of a company: clients read a lot after each. */
 const RESET_EVERY_MS = 2_000
-/** A reset goes to this number of streams, and to the next ones after this pause. */
 const RESET_STREAMS = 5
 const RESET_PAUSE_MS = 200
-/** Fewer at a time while the company has more changes than are sent. */
 const RESET_STREAMS_IN_FLOOD = 1
 const POLL_EVERY_MS = 1_000
-/** Records that are read at once; more are a reset. */
+/** Maximum records per read; beyond this, the hub sends a reset. */
 const MAX_READ = 500
 
-/** One open stream. */
 export type Stream = {
   readonly companyId: number
   readonly topics: ReadonlySet<Topic>
-  /** Sends events (`eventOf`). */
   write(text: string | Buffer): void
 }
 
-/** The text of an event; `data` is a line of JSON. */
+/** Formats an SSE event; `data` must be one line of JSON. */
 export const eventOf = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`
 
-/** Reads changed records of a company as they stand in the events. */
 export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
 export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords> & {
-  /** The ids of the conversations that show these contacts, at most `limit`. */
   conversationsOf(companyId: number, contactIds: readonly number[], limit: number): Promise<readonly number[]>
 }
 
 export type Hub = {
-  /** Adds a stream; resolves with its removal when changes from now on reach it. */
+  /** Resolves with the stream's removal once changes reach it. */
   open(stream: Stream): Promise<() => void>
-  /** Sends all streams that the process stops, and stops listening. */
   close(): Promise<void>
 }
 
@@ -47,18 +40,16 @@ type Company = {
   streams: Set<Stream>
   pending: Changed[]
   isReading: boolean
-  /** By polling: activity after this time. */
   seenUntil: Date
-  /** A reset is on its way to the streams, or was within the last 2 s. */
+  /** Set while a reset runs and for 2 s after its start. */
   resetTimer: NodeJS.Timeout | undefined
-  /** Another reset follows that one. */
   isStale: boolean
   flood: Flood
 }
 
 type HubDeps = { db: Pool; clock: Clock; readers: Readers; onFailure: (error: unknown) => void }
 
-/** The streams of this process: changed records are read once for each company, however many streams it has. */
+/** Creates the hub of this process, which reads each changed record once per company, whatever the number of streams. */
 export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
   const companies = new Map<number, Company>()
   const resetAll = () => {
@@ -110,7 +101,7 @@ function take(company: Company, changed: Changed, sending: Sending): void {
   if (!company.isReading) void drain(company, sending)
 }
 
-/** Reads and sends what changed until nothing is left: changes that arrive during a read are read together. */
+/** Sends until nothing is pending; changes that arrive during a read share the next one. */
 async function drain(company: Company, { readers, onFailure }: Sending): Promise<void> {
   company.isReading = true
   while (company.pending.length > 0 && company.streams.size > 0) {
@@ -129,7 +120,7 @@ async function drain(company: Company, { readers, onFailure }: Sending): Promise
 async function pollCompany(db: Pool, company: Company): Promise<void> {
   const active = await listActive(db, company.id, company.seenUntil, MAX_READ + 1)
   company.seenUntil = active.at(-1)?.activeAt ?? company.seenUntil
-  // Which of their messages changed is not known.
+  // Activity doesn't identify the changed messages.
   if (active.length > 0) reset(company)
 }
 
@@ -144,7 +135,6 @@ const newCompany = (id: number, now: Date): Company => ({
   flood: createFlood(),
 })
 
-/** Sends a reset to the streams of a company: at once, and once more after further reasons. */
 function reset(company: Company): void {
   company.isStale = true
   if (company.resetTimer === undefined) startReset(company)
@@ -168,16 +158,15 @@ function startReset(company: Company): void {
   sendSome()
 }
 
-/** A message comes before the conversation that it changes. */
+/** A message must precede its conversation. */
 const READ_TOPICS = ['message', 'conversation', 'contact', 'delivery', 'import', 'scheduled'] as const
 type Merged = {
   readonly ids: Record<(typeof READ_TOPICS)[number], Set<number>>
   readonly answering: ReadonlyMap<number, string>
-  /** More has changed than is named. */
   readonly isReset: boolean
 }
 
-/** The changes of several notices, each once; undefined when they are too many to be read. */
+/** Merges and deduplicates notices; returns undefined if there are too many changes to read. */
 function mergeOf(pending: readonly Changed[]): Merged | undefined {
   const noIds = () => new Set<number>()
   const ids = {
@@ -202,10 +191,7 @@ function mergeOf(pending: readonly Changed[]): Merged | undefined {
 
 const countOf = ({ ids }: Merged): number => READ_TOPICS.reduce((sum, topic) => sum + ids[topic].size, 0)
 
-/**
- * Reads the changed records that some stream takes, and writes each stream's events to it at once. Returns false when they
- * are too many.
- */
+/** Reads the changed records once and writes them to subscribed streams. Returns false if there are too many. */
 async function sendChanged(company: Company, readers: Readers, { ids, answering }: Merged): Promise<boolean> {
   const isTaken = (topic: Topic) => [...company.streams].some(({ topics }) => topics.has(topic))
   if (ids.contact.size > 0 && isTaken('conversation')) {
@@ -221,7 +207,7 @@ async function sendChanged(company: Company, readers: Readers, { ids, answering 
   }
   const toEvent = ([chatId, name]: [number, string]) => eventOf('answering', JSON.stringify({ chatId, name }))
   texts.set('answering', [...answering].map(toEvent).join(''))
-  // Streams of the same topics share the bytes.
+  // Streams with the same topics share the bytes.
   const joined = new Map<string, Buffer>()
   for (const { topics, write } of company.streams) {
     const taken = [...texts].filter(([topic, text]) => text !== '' && topics.has(topic))

@@ -3,19 +3,15 @@ import type { Pool } from '../db/connect.ts'
 import { endListening, keepListening, listen } from './live-store.ts'
 import { type Changes, parseNotice } from './notice.ts'
 
-/** How often a process publishes its id, which it expects to receive. */
+/** Heartbeat interval: each process publishes its id and expects to receive it. */
 const ROUND_MS = 2_000
-/** Rounds without its own id after which it polls. */
 const MISSED_ROUNDS = 2
-/** How long the first stream waits for the subscription. */
 const BEGIN_MS = 2_000
-/** Each process sends its id, a UUID. */
 const PROCESS_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 export type Listener = {
-  /** Resolves when changes are received from now on, by notices or by polling. */
   start(): Promise<void>
-  /** True while the process does not receive its own notices: the connection is lost, or a pooler does not support LISTEN. */
+  /** True until the process receives its own heartbeat: the connection is lost, or a pooler doesn't support LISTEN. */
   readonly isDisconnected: boolean
   end(): Promise<void>
 }
@@ -26,10 +22,7 @@ type ListenerEvents = {
   onGap(): void
 }
 
-/**
- * Listens for notices between `start` and `end`, on a connection of its own. In each round the process sends its own id,
- * by which it knows that it is connected: after a lost connection, a restart of the database or a failover it listens again.
- */
+/** Listens on a dedicated connection; subscribes again when heartbeats reveal a lost connection, a restart or a failover. */
 export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): Listener {
   const id = randomUUID()
   let missed = 0
@@ -46,7 +39,7 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
     isDisconnected = false
     session.markReady()
   }
-  // After a reconnection the notices of the time between are lost.
+  // Notices sent before a reconnection are lost.
   const connection = createSubscription(() => listen(db, onNotification, () => isDisconnected || onGap()))
   const round = async (own: Session) => {
     if (session !== own) return
@@ -61,7 +54,7 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
   const start = (): Session => {
     const own = createSession()
     missed = 0
-    // The previous end would delete what this begins.
+    // Must wait for the previous `end`, which would delete the new listener row.
     void ended.then(async () => {
       if (session === own) await connection.start()
       await round(own)
@@ -88,10 +81,10 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
   }
 }
 
-/** Behind a pooler in transaction mode no notices come: the process polls all the time, and the others need not notify it. */
+/** For a pooler in transaction mode, which delivers no notices: always polls, and needs no notices from others. */
 export const createNoListener = (): Listener => ({ start: async () => {}, isDisconnected: true, end: async () => {} })
 
-/** From one `start` to the next `end`. Streams rely on notices when it is ready: one that is missed from then on is a gap. */
+/** Spans one `start` to the next `end`. Once ready, streams rely on notices, so that a missed one is a gap. */
 type Session = { isReady: boolean; readonly ready: Promise<void>; markReady(): void }
 
 function createSession(): Session {
@@ -110,7 +103,6 @@ function createSession(): Session {
 
 type Subscribed = Promise<{ unlisten(): Promise<void> }>
 
-/** The subscription in use. One that fails is replaced by a later round. */
 function createSubscription(subscribe: () => Subscribed) {
   let current: Subscribed | undefined
   const start = async (): Promise<void> => {
@@ -119,15 +111,12 @@ function createSubscription(subscribe: () => Subscribed) {
   }
   const unlisten = async (former: Subscribed | undefined) => former?.then((one) => one.unlisten()).catch(() => {})
   return {
-    /** Resolves when it listens, or has failed. */
     start,
-    /** Starts a new subscription before it ends the former. */
     renew: (): void => {
       const former = current
       void start()
       void unlisten(former)
     },
-    /** Ends the present subscription after the last statement. */
     endAfter: async (last: Promise<void>): Promise<void> => {
       const former = current
       current = undefined

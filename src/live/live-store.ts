@@ -1,12 +1,11 @@
 import type { Db, Pool } from '../db/connect.ts'
 
 const CHANNEL = 'parley_live'
-/** Seconds for which a process that has vanished still counts as listening. */
+/** A vanished process counts as listening for this time. */
 const LISTENING_SECONDS = 10
-/** Rows of processes that ended without removing theirs. */
 const OLD_HOURS = 1
 
-/** Sends a notice to all listening processes; while none listens, sends nothing. */
+/** Sends a notice, unless no process listens. */
 export async function notify(db: Db, text: string): Promise<void> {
   await db`
     select pg_notify(${CHANNEL}, ${text})
@@ -14,7 +13,7 @@ export async function notify(db: Db, text: string): Promise<void> {
   `
 }
 
-/** Says that this process listens, and sends its id to all listening processes, itself included. */
+/** Renews the listener row and sends the heartbeat to all listeners, including this process. */
 export async function keepListening(db: Db, id: string): Promise<void> {
   await db`
     with inserted as (
@@ -30,21 +29,18 @@ export async function keepListening(db: Db, id: string): Promise<void> {
   `
 }
 
-/** Removes this process from those that are notified. */
 export async function endListening(db: Db, id: string): Promise<void> {
   await db`delete from live_listeners where id = ${id}`
 }
 
-/**
- * Listens on a connection of its own. `onListening` is called each time that listening starts, also after a reconnection.
- */
+/** Listens on a dedicated connection. `onListening` also runs after each reconnection. */
 export const listen = (
   db: Pool,
   onNotice: (text: string) => void,
   onListening: () => void,
 ): Promise<{ unlisten(): Promise<void> }> => db.listen(CHANNEL, onNotice, onListening)
 
-/** The conversations of a company with activity after a time, at most `limit`, and the time of the latest. */
+/** Lists conversations with activity after a time, oldest first. */
 export async function listActive(
   db: Db,
   companyId: number,

@@ -2,10 +2,9 @@ import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { LiveChange } from '../changes/live-change.ts'
 
-/** Ids that one notice names at most, of one company and of all. */
 const MAX_IDS = 500
 const MAX_COMPANIES = 500
-/** A notification takes less than 8,000 bytes. */
+/** Postgres limits a payload to less than 8,000 bytes. */
 const MAX_BYTES = 7_500
 
 const Ids = Type.Array(Type.Integer())
@@ -16,25 +15,23 @@ const Named = Type.Object({
   import: Type.Optional(Ids),
   contact: Type.Optional(Ids),
   scheduled: Type.Optional(Ids),
-  /** Empty: more has changed than is named. */
+  /** Always empty; marks changes beyond the listed ids. */
   all: Type.Optional(Ids),
   answering: Type.Optional(Type.Array(Type.Tuple([Type.Integer(), Type.String()]))),
 })
-/** The changes of one company; `all`: too many to be named. */
 export type Changed = Static<typeof Named> | 'all'
 const Notice = Type.Union([Type.Literal('all'), Type.Record(Type.String(), Type.Union([Type.Literal('all'), Named]))])
 
-/** Changes of some companies; `all`: of any company anything may have changed. */
+/** `all`: anything may have changed in any company. */
 export type Changes = Map<number, Changed> | 'all'
 
 export type Collector = {
   add(changes: readonly LiveChange[]): void
-  /** The notice of what was added since the last one. */
   take(): string | undefined
   isEmpty(): boolean
 }
 
-/** Changes that are collected for the next notice: bounded, whatever is added. */
+/** Creates a bounded collector for the next notice. */
 export function createCollector(): Collector {
   let companies = new Map<number, Collected | 'all'>()
   let isAll = false
@@ -73,7 +70,7 @@ const countOf = (collected: Collected | 'all'): number =>
 
 const isFull = (collected: Collected): boolean => countOf(collected) >= MAX_IDS
 
-/** As JSON. While changes do not fit, those of the company that has most become `all`; in the end all companies do. */
+/** Replaces the ids of the largest companies by `all` until the JSON fits; if it still can't fit, sends `"all"`. */
 function toText(companies: ReadonlyMap<number, Collected | 'all'>): string {
   const members = [...companies].map(toMember).toSorted((one, other) => other.count - one.count)
   let count = members.reduce((sum, member) => sum + member.count, 0)
@@ -88,7 +85,6 @@ function toText(companies: ReadonlyMap<number, Collected | 'all'>): string {
   return bytes <= MAX_BYTES ? `{${texts.join()}}` : '"all"'
 }
 
-/** Of a member and its comma. */
 const bytesOf = (text: string): number => Buffer.byteLength(text) + 1
 
 function toMember([companyId, collected]: [number, Collected | 'all']) {
@@ -101,7 +97,7 @@ function toMember([companyId, collected]: [number, Collected | 'all']) {
   return { companyId, count: countOf(collected), text: `"${companyId}":${JSON.stringify(named)}` }
 }
 
-/** Reads a notice. One that cannot be read, such as that of a later version, stands for any change. */
+/** Parses a notice. An unreadable one, perhaps from a later version, means that anything may have changed. */
 export function parseNotice(text: string): Changes {
   const notice = parseJson(text)
   if (!Value.Check(Notice, notice)) return 'all'

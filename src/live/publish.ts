@@ -3,13 +3,9 @@ import type { Db } from '../db/connect.ts'
 import { notify } from './live-store.ts'
 import { createCollector } from './notice.ts'
 
-/** Changes of this time share one notice. */
 const TICK_MS = 100
 
-/**
- * Collects changes and sends them as at most one notice per tick, outside of every transaction. Notices are hints: one that
- * cannot be sent is lost, and clients read again after every gap.
- */
+/** Sends at most one notice per tick, outside any transaction. Lost notices are fine: clients must read again after gaps. */
 export function createPublish(db: Db, onLost: (error: unknown) => void): Publish {
   const collector = createCollector()
   let isWaiting = false

@@ -8,13 +8,11 @@ import { fileContent } from '../http/shapes.ts'
 import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } from '../platform/errors.ts'
 import { eventOf, type Hub, type Stream } from './hub.ts'
 
-/** Bounds of open streams. */
 export const STREAM_LIMITS = {
-  /** Streams of a key or session, of a company and of a process. */
   caller: 100,
   company: 300,
   process: 1_000,
-  /** Bytes that wait for a slow reader when events are left out. */
+  /** Backlog of a slow reader beyond which events are dropped. */
   queuedBytes: 256 * 1024,
 }
 type StreamLimits = typeof STREAM_LIMITS
@@ -22,9 +20,8 @@ type StreamLimits = typeof STREAM_LIMITS
 export const CONTENT_TYPE = 'text/event-stream; charset=utf-8'
 const COMMENT_MS = 25_000
 const COMMENT = ':\n\n'
-/** With the 3 s for which a credential is remembered, a stream ends within 5 s of its credential. */
+/** With the 3 s credential cache, a stream ends within 5 s of its credential. */
 const RECHECK_MS = 1_000
-/** How long the connection of a stream that ends may take to carry what was sent. */
 const END_MS = 1_000
 const RETRY_AFTER_SECONDS = 5
 
@@ -34,7 +31,7 @@ its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{c
 
 type Deps = { hub: Hub }
 
-/** The live stream (console: section 6). */
+/** Serves the live stream (console: section 6). */
 export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS): FastifyPluginAsyncTypebox {
   return async (app) => {
     const streams = createStreams(hub, limits)
@@ -76,7 +73,6 @@ export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS
   }
 }
 
-/** The open streams of the process. */
 function createStreams(hub: Hub, limits: StreamLimits) {
   const open = new Set<OpenStream>()
   let isClosing = false
@@ -88,7 +84,7 @@ function createStreams(hub: Hub, limits: StreamLimits) {
   }, COMMENT_MS).unref()
   return {
     open: async (request: FastifyRequest, reply: FastifyReply, topics: ReadonlySet<Topic>): Promise<void> => {
-      // A stream that opens after the others have ended would delay the stop.
+      // A stream opened now would delay the stop.
       if (isClosing) throw serviceUnavailable('The service is stopping', RETRY_AFTER_SECONDS)
       makeRoom(open, request.caller, limits)
       const stream = createStream(request, reply, topics, limits)
@@ -109,7 +105,6 @@ function createStreams(hub: Hub, limits: StreamLimits) {
   }
 }
 
-/** Topics that need no permission `WhatsApp`, and those of each role of a session. */
 const WITHOUT_WHATSAPP: readonly Topic[] = ['import', 'contact']
 const TOPICS_OF: Record<SessionRole, readonly Topic[]> = {
   agent: TOPICS.filter((topic) => topic !== 'delivery'),
@@ -117,10 +112,7 @@ const TOPICS_OF: Record<SessionRole, readonly Topic[]> = {
   admin: TOPICS,
 }
 
-/**
- * The topics that a query names, by default all that the caller may read; 403 for one that it may not. A key reads what an
- * admin reads.
- */
+/** Returns the requested topics, by default all readable ones; throws 403 for any other. Keys read like admins. */
 function topicsOf(
   requested: string | undefined,
   { permissions }: Caller,
@@ -140,8 +132,8 @@ function topicsOf(
 }
 
 /**
- * Checks that the caller may open one more stream. When the process has no room, the oldest stream ends of the company with the
- * most, if it keeps more than the caller's company gets: otherwise four companies could take the streams of all others.
+ * In a full process, ends the oldest stream of the company with the most, if that company keeps more than the caller's.
+ * Otherwise four companies could take all streams.
  */
 function makeRoom(open: Set<OpenStream>, { clientId, companyId }: Caller, limits: StreamLimits): void {
   const byCompany = Map.groupBy(open, (one) => one.companyId)
@@ -162,13 +154,11 @@ function makeRoom(open: Set<OpenStream>, { clientId, companyId }: Caller, limits
 
 type OpenStream = Stream & {
   readonly clientId: string
-  /** Ends it with its credential. */
   recheck(): Promise<void>
   end(): void
   readonly ended: Promise<void>
 }
 
-/** Takes the answer over. It ends with its connection or its credential. */
 function createStream(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -183,16 +173,16 @@ function createStream(
     ...headersOf(reply),
     'content-type': CONTENT_TYPE,
     'cache-control': 'no-store',
-    // nginx would keep the events until a buffer is full.
+    // nginx would buffer the events.
     'x-accel-buffering': 'no',
-    // So that a stop does not wait for the connection.
+    // A kept-alive connection would delay a stop.
     connection: 'close',
   })
   let isBehind = false
 
   const write = (text: string | Buffer) => {
     if (isBehind || raw.writableEnded) return
-    // One write may be larger: only a reader that is behind misses events.
+    // A single write may exceed the limit: only a slow reader should miss events.
     if (raw.writableLength > limits.queuedBytes) isBehind = true
     else raw.write(text)
   }
@@ -203,18 +193,17 @@ function createStream(
   })
   const end = () => {
     raw.end()
-    // A reader that has stopped reading never takes the end.
+    // A stalled reader would never finish.
     setTimeout(() => raw.destroy(), END_MS).unref()
   }
   const recheck = async () => {
-    // A database that does not answer ends no stream.
+    // A database outage must not end streams.
     if (!(await request.server.isStillAdmitted(request).catch(() => true))) end()
   }
   raw.on('close', resolve)
   return { companyId, clientId, topics, write, recheck, end, ended }
 }
 
-/** The headers that hooks have set. */
 const headersOf = (reply: FastifyReply): Record<string, string | string[]> =>
   Object.fromEntries(
     Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
