@@ -1,16 +1,14 @@
 import { type Db, sql } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
 
-/** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
 export type ApiKey = {
   readonly clientId: string
   readonly name: string
   readonly permissions: readonly Permission[]
-  /** Browser origins that may use the key; none: no browser may. */
   readonly allowedOrigins: readonly string[]
   readonly expiresAt: Date | null
   readonly createdAt: Date
-  /** Of a key for browsers; null: the default. */
+  /** Browser keys only, as are the next three; null means the default. */
   readonly keyLimitPerMinute: number | null
   readonly addressLimitPerMinute: number | null
   readonly writableFields: readonly string[] | null
@@ -18,7 +16,6 @@ export type ApiKey = {
   readonly hasIdentitySecret: boolean
 }
 
-/** The settings of a key for browsers that can be changed. */
 export type ApiKeyLimits = Pick<
   ApiKey,
   'keyLimitPerMinute' | 'addressLimitPerMinute' | 'writableFields' | 'storedBytesPerHour'
@@ -27,13 +24,11 @@ export type ApiKeyLimits = Pick<
 type ApiKeyValues = {
   clientId: string
   name: string
-  /** SHA-256 of the secret half. */
   digest: Buffer
   permissions: readonly Permission[]
   allowedOrigins: readonly string[]
   expiresAt: Date | null
   limits: ApiKeyLimits
-  /** Encrypted. */
   identitySecret: string | null
 }
 
@@ -41,7 +36,7 @@ const columns = sql`
   client_id, name, permissions, allowed_origins, expires_at, created_at,
   key_limit_per_minute, address_limit_per_minute, writable_fields, stored_bytes_per_hour, identity_secret is not null as has_identity_secret`
 
-/** Inserts a key; undefined when there is no such living company. */
+/** Inserts a key; returns undefined if no living company has the id. */
 export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValues): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
     insert into api_keys (
@@ -60,7 +55,7 @@ export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValu
   return key
 }
 
-/** The key of a client id that is not revoked. */
+/** Locks and returns an unrevoked key. */
 export async function findAdminApiKey(db: Db, companyId: number, clientId: string): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
     select ${columns}
@@ -72,7 +67,7 @@ export async function findAdminApiKey(db: Db, companyId: number, clientId: strin
   return key
 }
 
-/** Sets the settings of a key for browsers; undefined when the company has no such key that is not revoked. */
+/** Updates browser key limits; returns undefined if the company has no such unrevoked key. */
 export async function updateApiKeyLimits(
   db: Db,
   companyId: number,
@@ -95,7 +90,6 @@ export async function updateApiKeyLimits(
 
 const arrayOrNull = ({ writableFields }: ApiKeyLimits): string[] | null => (writableFields ? [...writableFields] : null)
 
-/** The company's keys that are not revoked, oldest first. */
 export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => db<ApiKey[]>`
   select ${columns}
   from api_keys
@@ -103,7 +97,6 @@ export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => d
     and revoked_at is null
   order by created_at, client_id`
 
-/** Revokes a key; false when the company has no such key that is not revoked. */
 export async function markApiKeyRevoked(db: Db, companyId: number, clientId: string): Promise<boolean> {
   const revoked = await db`
     update api_keys
@@ -114,7 +107,7 @@ export async function markApiKeyRevoked(db: Db, companyId: number, clientId: str
   return revoked.count > 0
 }
 
-/** Revokes every key of the company and returns the client ids, for the caches that know them. */
+/** Revokes every key of the company; returns their client ids for cache invalidation. */
 export async function markAllApiKeysRevoked(db: Db, companyId: number): Promise<string[]> {
   const revoked = await db<{ clientId: string }[]>`
     update api_keys

@@ -9,16 +9,14 @@ import type { Config } from '../platform/settings/config.ts'
 import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
 import { browserLimits, isBrowserKey, storedBytesLimits } from './browser-key.ts'
 
-/** How long a key is cached: a revoked one stops working on every process within this time. */
+/** A revoked key stops working on every process within this time. */
 const KEY_TTL_MS = 3_000
 const MAX_CACHED_KEYS = 10_000
-// The scheme in any letter case.
 const BEARER = '[Bb][Ee][Aa][Rr][Ee][Rr]'
 
-/** The cached row of a client id; an unknown client id is cached as well. */
 type CachedKey = { key: LiveApiKey | undefined; caller: Caller | undefined }
 
-/** Reads API keys (spec: Authentication), each at most once in three seconds however many requests carry it. */
+/** Creates the API key lookup (spec: Authentication). */
 export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: Db; clock: Clock }): ApiKeys {
   const token = new RegExp(`^${BEARER} +${deps.config.apiKeyPrefix}-([a-z0-9]{16})-([A-Za-z0-9]{43})$`)
   const keys = createCache(MAX_CACHED_KEYS, async (clientId): Promise<CachedKey> => {
@@ -31,7 +29,7 @@ export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: 
     async findCaller(authorization) {
       const [, clientId = '', secret = ''] = token.exec(authorization ?? '') ?? []
       const existing = clientId === '' ? undefined : await keys.read(clientId)
-      // Compared in any case, so that an unknown client takes the time of a wrong key.
+      // Always compare, so that an unknown client id takes as long as a wrong secret.
       const isRight = isSecretOf(secret, existing?.key?.digest ?? NO_DIGEST)
       const expiresAt = existing?.key?.expiresAt ?? null
       if (!isRight || (expiresAt !== null && expiresAt <= deps.clock.now())) return undefined
@@ -74,7 +72,7 @@ const toBrowserKey = (key: LiveApiKey): BrowserKey => ({
   identitySecret: key.identitySecret,
 })
 
-/** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */
+/** A cache with one read in flight per key. An entry dropped during its read is returned but not cached. */
 function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {
   const cache = new LRUCache<string, Value>({
     ...maxEntries(max),

@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
 import type { PhoneCountry } from '../platform/text/phone-reading.ts'
 
-/** A key that is not revoked, of a company that lives; it may have expired. */
+/** Can be expired. */
 export type LiveApiKey = {
   companyId: number
   clientId: string
@@ -12,21 +12,17 @@ export type LiveApiKey = {
   allowedOrigins: string[]
   rateLimitPerMinute: number
   expiresAt: Date | null
-  /** Of a key for browsers: requests a minute of its own and of one address; null: a share of the company's. */
+  /** Browser keys only: requests per minute; null means a share of the company limit. */
   keyLimitPerMinute: number | null
   addressLimitPerMinute: number | null
-  /** Null: all. */
   writableFields: string[] | null
-  /** Null: the default. */
   storedBytesPerHour: number | null
   defaultCountry: PhoneCountry | null
-  /** Encrypted. */
   identitySecret: string | null
-  /** The company is being moved to another installation. */
   isLocked: boolean
 }
 
-/** The key of a client id; undefined when there is none, it is revoked, or its company is gone. */
+/** Returns the key; undefined if unknown, revoked or its company is deleted. */
 export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey | undefined> {
   const [key] = await db<LiveApiKey[]>`
     select
@@ -41,7 +37,7 @@ export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey |
   return key
 }
 
-/** The origins listed on any key that works now. */
+/** Lists the origins allowed by any valid key. */
 export async function listLiveOrigins(db: Db): Promise<string[]> {
   const rows = await db<{ origin: string }[]>`
     select distinct unnest(allowed_origins) as origin

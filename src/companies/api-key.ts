@@ -20,16 +20,13 @@ import { type BrowserKeySettings, isBrowserKey } from './browser-key.ts'
 
 export type NewApiKey = {
   name: string
-  /** In any letter case. */
   permissions: readonly string[]
   allowedOrigins?: readonly string[]
-  /** ISO 8601: a day (its midnight in UTC) or a time with its offset. */
+  /** ISO 8601: a day (midnight UTC) or a time with an offset. */
   expiresAt?: string | null
-  /** Whether the key takes proofs of identity: its secret is answered this once. */
   identitySecret?: boolean
 } & BrowserKeySettings
 
-/** `onKeyChanged` makes the process forget what it remembers of a key. */
 export type ApiKeyDeps = {
   db: Db
   cipher: Pick<Cipher, 'encrypt'>
@@ -38,13 +35,9 @@ export type ApiKeyDeps = {
   onKeyChanged(clientId: string): void
 }
 
-/** A key with its token and its identity secret, if it has one: the only time that both are in clear. */
 export type CreatedApiKey = ApiKey & { readonly token: string; readonly identitySecret: string | null }
 
-/**
- * Makes a key for a company (decisions: Keys, permissions, CORS) and answers its token, this once.
- * 404 when there is no such company; 422 names every value that is not allowed.
- */
+/** Creates a key (decisions: Keys, permissions, CORS). 404 for an unknown company; 422 lists every invalid value. */
 export async function createApiKey(deps: ApiKeyDeps, companyId: number, input: NewApiKey): Promise<CreatedApiKey> {
   const values = parseNewApiKey(input, deps.clock)
   const clientId = newClientId()
@@ -61,10 +54,7 @@ export async function createApiKey(deps: ApiKeyDeps, companyId: number, input: N
   return { ...key, identitySecret, token: `${deps.apiKeyPrefix}-${clientId}-${secret}` }
 }
 
-/**
- * Changes these settings of a key for browsers; null sets the default again. The fields exist (`writableFieldFaults`). 404 when
- * the company has no such key; 422 for other keys.
- */
+/** Changes browser key settings (null: default) after `writableFieldFaults`. 404 for an unknown key; 422 for other keys. */
 export async function changeApiKey(
   deps: Pick<ApiKeyDeps, 'onKeyChanged'> & { db: Pool },
   companyId: number,
@@ -91,7 +81,7 @@ const SETTINGS = [
   'identitySecret',
 ] as const
 
-/** The faults of the settings that only keys for browsers have. */
+/** Returns a fault for each browser-only setting on another kind of key. */
 export function browserFaults(
   input: BrowserKeySettings & { identitySecret?: boolean },
   permissions: readonly Permission[],
@@ -108,7 +98,6 @@ const NO_LIMITS: ApiKeyLimits = {
   storedBytesPerHour: null,
 }
 
-/** The members of the input, as they are stored. */
 const toLimits = (input: BrowserKeySettings): Partial<ApiKeyLimits> => ({
   ...(input.rateLimitPerMinute !== undefined && { keyLimitPerMinute: input.rateLimitPerMinute }),
   ...(input.rateLimitPerAddress !== undefined && { addressLimitPerMinute: input.rateLimitPerAddress }),
@@ -116,10 +105,10 @@ const toLimits = (input: BrowserKeySettings): Partial<ApiKeyLimits> => ({
   ...(input.storedBytesPerHour !== undefined && { storedBytesPerHour: input.storedBytesPerHour }),
 })
 
-/** The company's keys that are not revoked, oldest first; an expired one is still listed. */
+/** Lists unrevoked keys, oldest first, including expired ones. */
 export const listApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => selectApiKeys(db, companyId)
 
-/** Ends a key for good; 404 when the company has no such key or it is revoked already. */
+/** Revokes a key; 404 if unknown or already revoked. */
 export async function revokeApiKey(
   deps: Pick<ApiKeyDeps, 'onKeyChanged'> & { db: Pool },
   companyId: number,
@@ -129,7 +118,7 @@ export async function revokeApiKey(
   deps.onKeyChanged(clientId)
 }
 
-/** Ends every key of a company and answers their client ids; call `onKeyChanged` after the commit. */
+/** Revokes all company keys and returns their client ids. Call `onKeyChanged` for each after the commit. */
 export const revokeAllApiKeys = (db: Db, companyId: number): Promise<string[]> => markAllApiKeysRevoked(db, companyId)
 
 const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest()
@@ -141,7 +130,7 @@ function parseNewApiKey(input: NewApiKey, clock: Clock) {
   return values
 }
 
-/** The faults of a new key that its shape cannot find: a blank name, unknown permissions, invalid origins, an unusable expiry. */
+/** Returns the faults beyond the schema: blank name, unknown permissions, invalid origins, unusable expiry. */
 export function apiKeyFaults(input: Partial<NewApiKey>, clock: Clock): FieldFault[] {
   const faults: FieldFault[] = []
   readNewApiKey({ name: 'absent', permissions: ['ContactsUpsert'], ...input }, clock, faults)
@@ -164,7 +153,7 @@ function readNewApiKey(input: NewApiKey, clock: Clock, faults: FieldFault[]) {
 
 function parsePermissions(input: readonly string[], faults: FieldFault[]): Permission[] {
   const permissions = new Set<Permission>()
-  // Skips the places of items whose shape is wrong.
+  // forEach skips holes, which schema validation leaves for invalid items.
   input.forEach((name, index) => {
     const permission = PERMISSIONS.find((one) => one.toLowerCase() === name.trim().toLowerCase())
     if (permission) permissions.add(permission)
@@ -187,7 +176,7 @@ function parseOrigins(input: readonly string[], faults: FieldFault[]): string[] 
   return [...origins]
 }
 
-/** As browsers send it: lower case, default port left out. A wildcard would never match, so it is refused. */
+/** Normalizes like browsers: lower case, no default port. Rejects wildcards, which would never match. */
 function parseOrigin(text: string): string | undefined {
   if (!/^https?:\/\/[^/?#@*\\\s]+\/?$/i.test(text)) return undefined
   return URL.parse(text)?.origin

@@ -6,15 +6,12 @@ export const COMPANIES_PER_CELL = 1_000_000
 
 type Range = { first: number; last: number; isUsed: boolean; isOwner: boolean }
 
-/** The value of `last` before a cell is assigned: the default of PostgreSQL. */
 const UNASSIGNED_LAST = 9_223_372_036_854_775_807n
 
 /**
- * Checks that the database belongs to the cell, and assigns it when it belongs to none and the role owns the tables: the
- * sequence of company ids keeps the range. A database whose sequence was never bounded belongs to cell 0 once it has
- * issued an id.
- *
- * @throws StartError when the database belongs to another cell
+ * Checks the database's cell; assigns one if the role owns the tables. An unbounded sequence that has issued an id means cell
+ * 0.
+ * @throws StartError if the database belongs to another cell
  */
 export async function joinCell(db: Pool, cell: number): Promise<void> {
   if (isAssigned(await readRange(db))) return checkCell(await readRange(db), cell)

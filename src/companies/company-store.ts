@@ -1,21 +1,15 @@
 import { type Db, sql } from '../db/connect.ts'
 import type { PhoneCountry } from '../platform/text/phone-reading.ts'
 
-/** A company of this installation: no other company sees its data. */
 export type Company = {
   readonly id: number
   readonly name: string
-  /** Requests per minute that all its keys may make together. */
   readonly rateLimitPerMinute: number
-  /** Whether customers see in WhatsApp that an agent reads and writes in the console. */
+  /** Whether the console sends read receipts and typing indicators to WhatsApp. */
   readonly readReceipts: boolean
-  /** Country whose national phone numbers its contacts are written with; null: all have their country code. */
   readonly defaultCountry: PhoneCountry | null
-  /** Webhook registrations that it may have. */
   readonly registrationLimit: number
-  /** Requests per minute that its console sessions may make together. */
   readonly sessionRateLimitPerMinute: number
-  /** Whether console sessions with the role agent may erase contacts. */
   readonly agentsMayErase: boolean
   readonly createdAt: Date
 }
@@ -35,7 +29,7 @@ const columns = sql`
   session_rate_limit_per_minute, agents_may_erase, created_at
 `
 
-/** Inserts a company in the range of ids of this installation (CELL) and returns it. */
+/** Inserts a company with an id from the range of this installation (CELL). */
 export async function insertCompany(db: Db, values: CompanyValues & NullableValues): Promise<Company> {
   const [company] = await db<[Company]>`
     insert into companies (
@@ -50,14 +44,12 @@ export async function insertCompany(db: Db, values: CompanyValues & NullableValu
   return company
 }
 
-/** All companies that are not deleted, by id. */
 export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
   select ${columns}
   from companies
   where deleted_at is null
   order by id`
 
-/** The company with this id; undefined when there is none, or it is deleted. */
 export async function findCompany(db: Db, companyId: number): Promise<Company | undefined> {
   const [company] = await db<Company[]>`
     select ${columns}
@@ -67,7 +59,7 @@ export async function findCompany(db: Db, companyId: number): Promise<Company | 
   return company
 }
 
-/** Updates the members that are not null, and the default country if it is there; undefined when there is no such living company. */
+/** Updates the non-null members, and the default country if present; returns undefined if no living company has the id. */
 export async function updateCompanyRow(
   db: Db,
   companyId: number,
@@ -89,7 +81,6 @@ export async function updateCompanyRow(
   return company
 }
 
-/** Marks a company as deleted; false when there is no such living company. */
 export async function markCompanyRemoved(db: Db, companyId: number): Promise<boolean> {
   const removed = await db`
     update companies

@@ -7,7 +7,6 @@ export type NewCompany = {
   name: string
   rateLimitPerMinute?: number
   readReceipts?: boolean
-  /** ISO code of two letters. */
   defaultCountry?: string | null
   registrationLimit?: number
   sessionRateLimitPerMinute?: number
@@ -20,7 +19,7 @@ const STANDARD_RATE_LIMIT_PER_MINUTE = 100
 export const STANDARD_REGISTRATION_LIMIT = 50
 export const STANDARD_SESSION_RATE_LIMIT = 3_000
 
-/** Creates a company; it has no keys and no senders yet. A name of blanks only: 422. */
+/** Creates a company without keys or senders; 422 for a blank name. */
 export async function createCompany(db: Db, input: NewCompany): Promise<Company> {
   return insertCompany(db, {
     name: checkName(input.name),
@@ -33,17 +32,14 @@ export async function createCompany(db: Db, input: NewCompany): Promise<Company>
   })
 }
 
-/** All living companies, oldest first. */
 export const listCompanies = (db: Db): Promise<Company[]> => selectCompanies(db)
 
-/** The living company of this id, else 404. */
 export async function getCompany(db: Db, companyId: number): Promise<Company> {
   const company = await findCompany(db, companyId)
   if (company === undefined) throw companyNotFound()
   return company
 }
 
-/** Changes the members of the input; 404 when there is no such company. */
 export async function updateCompany(db: Db, companyId: number, change: CompanyChange): Promise<Company> {
   const company = await updateCompanyRow(db, companyId, {
     name: change.name === undefined ? null : checkName(change.name),
@@ -58,7 +54,7 @@ export async function updateCompany(db: Db, companyId: number, change: CompanyCh
   return company
 }
 
-/** Returns the faults that the shape of a company cannot find: a blank name, an unknown country. */
+/** Returns the faults beyond the schema: blank name, unknown country. */
 export const companyFaults = ({ name, defaultCountry }: Partial<NewCompany>): FieldFault[] => [
   ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
   ...(defaultCountry == null || isPhoneCountry(defaultCountry) ? [] : [UNKNOWN_COUNTRY]),

@@ -3,10 +3,10 @@ import type { RequireUnlocked } from '../db/pool/fair-pool.ts'
 import { monotonicMs } from '../platform/clock.ts'
 import { companyMoving } from '../platform/errors.ts'
 
-/** How long the locked companies are cached: a process starts no statement of a company that was locked before. */
+/** Once a company has been locked this long, no process starts a statement for it. */
 const TTL_MS = 3_000
 
-/** The check of this process. It reads the locked companies at most once in three seconds, and only when it is asked. */
+/** Creates the lock check; reads the locked companies on demand, at most once in three seconds. */
 export function createRequireUnlocked(db: Db): RequireUnlocked {
   let locked: ReadonlySet<number> = new Set()
   let untilMs = 0
@@ -28,7 +28,6 @@ export function createRequireUnlocked(db: Db): RequireUnlocked {
   }
 }
 
-/** Lists the companies that are being moved to another installation, at most 10,000. */
 async function findLockedCompanies(db: Db): Promise<number[]> {
   const rows = await db<{ id: number }[]>`select id from companies where closed_at is not null order by id limit 10000`
   return rows.map(({ id }) => id)

@@ -61,7 +61,7 @@ const MeReply = Type.Object(
   { title: 'MeReply', description: 'The company and permissions of the credential.' },
 )
 
-/** Every visitor of a page can read its key. */
+/** Must not reveal the company: every page visitor can read a browser key. */
 const BrowserMeReply = Type.Object(
   { data: Type.Object({ permissions: Type.Array(Type.Enum([...PERMISSIONS])) }) },
   {
@@ -78,11 +78,10 @@ const EitherMeReply = Type.Union([MeReply, BrowserMeReply], {
 
 export type MeDeps = {
   db: Db
-  /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
 }
 
-/** The company and permissions of a credential (console: section 5), and the settings that the company changes itself. */
+/** Serves `/public/v1/me` (console: section 5). */
 export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
   const { db } = deps
   return async (app) => {
