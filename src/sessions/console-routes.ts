@@ -8,17 +8,15 @@ import { sessionRoutes } from './session-routes.ts'
 import type { Features } from './session-shape.ts'
 import { signInLinkRoutes } from './sign-in-link-routes.ts'
 
-/** The dependencies of the web console. */
 export type ConsoleDeps = PageDeps & {
   db: Pool
   config: Pick<Config, 'baseUrl'>
   sessions: ConsoleSessions
   features: Features
-  /** The client's address, for the log of sign-ins. */
   addressOf: (request: FastifyRequest) => string
 }
 
-/** The web console: pages, sessions, sign-in links. The rest of the console's API is the API itself, below a prefix. */
+/** Serves the web console's pages, sessions and sign-in links. The console uses the API for everything else, below a prefix. */
 export function consoleRoutes(deps: ConsoleDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(pageRoutes(deps))

@@ -15,16 +15,13 @@ import type { Config } from '../platform/settings/config.ts'
 
 export type PageDeps = {
   config: Pick<Config, 'baseUrl'>
-  /** The folder of the built console. */
   pagesFolder: string
   sandboxUrl: string | undefined
-  /** The host that a client asked for. */
   hostOf: (request: FastifyRequest) => string
 }
 
 const NOT_BUILT =
   'The console is not built: run "node scripts/setup.mjs" in the folder of Parley, or set CONSOLE=off.\n'
-/** The build has no folders but one, and no names with blanks. */
 const NAME = /^(assets\/)?\w[\w.-]*$/
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -34,10 +31,7 @@ const TYPES: Record<string, string> = {
 }
 const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
-/**
- * The files of the console (docs/console.md). Names of assets hold a hash, so browsers keep them; every other address
- * below `/console/` that a browser opens is index.html, whose script shows the page.
- */
+/** Serves the built console (docs/console.md). Asset names contain a hash; any other page is index.html. */
 export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps): FastifyPluginAsyncTypebox {
   const base = new URL(config.baseUrl)
   const headers = pageHeaders(sandboxUrl)
@@ -78,16 +72,15 @@ export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps
   }
 }
 
-/** Browsers ask for HTML when they open an address, and for nothing else. */
+/** Browsers accept HTML only for navigation. */
 const opensPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false
 
-/** Reads a file of the build at each request, since a build may replace it; undefined when there is none of this name. */
+/** Reads the file on every request, since a build may replace it. */
 async function readPage(folder: string, name: string): Promise<StaticFile | undefined> {
   const contentType = TYPES[extname(name)]
   return NAME.test(name) && contentType !== undefined ? readStaticFile(contentType, join(folder, name)) : undefined
 }
 
-/** The headers of every file of the console: it runs its own scripts and styles, and talks to this service only. */
 function pageHeaders(sandboxUrl: string | undefined): Record<string, string> {
   const frames = sandboxUrl === undefined ? "'self'" : `'self' ${new URL(sandboxUrl).origin}`
   return {

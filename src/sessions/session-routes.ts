@@ -14,12 +14,12 @@ const PAGE = { defaultSize: 25, maxSize: 100 }
 const BODY_LIMIT = 4_096
 const config = { surface: 'console' } as const
 const own = { ...config, roles: ROLES }
-/** The page's own addresses: docs/console.md describes them, and the reference has those of the API. */
+/** Internal to the console: described in docs/console.md, not in the API reference. */
 const hide = true
 
 type Deps = { db: Db; sessions: ConsoleSessions; features: Features; addressOf: (request: FastifyRequest) => string }
 
-/** Signing in and out of the console, and the sessions that there are (docs/console.md). */
+/** Serves signing in and out and the session list (docs/console.md). */
 export function sessionRoutes({ db, sessions, features, addressOf }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

@@ -53,7 +53,6 @@ export const SignInLinkReply = Type.Object(
   },
 )
 
-/** A sign-in link as the API returns it; its code is in the fragment of `url` and is shown this once. */
 export const toSignInLinkReply = ({ url, expiresAt }: SignInLink) => ({ url, expiresAt: expiresAt.toISOString() })
 
 export const SignInBody = Type.Object({
@@ -69,16 +68,13 @@ export const SignInBody = Type.Object({
   ),
 })
 
-/** The settings of the installation that pages depend on. */
 export type Features = {
   sandboxUrl: string | null
   sessionWindow: string
   marketingWindow: string
-  /** Part of the names of the headers that receivers get. */
   serviceName: string
 }
 
-/** The session of a page, with the settings of the installation that pages depend on. */
 export const toSessionReply = (session: Session, features: Features) => ({
   kind: session.company === null ? 'operator' : 'company',
   name: session.name,
@@ -90,7 +86,6 @@ export const toSessionReply = (session: Session, features: Features) => ({
   features,
 })
 
-/** A session as the list shows it; `isCurrent` marks the caller's own. */
 export const toSessionEntry = (session: Session, current: Session) => ({
   id: session.id,
   kind: session.company === null ? 'operator' : 'company',
@@ -105,7 +100,7 @@ export const toSessionEntry = (session: Session, current: Session) => ({
   isCurrent: session.id === current.id,
 })
 
-/** A key of the company as its developers see it: the name, and no credential. */
+/** Builds a key list entry for developers; must not contain credentials. */
 export const toKeyEntry = ({ name, permissions, expiresAt, createdAt }: ApiKey) => ({
   name,
   permissions,

@@ -4,10 +4,9 @@ import type { CompanyState } from '../http/admission/console-session.ts'
 import type { SessionRole } from '../http/admission/role.ts'
 import type { PhoneCountry } from '../platform/text/phone-reading.ts'
 
-/** The rights of a sign-in: the company (null: the operator), the credential that the session ends with, and the name. */
+/** Null company: operator. `clientId`: the API key, or `operator:<fingerprint>`; the session ends with it. */
 export type Grant = {
   companyId: number | null
-  /** The API key, or the operator's token as `operator:<fingerprint>`. */
   clientId: string
   name: string
   permissions: readonly Permission[]
@@ -17,10 +16,8 @@ export type Grant = {
 export type SessionRow = Grant & {
   id: number
   companyName: string | null
-  /** The company is being moved to another installation. */
   isLocked: boolean
   defaultCountry: PhoneCountry | null
-  /** Null: a session of the operator. */
   sessionRateLimitPerMinute: number | null
   agentsMayErase: boolean | null
   permissions: Permission[]
@@ -30,7 +27,6 @@ export type SessionRow = Grant & {
   endsAt: Date
 }
 
-/** Seconds that a session lasts unused, and at all. */
 export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
@@ -38,16 +34,12 @@ const columns = sql`
   id, company_id, company_name, is_closed as is_locked, default_country, session_rate_limit_per_minute, agents_may_erase,
   client_id, name, permissions, role, agent, created_at, seen_at, ends_at`
 
-/** Sessions of a former token of the operator are none. */
 const isCurrent = (operatorId: string) => sql`(client_id not like 'operator:%' or client_id = ${operatorId})`
 
 const ofCompany = (companyId: number | null) =>
   companyId === null ? sql`company_id is null` : sql`company_id = ${companyId}`
 
-/**
- * Creates a session for a grant, or for the link with this code, which the same statement invalidates. Returns its
- * company; undefined when there is neither.
- */
+/** Creates a session for a grant or an unused link, which is deleted. Returns undefined without either. */
 export async function insertSession(
   db: Db,
   { digest, code, grant, agent }: { digest: Buffer; code: Buffer; grant: Grant | undefined; agent: string },
@@ -87,7 +79,7 @@ export async function insertSession(
   return created
 }
 
-/** The sessions of cookies' digests (hex), in their order; undefined for one that has ended. */
+/** Finds sessions by digest (hex), in input order; undefined for ended ones. */
 export async function findSessions(
   db: Db,
   digests: readonly string[],
@@ -102,7 +94,6 @@ export async function findSessions(
   return digests.map((digest) => rowOf.get(digest))
 }
 
-/** The link with a code that has not been used and has not expired, of a living company. */
 export async function findLink(
   db: Db,
   code: Buffer,
@@ -115,7 +106,6 @@ export async function findLink(
   return link
 }
 
-/** Finds the state of a living company. */
 export async function findCompanyState(db: Db, companyId: number): Promise<CompanyState | undefined> {
   const [company] = await db<CompanyState[]>`
     select closed_at is not null as is_locked, default_country, session_rate_limit_per_minute, agents_may_erase
@@ -124,7 +114,6 @@ export async function findCompanyState(db: Db, companyId: number): Promise<Compa
   return company
 }
 
-/** Notes that a session is used, at most once in `everySeconds`. */
 export async function touchSession(db: Db, id: number, idleSeconds: number, everySeconds: number): Promise<void> {
   await db`
     update console_sessions
@@ -132,7 +121,7 @@ export async function touchSession(db: Db, id: number, idleSeconds: number, ever
     where id = ${id} and idle_until > now() and seen_at <= now() - ${everySeconds} * interval '1 second'`
 }
 
-/** The sessions that have not ended, the latest first: of a company, or all of them. */
+/** Lists live sessions, newest first; a null company means all. */
 export const selectSessions = (
   db: Db,
   companyId: number | null,
@@ -148,7 +137,7 @@ export const selectSessions = (
   order by id desc
   limit ${limit}`
 
-/** Ends a session, of a company or any; false when there is none. */
+/** Ends a session; a null company matches any. */
 export async function deleteSession(db: Db, companyId: number | null, id: number): Promise<boolean> {
   const deleted = await db`
     delete from console_sessions
@@ -156,7 +145,7 @@ export async function deleteSession(db: Db, companyId: number | null, id: number
   return deleted.count > 0
 }
 
-/** Ends the oldest sessions of a company, or of the operator, beyond the newest `kept`. */
+/** Deletes all but the newest `limit` sessions of a company, or of the operator. */
 export async function deleteOldestSessions(db: Db, companyId: number | null, limit: number): Promise<void> {
   await db`
     delete from console_sessions
@@ -169,7 +158,7 @@ export async function deleteOldestSessions(db: Db, companyId: number | null, lim
     )`
 }
 
-/** Ends the oldest sessions that began with an API key of the company, beyond the newest `limit`; those of its links stay. */
+/** Deletes all but the newest `limit` sessions started with this API key; sessions from its links stay. */
 export async function deleteOldestOfKey(db: Db, companyId: number, clientId: string, limit: number): Promise<void> {
   await db`
     delete from console_sessions
@@ -183,7 +172,7 @@ export async function deleteOldestOfKey(db: Db, companyId: number, clientId: str
       )`
 }
 
-/** Stores a link; undefined when the company, or the operator, has as many as it may have. */
+/** Stores a link; returns undefined at the maximum of unused links. */
 export async function insertLink(
   db: Db,
   { digest, companyId, clientId, name, permissions, role }: Grant & { digest: Buffer },

@@ -25,47 +25,39 @@ import {
   touchSession,
 } from './session-store.ts'
 
-/** How long a session is believed after it was read: one that has ended stops working on every node within this time. */
+/** An ended session stops working on every node within this time. */
 const TTL_MS = 3_000
 const MOST_CACHED = 10_000
-/** Each live stream asks for its session again every 3 s: one statement finds those that are asked for at once. */
+/** Every live stream checks its session every 3 s; one statement serves concurrent lookups. */
 const LOOKUPS = { maxItems: 500, maxRunning: 2, maxWaiting: 10_000, maxWaitMs: 2_000 }
 const HOUR_SECONDS = 60 * 60
 const LIFETIMES = {
   company: { idleSeconds: 24 * HOUR_SECONDS, wholeSeconds: 7 * 24 * HOUR_SECONDS },
   operator: { idleSeconds: HOUR_SECONDS, wholeSeconds: 12 * HOUR_SECONDS },
 }
-/** A session's last use is written at most this often. */
 const TOUCH_SECONDS = 60
-/** Sessions of a company, and of the operator; a further sign-in ends the oldest. */
+/** Per company, and for the operator; the next sign-in ends the oldest. */
 export const MOST_SESSIONS = 1_000
-/** Sessions that began with one API key. */
 export const MOST_SESSIONS_OF_KEY = 5
 const MOST_AGENT = 300
-/** The permissions that a session can have; `ContactsUpsert` is the restriction of keys for browsers. */
+/** Excludes `ContactsUpsert`, which is for browser keys. */
 export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
-/** The browser that signs in: its `User-Agent`, the cookies that it sent, and whether its user agreed to replace a session. */
 type Browser = { agent: string; cookies?: string | undefined; mayReplace?: boolean | undefined }
 
-/** The sessions of the console: how they start, are found and end. */
 export type ConsoleSessions = Sessions & {
   /**
-   * Signs in with an API key, the operator's token or the code of a link, which is used up. Returns the session and the
-   * `Set-Cookie` headers. The present session of the browser ends.
-   * @throws {AppError} 401 `unauthorized`, the same for every reason; 409 `session_exists`, which uses up nothing, for a link
-   *   that would replace the present session without `mayReplace`
+   * Signs in with an API key, the operator's token or a link code; ends the browser's present session.
+   * @throws {AppError} 401 `unauthorized`, the same for every reason; 409 `session_exists` if a link would replace the
+   * present session without `mayReplace` (the link stays usable)
    */
   signIn(token: string, browser: Browser): Promise<{ session: Session; cookies: string[] }>
-  /** Ends a session of the company, or as the operator (null) any; 404 when there is none. Within 3 s on every node. */
+  /** Ends a session within 3 s on every node; null (operator) matches any company. 404 if unknown. */
   end(companyId: number | null, id: string | number): Promise<void>
-  /** The sessions of the company, or as the operator (null) all, the latest first. */
   list(companyId: number | null, before: number | null, limit: number): Promise<Session[]>
-  /** The `Set-Cookie` headers that sign a browser out. */
   signOutCookies: string[]
-  /** A fingerprint of the present token: links of the operator, and sessions from them, end when it changes. */
+  /** Fingerprint of the operator's token: a new token must end the operator's links and sessions. */
   operatorId: string
-  /** Forgets what this process remembers, after a key was changed here. */
   clear(): void
 }
 
@@ -76,7 +68,7 @@ type Deps = {
   apiKeys: Pick<ApiKeys, 'findCaller'>
 }
 
-/** The sessions of this installation. The database has only a SHA-256 of each secret. */
+/** Creates the session store. The database only has a SHA-256 of each secret. */
 export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSessions {
   const cookie = createSessionCookie(config.baseUrl)
   const operatorId = operatorIdOf(config.adminToken ?? '')
@@ -142,14 +134,12 @@ type SignInSteps = {
   cookie: SessionCookie
   findGrant: (token: string) => Promise<Grant | undefined>
   findRow: (digest: string) => Promise<SessionRow | undefined>
-  /** The session of a `Cookie` header. */
   findPresent: (cookies: string | undefined) => Promise<Session | undefined>
   endSession: (companyId: number | null, id: number) => Promise<boolean>
-  /** Forgets the sessions that this process remembers. */
   forgetSessions: () => void
 }
 
-/** Every step is taken whatever the token is, so that all refusals take the same time. */
+/** Runs every step for any token, so that all refusals take the same time. */
 function createSignIn({
   db,
   cookie,
@@ -181,7 +171,7 @@ function createSignIn({
   }
 }
 
-/** Another person made the link, and could otherwise move a signed-in user to another company unnoticed. */
+/** A link's creator could otherwise move a signed-in user to another company unnoticed. */
 async function refuseToReplace(db: Db, { name, company }: Session, code: Buffer): Promise<void> {
   const link = await findLink(db, code)
   if (link === undefined) return
@@ -195,7 +185,6 @@ const createRowLookup = (db: Db, operatorId: string) =>
     run: (digests) => findSessions(db, digests, operatorId),
   })
 
-/** Returns the function that says what a token allows. It looks for a key even if the token is none: see `signIn`. */
 function createGrantLookup({ config, apiKeys }: Pick<Deps, 'config' | 'apiKeys'>, operatorId: string) {
   const isOperator = createTokenCheck(config.adminToken)
   return async (token: string): Promise<Grant | undefined> => {
@@ -216,7 +205,6 @@ const isTouchDue = ({ seenAt }: Session, clock: Clock): boolean =>
 
 const lifetimeOf = ({ company }: Session) => (company === null ? LIFETIMES.operator : LIFETIMES.company)
 
-/** The form in which secrets and codes are stored: their SHA-256. */
 export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 const operatorIdOf = (token: string): string => `operator:${hash('sha256', token, 'hex').slice(0, 32)}`

@@ -16,7 +16,7 @@ const summary = 'Create a link that signs in to the console'
 
 type Deps = { db: Pool; config: Pick<Config, 'baseUrl'>; operatorId: string }
 
-/** Links that sign in to the console: for the users of a company's own system. */
+/** Serves sign-in links, which companies create for users of their own systems. */
 export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

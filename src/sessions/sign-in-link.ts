@@ -8,28 +8,24 @@ import { insertLink } from './session-store.ts'
 
 export type NewSignInLink = {
   name: string
-  /** In any letter case; by default all that the creator may give. */
   permissions?: readonly string[]
-  /** By default `agent`. */
   role?: SessionRole
   expiresInSeconds?: number
-  /** Where the console opens. */
   path?: string
 }
 export type SignInLink = { readonly url: string; readonly expiresAt: Date }
 
-/** The company whose console the link opens (null: the operator's), and the credential that its session ends with. */
+/** Null company: operator. The session ends with the creator's credential. */
 export type LinkCreator = { companyId: number | null; clientId: string; permissions: readonly Permission[] }
 
-/** Links of a company that are not used and have not expired. */
 export const MOST_LINKS = 1_000
 export const DEFAULT_LINK_SECONDS = 600
 export const MOST_LINK_SECONDS = 24 * 60 * 60
 const RETRY_AFTER_SECONDS = 60
 
 /**
- * Creates a link that signs in once. Its code stands in the fragment of the address, which browsers send to no server.
- * @throws {AppError} 422 when a permission is not the creator's; 429 when the company has 1,000 unused links
+ * Creates a single-use link; browsers never send the fragment, and so the code, to a server.
+ * @throws {AppError} 422 for a permission beyond the creator's; 429 at 1,000 unused links
  */
 export async function createSignInLink(
   db: Db,
@@ -53,13 +49,13 @@ export async function createSignInLink(
   return { url: `${baseUrl}${path}#code=${code}`, expiresAt: link.expiresAt }
 }
 
-/** The faults of a new link that its shape cannot find: a blank name, and a path that leads out of the console. */
+/** Returns the faults beyond the schema: a blank name, a path outside the console. */
 export const linkFaults = ({ name, path }: Partial<NewSignInLink>): FieldFault[] => [
   ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
   ...(path === undefined || staysInConsole(path) ? [] : [{ path: 'path', message: 'must stay below /console/' }]),
 ]
 
-/** Read as a browser reads it: `..`, `%2e%2e` and `\` change the folder. */
+/** Resolves the path like a browser: `..`, `%2e%2e` and `\` can leave the folder. */
 const staysInConsole = (path: string): boolean =>
   URL.parse(path, 'http://localhost')?.pathname.startsWith('/console/') ?? false
 
