@@ -3,12 +3,7 @@ import { StartError } from '../platform/start-error.ts'
 import { findKeyIds } from './secret-store.ts'
 import type { Cipher } from './secrets.ts'
 
-/**
- * Refuses to start with keys that cannot read what is stored (decisions: Starting): otherwise each send and delivery
- * would fail by itself.
- *
- * @throws StartError that names the missing keys by their ids
- */
+/** Throws a StartError if keys of stored secrets are missing; sends and deliveries would fail later (decisions: Starting). */
 export async function checkSecrets(db: Db, cipher: Cipher): Promise<void> {
   const missing = (await findKeyIds(db)).filter((keyId) => !cipher.keyIds.includes(keyId))
   if (missing.length === 0) return

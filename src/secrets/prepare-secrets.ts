@@ -6,11 +6,7 @@ import { checkSecrets } from './check-secrets.ts'
 import { ensureServiceSecret } from './secret-store.ts'
 import { type Cipher, ensureDataSecret } from './secrets.ts'
 
-/**
- * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.
- *
- * @throws StartError when a key is missing
- */
+/** Checks the stored secrets; returns the opt-out hash key, a session setting. Throws StartError if a key is missing. */
 export async function prepareSecrets(url: string, cipher: Cipher): Promise<string> {
   const { db, stop } = openPool(url, { max: 1 })
   try {
@@ -21,7 +17,7 @@ export async function prepareSecrets(url: string, cipher: Cipher): Promise<strin
   }
 }
 
-/** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
+/** Returns the operator's secrets. On the embedded default, missing ones are generated once and stored with the data. */
 export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
   const stored = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
   const adminToken = config.adminToken ?? (await stored('admin-token', () => randomBytes(32).toString('hex')))

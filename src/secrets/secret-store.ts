@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type Db, jsonRows } from '../db/connect.ts'
 import type { Cipher } from './secrets.ts'
 
-/** Every column that holds sealed text (src/secrets/secrets.ts); a test compares the list with the tables. */
+/** Every sealed column; must match the tables (tested). */
 export const SEALED_COLUMNS = [
   { table: 'companies', column: 'media_secret' },
   { table: 'senders', column: 'access_token' },
@@ -21,17 +21,12 @@ type SealedColumn = { table: string; column: string }
 
 const VALUES_AT_ONCE = 500
 
-/** The ids of the keys that stored secrets are sealed with. */
 export async function findKeyIds(db: Db): Promise<string[]> {
   const found = await Promise.all(SEALED_COLUMNS.map((one) => keyIdsOf(db, one)))
   return [...new Set(found.flat())].toSorted()
 }
 
-/**
- * Seals every stored secret again that is not sealed with the cipher's first key, in steps of 500 values; a value that
- * changes meanwhile is left as it was changed. Returns how many were sealed.
- * @throws Error when a secret cannot be read with any of the cipher's keys
- */
+/** Seals every secret with the first key; concurrent changes win. Returns the number resealed. Throws if no key fits. */
 export async function resealSecrets(db: Db, cipher: Cipher): Promise<number> {
   let count = 0
   for (const one of SEALED_COLUMNS) {
@@ -47,7 +42,7 @@ async function keyIdsOf(db: Db, { table, column }: SealedColumn): Promise<string
   return rows.map(({ keyId }) => keyId)
 }
 
-/** No two sealed texts are equal: each names its row. */
+/** Sealed texts are unique, so that `before` identifies the row. */
 async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColumn): Promise<number> {
   const [first = ''] = cipher.keyIds
   const rows = await db<{ sealed: string }[]>`
@@ -67,7 +62,7 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
   return fresh.length
 }
 
-/** Reads a key that the service generated for itself, or generates it: 32 bytes in hex. All processes read the same. */
+/** Returns the service's own 32-byte key (hex), generated on first use. All processes get the same one. */
 export async function ensureServiceSecret(db: Db, cipher: Cipher, name: string): Promise<string> {
   const read = () => db<{ value: string }[]>`select value from service_secrets where name = ${name}`
   const [existing] = await read()

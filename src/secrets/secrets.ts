@@ -4,12 +4,10 @@ import { join } from 'node:path'
 import { giveToFolderOwner } from '../platform/files/ownership.ts'
 import { codeOf, messageOf, StartError } from '../platform/start-error.ts'
 
-/** Encrypts secrets of other parties (access tokens, signing secrets) before they are stored in the database. */
 export type Cipher = {
-  /** The ids of its keys; the first one encrypts. */
   readonly keyIds: readonly string[]
   encrypt(text: string): string
-  /** @throws Error when the text was altered, or sealed with a key that is not among ours. */
+  /** @throws Error for altered text or an unknown key */
   decrypt(sealed: string): string
 }
 
@@ -18,9 +16,8 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * AES-256-GCM with 32-byte keys in base64: the first encrypts, all decrypt, so a key is replaced by putting a new
- * one before it. Sealed text is `v1.<key id>.<iv>.<ciphertext and tag>`, the last two in base64url; the key id is
- * the first 8 hex digits of the key's SHA-256.
+ * Creates an AES-256-GCM cipher from 32-byte base64 keys. The first encrypts, all decrypt: to rotate, prepend a new key.
+ * Format: `v1.<key id>.<iv>.<ciphertext and tag>` in base64url; the key id is the first 8 hex digits of the key's SHA-256.
  */
 export function createCipher(keys: readonly string[]): Cipher {
   const keysById = new Map(keys.map(toKey).map((key) => [idOf(key), key]))
@@ -66,10 +63,7 @@ function unseal(keys: Map<string, Buffer>, sealed: string): string {
   }
 }
 
-/**
- * Reads the secret `name` in the data folder, or keeps a new one there (mode 0600). It appears whole or not at all,
- * and of several processes that make it at once all read the same.
- */
+/** Returns a secret from the data folder, created on first use (mode 0600). Atomic: concurrent processes all get the same one. */
 export async function ensureDataSecret(dataDir: string, name: string, make: () => string): Promise<string> {
   const path = join(dataDir, name)
   try {
@@ -102,7 +96,7 @@ async function keepSecret(path: string, secret: string): Promise<string> {
     await link(unfinished, path)
     return secret
   } catch (error) {
-    // Another process was first: its secret is the one.
+    // Another process was first; use its secret.
     const theirs = codeOf(error) === 'EEXIST' ? await readSecret(path) : undefined
     if (theirs === undefined) throw error
     return theirs
