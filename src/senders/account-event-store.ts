@@ -1,25 +1,22 @@
 import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
 
-/** A report of a provider about a number, a template or an account. */
 export type AccountEvent = {
   companyId: number
   wabaAccountId: string
-  /** The number that the event names; null: the whole account. */
   senderId: number | null
-  /** The provider's name of the kind of event. */
   field: string
   event: string | null
   severity: 'info' | 'warning' | 'critical'
   details: Json | null
-  /** Of the provider's text: a repeated event adds no row. */
+  /** Identifies repeated events. */
   digest: Buffer
   occurredAt: Date | null
 }
 
-/** A company keeps at most this many events of an hour; the others are counted only. */
+/** Events beyond this limit per company are only counted. */
 export const EVENTS_PER_HOUR = 1_000
 
-/** Adds events to the journal of their accounts; returns those that are new. */
+/** Appends to the journal; returns the new events. */
 export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[]): Promise<AccountEvent[]> {
   if (events.length === 0) return []
   const rows = events.map((event, ord) => ({
@@ -65,7 +62,7 @@ export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[
 
 export type AccountEventRow = Omit<AccountEvent, 'digest'> & { id: number; receivedAt: Date }
 
-/** Events of one company, or of all (null) for the operator, newest first. */
+/** Lists events, newest first; a null company (operator) means all. */
 export const listAccountEvents = (
   db: Db,
   companyId: number | null,

@@ -7,14 +7,11 @@ import { applyMarketingTerms, type MarketingTerms } from './sender-event-store.t
 
 export type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
 
-/**
- * Asks the providers which accounts of a company have signed the terms for marketing messages. An account whose provider does not
- * say stays as it is.
- */
+/** Reads which accounts of a company have signed the marketing terms; unknown answers change nothing. */
 export async function readMarketingTerms(deps: TermsDeps, companyId: number): Promise<void> {
   const senders = await deps.senders.listFor(companyId)
   const accounts = new Map(senders.map((sender) => [`${sender.provider} ${sender.wabaAccountId}`, sender]))
-  // An event that arrives while the provider is asked is newer; events are timed in whole seconds.
+  // An event that arrives during the request is newer; events have whole seconds.
   const at = new Date(Math.floor(deps.clock.now().getTime() / 1000) * 1000)
   const reports = await Promise.all([...accounts.values()].map((sender) => ask(deps, companyId, sender, at)))
   await applyMarketingTerms(deps.db, reports.flat())

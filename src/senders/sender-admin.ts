@@ -27,23 +27,18 @@ export type { NewSender, SenderChange } from './sender-values.ts'
 export type SenderAdminDeps = ConnectionDeps & {
   db: Pool
   cipher: SenderCipher
-  /** Makes the process forget what it remembers of the company's senders; called after the commit. */
+  /** Invalidates the process's caches after the commit. */
   onSendersChanged(companyId: number): void
-  /**
-   * Runs inside the transaction that connects a number, moves a sender to another number or account, or changes its
-   * secrets: the place to enqueue what follows from it (template sync, events that could not be routed or verified).
-   */
+  /** Runs in the transaction that connects a number, changes its id, account or secrets; can enqueue jobs. */
   onSenderConnected(tx: Db, companyId: number, sender: SenderRecord): Promise<void>
-  /** Runs after that commit and before the answer: the place to read the account's templates. Never fails. */
+  /** Runs between the commit and the answer. Must not throw. */
   afterSenderConnected(companyId: number): Promise<void>
 }
 
 /**
- * Connects a number to a company, with its name and number read from the provider where the request has none. The first
- * one is preferred; a later one takes that over when it says so. A number that the same company removed continues: its id,
- * conversations and daily ledger, and its limits unless the request has others.
- * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, or
- * what the provider refuses, with its message; 503 when it cannot be reached and the request has no name and number.
+ * Connects a number; the provider completes a missing name or number. The first is preferred, later ones on request. A
+ * removed number keeps its id, conversations, daily ledger and, unless given, limits.
+ * @throws {AppError} 404 unknown company; 409 connected already; 422 wrong or refused values; 503 provider unreachable
  */
 export async function connectSender(deps: SenderAdminDeps, companyId: number, input: NewSender): Promise<SenderRecord> {
   const values = await toValues(deps, input)
@@ -60,21 +55,16 @@ export async function connectSender(deps: SenderAdminDeps, companyId: number, in
   return connected
 }
 
-/** The company's connected numbers, oldest first. */
 export const listSenders = async (db: Db, companyId: number): Promise<SenderRecord[]> =>
   (await selectSenders(db, companyId)).map(withoutSecrets)
 
-/** One connected number of the company, else 404. */
 export async function getSender(db: Db, companyId: number, senderId: number): Promise<SenderRecord> {
   const row = await findSender(db, companyId, senderId)
   if (row === undefined) throw senderRecordNotFound()
   return withoutSecrets(row)
 }
 
-/**
- * Changes what the input names; null removes an optional value. Preferring one ends the preference of the other;
- * the preferred one cannot be un-preferred by itself (422), because exactly one has to be.
- */
+/** Updates the given values; null removes an optional one. 422 for `isPreferred: false`: exactly one must be preferred. */
 export async function updateSender(
   deps: SenderAdminDeps,
   companyId: number,
@@ -106,7 +96,7 @@ export async function updateSender(
   return sender
 }
 
-/** Disconnects a number, which may be connected again. The oldest remaining number becomes the preferred one. */
+/** Disconnects a number, which can be reconnected; the oldest remaining one becomes preferred. */
 export async function removeSender(deps: SenderAdminDeps, companyId: number, senderId: number): Promise<void> {
   await change(deps, companyId, async (tx) => {
     if (!(await markSenderRemoved(tx, companyId, senderId))) throw senderRecordNotFound()
@@ -115,10 +105,10 @@ export async function removeSender(deps: SenderAdminDeps, companyId: number, sen
   })
 }
 
-/** Disconnects every number of a company that is being removed; call `onSendersChanged` after the commit. */
+/** Disconnects every number. Call `onSendersChanged` after the commit. */
 export const removeAllSenders = (tx: Db, companyId: number): Promise<void> => markAllSendersRemoved(tx, companyId)
 
-/** One change of a company's senders at a time, so that exactly one of them is preferred after each. */
+/** Serializes changes of a company's senders, so that exactly one is preferred after each. */
 async function change<Result>(
   deps: SenderAdminDeps,
   companyId: number,
@@ -170,7 +160,6 @@ const UNSET = {
   directSend: false,
 } as const
 
-/** All that is kept of a new number: checked first, then with its provider's help. */
 async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<SenderValues> {
   const parsed = { ...UNSET, ...parseInput(input, deps.cipher) }
   const { apiBaseUrl, appId } = parsed
@@ -193,7 +182,7 @@ async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<Sender
   }
 }
 
-/** A new credential is tried at the provider before it replaces the old one. */
+/** A new credential must work at the provider before it replaces the old one. */
 async function checkCredential(deps: SenderAdminDeps, companyId: number, senderId: number, input: SenderChange) {
   const before = await findSender(deps.db, companyId, senderId)
   if (before === undefined) throw senderRecordNotFound()

@@ -4,15 +4,13 @@ import { effectiveDailyLimit, type Sender, type SenderCipher } from './sender.ts
 import { type SenderRow, selectSenders } from './sender-store.ts'
 
 export type SenderCache = {
-  /** The company's connected numbers, oldest first, with secrets in clear; at most `ttlMs` old. */
+  /** Oldest first, with plain-text secrets; at most `ttlMs` old. */
   listFor(companyId: number): Promise<readonly Sender[]>
-  /** Forgets a company's senders: later reads see every change committed before. */
   drop(companyId: number): void
 }
 
 const COMPANIES_HELD = 10_000
 
-/** Remembers the senders of the companies that send. */
 export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: SenderCipher; ttlMs: number }): SenderCache {
   const held = createPromiseCache<number, readonly Sender[]>({ max: COMPANIES_HELD, ttlMs })
   const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))

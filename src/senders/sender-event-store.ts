@@ -1,27 +1,22 @@
 import type { Db } from '../db/connect.ts'
 
-/** A number's new limit, as its provider reports it. */
 export type NumberLimit = {
   companyId: number
   wabaAccountId: string
-  /** Digits of the number; null concerns every number of the account. All numbers of a portfolio share a limit. */
+  /** Digits; null means every number of the account. Numbers of a portfolio share the limit. */
   phone: string | null
-  /** Distinct customers per rolling day; null: unlimited. */
   dailyLimit: number | null
-  /** By the provider's clock. */
   at: Date
 }
 
-/** Whether an account has signed the terms for marketing messages. */
 export type MarketingTerms = {
   companyId: number
   wabaAccountId: string
   isSigned: boolean
-  /** By the provider's clock. */
   at: Date
 }
 
-/** Applies what the provider reports about the terms of accounts, unless something newer is known. */
+/** Updates the marketing terms of accounts, unless a newer report is known. */
 export async function applyMarketingTerms(tx: Db, reports: readonly MarketingTerms[]): Promise<void> {
   for (const { companyId, wabaAccountId, isSigned, at } of reports) {
     await tx`
@@ -35,10 +30,7 @@ export async function applyMarketingTerms(tx: Db, reports: readonly MarketingTer
   }
 }
 
-/**
- * Applies the provider's limits. An explicit limit replaces the tier, whose ladder the provider has left. An event that is
- * older than the one that set a number's limit does not change it.
- */
+/** Updates limits, unless a newer event is known. An explicit limit replaces the tier. */
 export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]): Promise<void> {
   for (const limit of limits) {
     await tx`

@@ -68,7 +68,7 @@ const ListSenders = {
   },
 }
 
-/** The senders list (spec: GET /public/v1/templates/whatsapp/senders), for any key that holds WhatsApp or Transactional. */
+/** Serves the senders list (spec: GET /public/v1/templates/whatsapp/senders). */
 export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -100,7 +100,7 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
   }
 }
 
-/** A number as its company sees it: without its credentials. */
+/** Must not contain credentials. */
 const toSenderReply = (sender: SenderRow) => ({
   channelId: sender.id,
   phoneNumber: sender.phoneNumber,

@@ -1,13 +1,12 @@
 import { type Db, sql } from '../db/connect.ts'
 import type { SenderRecord } from './sender.ts'
 
-/** A sender as it is kept: its secrets are sealed. */
+/** Secrets are sealed. */
 export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
   readonly accessToken: string
   readonly appSecret: string | null
   readonly webhookSecret: string | null
 }
-/** The values that the operator sets; the provider reports whether the terms for marketing are signed. */
 export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt' | 'marketingTermsSigned'>
 
 const columns = sql`
@@ -15,10 +14,7 @@ const columns = sql`
   webhook_secret, api_base_url, app_id, app_name, is_preferred, tier, daily_limit, throughput_per_second,
   is_shared_with_app, marketing_address, marketing_terms_signed, direct_send, created_at`
 
-/**
- * Holds the company until the transaction ends, so that changes of its senders happen one after another.
- * False when it does not exist. `no key update` lets rows that refer to the company be written meanwhile.
- */
+/** Serializes changes of a company's senders; false if unknown. `no key update` still allows writes of rows that refer to it. */
 export async function lockCompany(tx: Db, companyId: number): Promise<boolean> {
   const locked = await tx`
     select 1
@@ -29,7 +25,6 @@ export async function lockCompany(tx: Db, companyId: number): Promise<boolean> {
   return locked.count > 0
 }
 
-/** The company's living senders, oldest first. */
 export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> => db<SenderRow[]>`
   select ${columns}
   from senders
@@ -37,7 +32,6 @@ export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> =
     and deleted_at is null
   order by id`
 
-/** Undefined when the company has no connected number with this id. */
 export async function findSender(db: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await db<SenderRow[]>`
     select ${columns}
@@ -48,7 +42,7 @@ export async function findSender(db: Db, companyId: number, senderId: number): P
   return row
 }
 
-/** The connected number with this id, locked until the transaction ends; undefined when the company has none. */
+/** Locks a connected number until the transaction ends. */
 export async function lockSender(tx: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await tx<SenderRow[]>`
     select ${columns}
@@ -60,10 +54,7 @@ export async function lockSender(tx: Db, companyId: number, senderId: number): P
   return row
 }
 
-/**
- * One page of what the company may see of its senders, of all or of those with ids above `after`; how many there are in all; and
- * the id after which the next page begins, null on the last page.
- */
+/** Returns a page, after an id or by offset, with the total count and the next cursor (null on the last page). */
 export async function selectSenderPage(
   db: Db,
   companyId: number,
@@ -89,7 +80,7 @@ export async function selectSenderPage(
   return { rows, total: counted[0].total, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
-/** Inserts a sender that is not preferred, with its empty daily-limit ledger. */
+/** Inserts a sender, not preferred, with an empty daily-limit ledger. */
 export async function insertSender(tx: Db, companyId: number, values: SenderValues): Promise<SenderRow> {
   const [row] = await tx<[SenderRow]>`
     insert into senders (
@@ -111,7 +102,7 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
   return row
 }
 
-/** Ends the removal of the sender that the company removed last under this number id; undefined when there is none. */
+/** Restores the last removed sender with this number id; undefined if none. */
 export async function restoreSender(tx: Db, companyId: number, phoneNumberId: string): Promise<SenderRow | undefined> {
   const [row] = await tx<SenderRow[]>`
     update senders
@@ -132,7 +123,7 @@ export async function restoreSender(tx: Db, companyId: number, phoneNumberId: st
   return row
 }
 
-/** Writes all values of a sender; the terms that were signed are those of its account. The caller has locked it in this transaction. */
+/** Updates all values; a new account resets the signed terms. The caller must hold the sender lock. */
 export async function updateSenderRow(
   tx: Db,
   companyId: number,
@@ -168,7 +159,7 @@ export async function updateSenderRow(
       and deleted_at is null`
 }
 
-/** From now on events find the sender by its present number id, account and app. */
+/** From now on, events find the sender by its current number id, account and app. */
 export async function markConnected(tx: Db, companyId: number, senderId: number): Promise<void> {
   await tx`
     update senders
@@ -178,7 +169,7 @@ export async function markConnected(tx: Db, companyId: number, senderId: number)
       and deleted_at is null`
 }
 
-/** Makes one living sender the preferred one. Two statements: the index allows no two at any moment. */
+/** Prefers a sender, in two statements: the unique index never allows two. */
 export async function preferSender(tx: Db, companyId: number, senderId: number): Promise<void> {
   await tx`
     update senders
@@ -197,7 +188,7 @@ export async function preferSender(tx: Db, companyId: number, senderId: number):
       and not is_preferred`
 }
 
-/** The oldest living sender becomes the preferred one when none is. */
+/** Prefers the oldest living sender if none is preferred. */
 export async function preferOldestSender(tx: Db, companyId: number): Promise<void> {
   await tx`
     update senders
@@ -213,7 +204,7 @@ export async function preferOldestSender(tx: Db, companyId: number): Promise<voi
       )`
 }
 
-/** Marks a sender as removed; false when the company has no such connected number. */
+/** Marks a sender as removed; returns false if unknown. */
 export async function markSenderRemoved(tx: Db, companyId: number, senderId: number): Promise<boolean> {
   const removed = await tx`
     update senders
@@ -226,7 +217,7 @@ export async function markSenderRemoved(tx: Db, companyId: number, senderId: num
   return removed.count > 0
 }
 
-/** Disconnects every number of a company, so that its events are routed to it no longer. */
+/** Removes every sender of a company and the event routes. */
 export async function markAllSendersRemoved(tx: Db, companyId: number): Promise<void> {
   await tx`
     update senders
@@ -240,7 +231,7 @@ export async function markAllSendersRemoved(tx: Db, companyId: number): Promise<
     where company_id = ${companyId}`
 }
 
-/** Routes events of the provider's number id to a sender; false when a sender of any company has that id already. */
+/** Routes the number's events to a sender; returns false if any company has this number id already. */
 export async function insertRoute(
   tx: Db,
   companyId: number,
@@ -254,7 +245,6 @@ export async function insertRoute(
   return inserted.count > 0
 }
 
-/** Ends the routing of events to this sender. */
 export async function deleteRoute(tx: Db, companyId: number, senderId: number): Promise<void> {
   await tx`
     delete from sender_routes

@@ -3,7 +3,6 @@ import type { ProviderName } from '../providers/provider-name.ts'
 import { type MarketingAddress, parseSenderPhone, type SenderCipher } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'
 
-/** The settings of a number; null removes an optional value. */
 export type SenderChange = {
   provider?: ProviderName
   phoneNumber?: string
@@ -25,7 +24,6 @@ export type SenderChange = {
   directSend?: boolean
 }
 
-/** The values to connect a number. If name or phone number are absent, the provider is asked. */
 export type NewSender = SenderChange & {
   provider: ProviderName
   phoneNumberId: string
@@ -35,14 +33,13 @@ export type NewSender = SenderChange & {
 
 export type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
-/** Parses the settings for storage; 422 names every wrong value. */
 export function parseInput(input: SenderChange, cipher: SenderCipher, faults: FieldFault[] = []): SenderInput {
   const values = readInput(input, cipher, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
 
-/** Faults of the settings beyond their shape. */
+/** Returns the faults beyond the schema. */
 export function senderFaults(input: SenderChange, cipher: SenderCipher): FieldFault[] {
   const faults: FieldFault[] = []
   readInput(input, cipher, faults)
@@ -90,7 +87,6 @@ function parseText(path: string, input: string, faults: FieldFault[]): string {
   return text
 }
 
-/** Kept without a slash at the end, because the provider's paths begin with one. */
 function parseBaseUrl(input: string | null, faults: FieldFault[]): string | null {
   if (input === null) return null
   const url = URL.parse(input)
