@@ -7,7 +7,6 @@ import type { CustomField, NewCustomField } from './custom-field-store.ts'
 
 const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'select', 'json'] as const
 const KEY = /^[A-Z][A-Z0-9_]{0,63}$/
-/** What is wrong with the allowed values of another type. */
 export const SELECT_ONLY = 'must be given for the type select only'
 const METADATA_MAX_BYTES = 64 * 1024
 
@@ -21,7 +20,6 @@ export const allowedValues = (description: string) =>
     description,
   })
 
-/** The body that defines a custom field. */
 export const CustomFieldBodyShape = Type.Object(
   {
     key: Type.String({
@@ -59,7 +57,7 @@ export const CustomFieldBodyShape = Type.Object(
 
 type Body = Static<typeof CustomFieldBodyShape>
 
-/** A body of the right shape → definition. 400 `Missing required fields`, 422 `validation_error` naming every fault. */
+/** Parses a body. Throws 400 `Missing required fields`, or 422 `validation_error` with all faults. */
 export function parseCustomField(body: Body): NewCustomField {
   const missing = refuseMissing([], body)
   if (missing !== undefined) throw missing
@@ -76,7 +74,7 @@ export function parseCustomField(body: Body): NewCustomField {
   }
 }
 
-/** The answer to a definition without its required members; undefined when it has them. */
+/** Returns the error for missing required members, if any. */
 export const refuseMissing = (_faults: readonly FieldFault[], body: unknown): AppError | undefined =>
   isRecord(body) && ['key', 'displayName', 'type'].some((name) => isEmpty(memberOf(body, name)))
     ? missingRequiredFields()
@@ -84,7 +82,6 @@ export const refuseMissing = (_faults: readonly FieldFault[], body: unknown): Ap
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-/** Of a body, or of the members whose shape is right. */
 export function customFieldFaults(body: Partial<Body>): FieldFault[] {
   const faults = Object.keys(CustomFieldBodyShape.properties).flatMap((name) =>
     textFaults(Object.getOwnPropertyDescriptor(body, name)?.value, name),

@@ -26,10 +26,9 @@ export type CustomFieldRoutesDeps = { db: Pool }
 
 const TAGS = ['Custom fields']
 const ANY_FULL_KEY = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
-/** Of one order: as many as a page can show. */
 const ORDER_MAX_IDS = 1_000
 
-/** The custom field endpoints (spec: Custom fields; decisions: Contacts and custom fields). */
+/** Registers the custom field endpoints (spec: Custom fields; decisions: Contacts and custom fields). */
 export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

@@ -42,10 +42,9 @@ export const CustomFieldReply = Type.Object(
   },
 )
 
-/** The members of the record that stay as they are. */
 export const FIELD_SERVICE_MEMBERS = ['id', 'key', 'type', 'source', 'metadata', 'retiredAt'] as const
 
-/** The body that changes a definition; a record fits as it was read. */
+/** Can take a record as it was read. */
 export const CustomFieldChangeShape = Type.Object(
   {
     displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The label to show.' })),

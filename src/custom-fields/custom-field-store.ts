@@ -12,13 +12,11 @@ export type CustomField = {
   readonly source: string
   readonly allowedValues: readonly string[] | null
   readonly metadata: Readonly<Record<string, unknown>> | null
-  /** Since when it is not offered any more; null: it is. */
   readonly retiredAt: Date | null
 }
 
 export type NewCustomField = Omit<CustomField, 'id' | 'source' | 'retiredAt'>
 
-/** Members that are undefined stay. */
 export type CustomFieldChange = {
   readonly displayName?: string | undefined
   readonly category?: string | null | undefined
@@ -33,7 +31,7 @@ const columns = sql`
   id, key, display_name, type, category, visibility, source, allowed_values, metadata, retired_at
 `
 
-/** Inserts a definition; undefined when the company has one with this key. */
+/** Inserts a definition; returns undefined if the key is taken. */
 export async function insertCustomField(
   db: Db,
   companyId: number,
@@ -53,7 +51,7 @@ export async function insertCustomField(
   return created
 }
 
-/** The definitions of a company in their order; those without a place in it come last, oldest first. */
+/** Returns a company's definitions in order; unordered ones last, oldest first. */
 export async function readCustomFields(db: Db, companyId: number): Promise<CustomField[]> {
   return db<CustomField[]>`
     select ${columns}
@@ -63,7 +61,6 @@ export async function readCustomFields(db: Db, companyId: number): Promise<Custo
   `
 }
 
-/** Changes a definition; undefined when the company has none with this id. */
 export async function updateCustomFieldRow(
   db: Db,
   companyId: number,
@@ -89,7 +86,6 @@ export async function updateCustomFieldRow(
   return changed
 }
 
-/** Locks a definition and reads it; undefined when the company has none with this id. */
 export async function lockCustomField(tx: Db, companyId: number, id: number): Promise<CustomField | undefined> {
   const [field] = await tx<CustomField[]>`
     select ${columns} from custom_fields where company_id = ${companyId} and id = ${id} for update
@@ -97,12 +93,11 @@ export async function lockCustomField(tx: Db, companyId: number, id: number): Pr
   return field
 }
 
-/** Locks the definitions of a company, always in the order of their ids, so that two orders wait for each other. */
+/** Locks a company's definitions by id, so that concurrent reorderings cannot deadlock. */
 export async function lockCustomFields(tx: Db, companyId: number): Promise<void> {
   await tx`select from custom_fields where company_id = ${companyId} order by id for update`
 }
 
-/** Gives the definitions the places of their ids in the list. */
 export async function writeCustomFieldOrder(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await tx`
     update custom_fields field

@@ -14,25 +14,23 @@ import {
   writeCustomFieldOrder,
 } from './custom-field-store.ts'
 
-/** Where fields without a category are grouped. */
 const UNCATEGORIZED = 'uncategorized'
 
 export type CustomFieldGroup = { category: string; fields: CustomField[] }
 
-/** Defines a custom field (spec: Custom fields). 409 naming the key when the company has it already. */
+/** Creates a custom field (spec: Custom fields). Throws 409 if the key exists. */
 export async function createCustomField(db: Db, companyId: number, definition: NewCustomField): Promise<CustomField> {
   const created = await insertCustomField(db, companyId, { ...definition, source: 'Manual' })
   if (created === undefined) throw customFieldExists(definition.key)
   return created
 }
 
-/** The definitions of the company in their order. */
 export async function listCustomFields(db: Db, companyId: number, includeRetired: boolean): Promise<CustomField[]> {
   const fields = await readCustomFields(db, companyId)
   return includeRetired ? fields : fields.filter(({ retiredAt }) => retiredAt === null)
 }
 
-/** Definitions by category: groups in order of their names, those without a category last. */
+/** Groups definitions by category, by name, uncategorized last. */
 export function groupCustomFields(fields: readonly CustomField[]): CustomFieldGroup[] {
   const groups = Map.groupBy(fields, (field) => field.category ?? UNCATEGORIZED)
   return [...groups].map(([category, members]) => ({ category, fields: members })).sort(byName)
@@ -44,7 +42,7 @@ function byName(one: CustomFieldGroup, other: CustomFieldGroup): number {
   return one.category < other.category ? -1 : 1
 }
 
-/** Changes what differs of a definition; 422 for allowed values of a type other than select, or for another key or type. */
+/** Updates a definition. Throws 422 for allowed values without type select, or a changed key or type. */
 export async function changeCustomField(
   db: Pool,
   companyId: number,
@@ -70,7 +68,7 @@ export async function changeCustomField(
   })
 }
 
-/** Puts the definitions in this order, and returns all of them; 404 when one is not the company's. */
+/** Reorders definitions and returns all; throws 404 for an unknown id. */
 export async function orderCustomFields(db: Pool, companyId: number, ids: readonly number[]): Promise<CustomField[]> {
   return db.begin(async (tx) => {
     await lockCustomFields(tx, companyId)
@@ -81,7 +79,6 @@ export async function orderCustomFields(db: Pool, companyId: number, ids: readon
   })
 }
 
-/** The fields with these ids first, in the order of the ids; the others follow as they were. */
 function inOrder(fields: readonly CustomField[], ids: readonly number[]): CustomField[] {
   const byId = new Map(fields.map((field) => [field.id, field]))
   const named = ids.map((id) => {
