@@ -4,13 +4,9 @@ import { searchText } from './contact-search.ts'
 import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
 import type { Contact, ShownContact } from './members/contact-record.ts'
 
-/** The columns of `Contact`, as part of a statement that reads `contacts`. */
 export const contactColumns = sql.unsafe(CONTACT_COLUMNS)
 
-/**
- * The columns of `ShownContact`. A suppression that was erased with a person is stored under a keyed hash, which is computed only for
- * a company with suppressions.
- */
+/** An erased person's suppression has a keyed hash, computed only if the company has suppressions. */
 export const shownColumns = (companyId: number) => sql`
   ${contactColumns},
   case when (select exists (select from email_suppressions where company_id = ${companyId})) then (
@@ -23,16 +19,15 @@ export const shownColumns = (companyId: number) => sql`
   ) end as email_suppression
 `
 
-/** A contact's place by email, as it is indexed: its address in lower case, or, without one, after all who have one. */
+/** The indexed email sort key: the address in lower case; contacts without one sort last. */
 export const emailPlace = sql`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
 
 /**
- * The company in a statement that finds many contacts by key: the planner estimates for a company of average size. A value
- * that the statistics do not contain counts as one row, and each key then reads all of the company by another index.
+ * Hides the company id from the planner, which then assumes an average company. A value missing from the statistics
+ * counts as one row, and each key would read the whole company by another index.
  */
 export const anyCompany = (companyId: number) => sql`(select ${companyId}::bigint)`
 
-/** The contact with this id; undefined when the company has none, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
     select ${shownColumns(companyId)}
@@ -42,7 +37,6 @@ export async function findContact(db: Db, companyId: number, id: number): Promis
   return contact
 }
 
-/** The living contacts of these ids that the company has. */
 export const listContactsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<ShownContact[]> =>
   db<ShownContact[]>`
     select ${shownColumns(companyId)}
@@ -51,7 +45,6 @@ export const listContactsByIds = (db: Db, companyId: number, ids: readonly numbe
     order by contacts.id
   `
 
-/** Finds the living contact with this mailbox. */
 export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
     select ${shownColumns(companyId)}
@@ -63,7 +56,7 @@ export async function findContactByEmail(db: Db, companyId: number, email: strin
   return contact
 }
 
-/** The next ids, oldest first: given out before the rows are written, so that one statement can write them all. */
+/** Allocates contact ids in ascending order, so that one statement can write all rows. */
 export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
   if (count === 0) return []
   const [row] = await tx<{ ids: number[] }[]>`
@@ -72,15 +65,11 @@ export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
   return row?.ids ?? []
 }
 
-/** A contact as it is to be from now on. */
 export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalConnectionId'>
 
-/** Contacts as a statement takes many at once: see docs/decisions/0008-rows-as-json.md. */
+/** A row for bulk statements: see docs/decisions/0008-rows-as-json.md. */
 export type ContactRow = { readonly id: number } & Readonly<Record<string, unknown>>
 
-/**
- * The stored form of a contact, with the columns that are made of others: the key of the email and the text of the search.
- */
 export function toContactRow(state: ContactState): ContactRow {
   const row: { id: number; [column: string]: unknown } = {
     id: state.id,
@@ -100,7 +89,7 @@ const fromRows = (tx: Db, rows: readonly ContactRow[]) => sql`
   )
 `
 
-/** A contact that keeps its email keeps its key: the mailbox may be another contact's under another spelling. */
+/** An unchanged email keeps its key: under another spelling, the mailbox may be another contact's. */
 const assignedValue = (column: string): string =>
   column === 'email_key'
     ? 'case when contacts.email = state.email then contacts.email_key else state.email_key end'
@@ -112,7 +101,7 @@ const ASSIGNMENTS = sql.unsafe(
     .join(', '),
 )
 
-/** Adds contacts, and counts them; returns when. The caller holds their locks. */
+/** Inserts and counts contacts; returns the creation time. The caller must hold their locks. */
 export async function insertContacts(
   tx: Db,
   companyId: number,
@@ -133,7 +122,7 @@ export async function insertContacts(
   return row?.at
 }
 
-/** Writes known contacts in their new state; returns when. The caller holds their locks. */
+/** Updates contacts; returns the time. The caller must hold their locks. */
 export async function updateContacts(
   tx: Db,
   companyId: number,
@@ -155,7 +144,7 @@ export async function updateContacts(
   return row?.at
 }
 
-/** Removes the emails of contacts for the rest of the transaction, so that other contacts can take them. */
+/** Clears emails for the rest of the transaction, so that other contacts can take them. */
 export async function releaseEmails(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await tx`
     update contacts
@@ -164,7 +153,7 @@ export async function releaseEmails(tx: Db, companyId: number, ids: readonly num
   `
 }
 
-/** Deletes a contact softly. The caller holds its locks. */
+/** Soft-deletes a contact. The caller must hold its locks. */
 export async function endContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     with ended as (

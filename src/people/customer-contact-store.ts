@@ -2,19 +2,17 @@ import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 import { searchText } from './contact-search.ts'
 
-/** The contact of a new customer, or of one whose contact was deleted. */
 export type CustomerContact = {
   readonly companyId: number
   readonly id: number
-  /** Identity of the phone, user id, or `#` and the id of a group, which becomes the first name. */
+  /** Phone identity, user id, or `#` and a group id, which becomes the first name. */
   readonly identity: string
-  /** Digits as written. */
   readonly phone: string | null
   readonly source: string
   readonly sourceType: string
 }
 
-/** Inserts contacts of customers, and counts them. See `showEarlierConsents`. */
+/** Inserts and counts customers' contacts; `showEarlierConsents` must follow for earlier consent. */
 export async function insertCustomerContacts(tx: Db, contacts: readonly CustomerContact[]): Promise<void> {
   const rows = contacts.map(({ companyId, id, identity, phone, source, sourceType }) => {
     const groupId = identity.startsWith('#') ? identity.slice(1) : null
@@ -47,7 +45,7 @@ export async function insertCustomerContacts(tx: Db, contacts: readonly Customer
   `
 }
 
-/** Takes phone numbers away from all living contacts that have them; returns these contacts. */
+/** Removes phone numbers from all living contacts; returns these contacts. */
 export async function releasePhones(
   tx: Db,
   phones: readonly { companyId: number; identity: string }[],
@@ -67,7 +65,6 @@ export async function releasePhones(
   `
 }
 
-/** Gives living contacts a phone number, in digits as written. */
 export async function setContactPhones(
   tx: Db,
   contacts: readonly { companyId: number; contactId: number; phone: string }[],
@@ -91,5 +88,5 @@ export async function setContactPhones(
   `
 }
 
-/** The text of the search has the phone as a line of its own: see contact-search.ts. */
+/** The phone is a line by itself in the search text: see contact-search.ts. */
 const withoutPhone = sql`array_to_string(array_remove(string_to_array(contacts.search_text, chr(10)), contacts.phone), chr(10))`

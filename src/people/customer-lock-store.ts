@@ -1,18 +1,16 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 
-/** An identity of a company's customers: the identity of a phone number, a user id, or `#` and the id of a group. */
+/** A phone identity, a user id, or `#` and a group id. */
 export type IdentityKey = { readonly companyId: number; readonly identity: string }
 
-/** An identity whose lock is held, and the customer that it led to then, whose lock is held as well. */
 export type LockedIdentity = IdentityKey & { readonly customerId: number | null }
 
 /**
- * Locks identities and the customers that they lead to until the transaction ends; waits for other transactions. Facts are
- * read in a later statement. An identity that leads to another customer by then was moved in between: begin again.
+ * Locks identities and their customers until the transaction ends. Facts must be read in a later statement; if an
+ * identity then leads to another customer, start over.
  */
 export const lockCustomers = (tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentity[]> => lock(tx, keys, true)
 
-/** As `lockCustomers`, but without waiting: returns the identities alone whose locks it got. */
 export const tryLockCustomers = (tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentity[]> =>
   lock(tx, keys, false)
 

@@ -1,26 +1,22 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 
-/** A customer to be created. `phone`: digits as written; null: not known. */
 export type NewCustomer = { companyId: number; id: number; contactId: number; phone: string | null }
 
-/** An identity of a customer. `account`: of a user id, the WhatsApp business account whose number reported it. */
+/** `account`: for user ids, the WhatsApp business account that reported it. */
 export type CustomerIdentity = {
   companyId: number
   customerId: number
   identity: string
   account: string | null
   reportedAt: Date
-  /** Absent: it is an address. */
   retiredAt?: Date | null
-  /** When it became known that it is retired; absent: now. */
   leftAt?: Date | null
 }
 
-/** How many ids of each kind a batch needs. */
 export type IdCounts = { customers: number; contacts: number; conversations: number; messages: number }
 export type Ids = { [kind in keyof IdCounts]: number[] }
 
-/** The next ids, oldest first: a batch knows the ids of its rows before it writes them. */
+/** Allocates ids in ascending order, so that a batch knows them before its rows are written. */
 export async function takeIds(tx: Db, counts: IdCounts): Promise<Ids> {
   const [row] = await tx<Ids[]>`
     select
@@ -32,7 +28,7 @@ export async function takeIds(tx: Db, counts: IdCounts): Promise<Ids> {
   return row ?? { customers: [], contacts: [], conversations: [], messages: [] }
 }
 
-/** Inserts customers. Their contacts exist. */
+/** Inserts customers. Their contacts must exist. */
 export async function insertCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
   const rows = customers.map(({ companyId, id, contactId, phone }) => ({
     company_id: companyId,
@@ -47,7 +43,7 @@ export async function insertCustomers(tx: Db, customers: readonly NewCustomer[])
   `
 }
 
-/** Inserts identities that lead to no customer yet, or makes a retired one of the same customer current again. */
+/** Inserts new identities, or reactivates retired ones of the same customer. */
 export async function insertIdentities(tx: Db, identities: readonly CustomerIdentity[]): Promise<void> {
   const rows = identities.map(({ companyId, customerId, identity, account, reportedAt, retiredAt, leftAt }) => ({
     company_id: companyId,
@@ -75,7 +71,6 @@ export async function insertIdentities(tx: Db, identities: readonly CustomerIden
   `
 }
 
-/** Changes the contact and the current number of customers. */
 export async function updateCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
   const rows = customers.map(({ companyId, id, contactId, phone }) => ({
     company_id: companyId,
@@ -91,7 +86,7 @@ export async function updateCustomers(tx: Db, customers: readonly NewCustomer[])
   `
 }
 
-/** Deletes identities of customers: they go to others, or are inserted again. */
+/** Deletes identities that will move to other customers or be inserted again. */
 export async function deleteIdentities(
   tx: Db,
   identities: readonly Pick<CustomerIdentity, 'companyId' | 'customerId' | 'identity'>[],

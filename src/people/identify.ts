@@ -11,17 +11,16 @@ import {
   takePhone,
 } from './people.ts'
 
-/** The identities by which an event names a customer. Times are in milliseconds since 1970, by the provider's clock. */
+/** A customer as named by an event. Times are in milliseconds since 1970, by the provider's clock. */
 export type NamedCustomer = {
-  /** Digits as written; null: the customer hides the phone number. */
   readonly phone: string | null
   readonly userId: string | null
-  /** The WhatsApp business account whose number reported it. User ids are compared within one account. */
+  /** The WhatsApp business account that reported the customer; user ids are comparable only within one account. */
   readonly account: string
   readonly at: number
 }
 
-/** The customer of a message, reaction or echo; undefined when it names none. */
+/** Resolves or creates the customer of a message, reaction or echo; undefined if the event names nobody. */
 export function identify(people: People, named: NamedCustomer): Customer | undefined {
   const { phone, userId } = named
   if (phone !== null && userId !== null) return identifyByBoth(people, { ...named, phone, userId })
@@ -30,8 +29,8 @@ export function identify(people: People, named: NamedCustomer): Customer | undef
 }
 
 /**
- * Lets answers go to the identity under which a customer writes. Until the first message it is the number that was dialled or
- * reported; who first writes by user id alone is answered by it. A late message changes nothing.
+ * Updates the number for replies: at first the dialled or reported one, then the identity of the last inbound message.
+ * A customer whose first message has a user id alone gets replies there. Late messages are ignored.
  */
 export function writeUnder(
   people: People,
@@ -47,7 +46,7 @@ export function writeUnder(
   people.hasMoved = true
 }
 
-/** A WhatsApp group is a customer whose only identity is its id. */
+/** Resolves or creates a WhatsApp group, a customer whose only identity is the group id. */
 export function identifyGroup(people: People, groupId: string, at: number): Customer {
   const identity = `#${groupId}`
   const existing = customerOf(people, identity)
@@ -72,17 +71,14 @@ function identifyByBoth(people: People, named: Both): Customer {
   if (currentUserId(holder, account) !== undefined) return identifyRecycled(people, named, holder, user)
   if (user === undefined) addIdentity(people, holder, userId, account, at)
   else {
-    // Who has written by user id is not answered at a number that was dialled.
+    // Customers who wrote by user id must not get replies at a dialled number.
     if (user.wroteAt !== null && holder.wroteAt === null) holder.phone = phone
     joinUser(people, user, holder, at)
   }
   return holder
 }
 
-/**
- * The number of `holder`, who has another user id, comes with this one: it is another person's now. The holder keeps
- * conversations and user ids. An event that is older than the report of the number says nothing about it.
- */
+/** The number belongs to a new person; the holder keeps conversations and user ids. Older events change nothing. */
 function identifyRecycled(people: People, named: Both, holder: Customer, user: Customer | undefined): Customer {
   const { phone, at } = named
   if (isBefore(at, reportedAt(holder, phoneIdentity(phone))))
@@ -93,15 +89,15 @@ function identifyRecycled(people: People, named: Both, holder: Customer, user: C
   return user
 }
 
-/** A number without a user id, and a user id, turn out to be one person's: a number that the user had before is retired. */
+/** Joins a user id with a number that has none; retires the user's previous number. */
 export function joinUser(people: People, user: Customer, holder: Customer, at: number): void {
   retirePhones(people, user, at)
   joinCustomers(people, user, holder)
 }
 
 /**
- * Whether an event comes late: the user was reported with another number, or changed number or user id, since. An event with an
- * identity that was left in the same second is a repeat from before: no identity comes back within a second.
+ * Late if the number or user id has changed since. An identity left in the same second means a repeated event: none
+ * returns within a second.
  */
 function isLate(user: Customer, { phone, userId, at }: Both): boolean {
   const { identities } = user
@@ -110,7 +106,7 @@ function isLate(user: Customer, { phone, userId, at }: Both): boolean {
   return user.phone !== null && isBefore(at, reportedAt(user, phoneIdentity(user.phone)))
 }
 
-/** Provider's times are whole seconds: within one second, the order of arrival counts. */
+/** Compares provider times, which have whole seconds; within one second, arrival order counts. */
 export const isBefore = (at: number, other: number | null | undefined): boolean =>
   other !== null && other !== undefined && Math.floor(at / 1000) < Math.floor(other / 1000)
 

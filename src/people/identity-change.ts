@@ -13,22 +13,16 @@ import {
   takePhone,
 } from './people.ts'
 
-/** The provider reports that a customer has another phone number: every such change makes another user id. */
 export type NumberChange = {
-  /** Digits of the former number; null: the customer hides it. */
   readonly from: string | null
   readonly to: string
-  /** The former user ids and the new one, where the report names them. */
   readonly previousUserIds: readonly string[]
   readonly userId: string | null
   readonly account: string
   readonly at: number
 }
 
-/**
- * The former number is no customer's from then on, and the former user ids are no addresses any more. Conversations and
- * contact carry the new number. The new number may bring its user id with its first message.
- */
+/** Moves a customer, their conversations and contact to a new number; its user id may only arrive with a message. */
 export function changeNumber(people: People, change: NumberChange): void {
   const { from, to, previousUserIds, userId, account, at } = change
   const former = formerCustomer(people, change)
@@ -46,13 +40,13 @@ export function changeNumber(people: People, change: NumberChange): void {
   giveNumber(people, joinNewUserId(people, former, change), { phone: to, userId, account, at })
 }
 
-/** Each number to which the customer has written reports the change: the first report was handled. */
+/** Every sender the customer has written to reports the change; only the first report counts. */
 function hasChanged({ phone, identities }: Customer, { from, to }: NumberChange): boolean {
   const isThere = phone !== null && phoneIdentity(phone) === phoneIdentity(to)
   return isThere && (from === null || (identities.get(phoneIdentity(from))?.retiredAt ?? null) !== null)
 }
 
-/** The customer who changes the number; undefined when the former number was reported of another person since. */
+/** Returns undefined if the former number has since been reported for someone else. */
 function formerCustomer(
   people: People,
   { from, to, previousUserIds, account, at }: NumberChange,
@@ -79,14 +73,13 @@ function formerCustomer(
 const findCustomer = (people: People, identities: readonly string[]): Customer | undefined =>
   identities.map((identity) => customerOf(people, identity)).find((customer) => customer !== undefined)
 
-/** Links a former identity to its customer unless it leads to a customer already; it is no address. */
 function keepFormer(people: People, customer: Customer, identity: string, account: string, at: number): void {
   if (customer.identities.has(identity) || customerOf(people, identity) !== undefined) return
   addIdentity(people, customer, identity, account, at)
   retire(people, customer, identity, at)
 }
 
-/** A message may bring the new user id before the report: that customer is the same person. */
+/** A message can reveal the new user id before the report does: same person. */
 function joinNewUserId(people: People, former: Customer, { userId, account, at }: NumberChange): Customer {
   const existing = customerOf(people, userId)
   if (userId === null || existing === former) return former
@@ -99,8 +92,8 @@ function joinNewUserId(people: People, former: Customer, { userId, account, at }
 }
 
 /**
- * Gives a customer the new number, which may lead to another one: to another person, if it was reported with a user id before
- * the change; else to the same person, who has written from it.
+ * A holder with a user id reported before the change is another person; any other holder is this customer, who has
+ * already written from the new number.
  */
 function giveNumber(
   people: People,
@@ -122,26 +115,23 @@ function giveNumber(
   takePhone(people, customer, phone, at)
 }
 
-/** A user id that was retired by a reported change shows as well that the customer is a person of their own. */
+/** Retired user ids also prove a separate person. */
 const hasUserId = ({ identities }: Customer): boolean => [...identities.keys()].some(isUserId)
 
-/** The provider reports that a customer has another user id. */
 export type UserIdChange = {
-  /** Digits, if the customer shows the number. */
   readonly phone: string | null
   readonly previousUserIds: readonly string[]
   readonly userId: string
-  /** Whether the report is a message of its own: then a missing customer is created for it. */
+  /** Whether the report is a message itself; a missing customer is then created. */
   readonly isMessage: boolean
   readonly account: string
   readonly at: number
 }
 
-/** The new user id is the address from then on; the former ones still lead to the customer. */
+/** Makes the new user id the address; the former ones still lead to the customer. */
 export function changeUserId(people: People, change: UserIdChange): void {
   const { phone, previousUserIds, userId, isMessage, account, at } = change
   const existing = customerOf(people, userId)
-  // The report of an earlier change, which comes late or again.
   if (existing !== undefined && existing.identities.get(userId)?.retiredAt !== null) return
   const isNamedByPhone = phone !== null && previousUserIds.length === 0
   const former = findCustomer(people, isNamedByPhone ? [phoneIdentity(phone)] : previousUserIds)
@@ -157,7 +147,7 @@ export function changeUserId(people: People, change: UserIdChange): void {
   }
 }
 
-/** The customer of the former and of the new user id; of two, the one with a phone number, else the new one, goes on. */
+/** Of two customers, the one with a phone number remains, else the new one. */
 function joinFormer(people: People, former: Customer | undefined, existing: Customer | undefined, at: number) {
   if (former === undefined || existing === undefined || former === existing) return former ?? existing
   const [from, target] = existing.phone === null && former.phone !== null ? [existing, former] : [former, existing]

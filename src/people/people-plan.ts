@@ -5,23 +5,20 @@ import type { PeopleRows, PersonRow } from './people-store.ts'
 
 type OfCompany<Row> = Row & { readonly companyId: number }
 
-/** The rows that differ after the rules. Negative ids are of rows to be created. */
+/** Rows to write. Negative ids stand for rows to create. */
 export type PeoplePlan = {
   newContacts: OfCompany<{ contact: PersonContact; customer: Customer }>[]
-  /** Contacts with the phone number that they have from now on. */
   contactPhones: OfCompany<{ contactId: number; phone: string }>[]
-  /** Phone identities that no contact has any more, but for those above. */
+  /** Phone identities to remove from all contacts except those above. */
   releasedPhones: IdentityKey[]
   newCustomers: OfCompany<{ customer: Customer }>[]
   changedCustomers: OfCompany<{ customer: Customer }>[]
   removedIdentities: OfCompany<{ customerId: number; identity: string }>[]
   newIdentities: OfCompany<{ customerId: number; identity: string } & Identity>[]
-  /** Conversations with another customer, another user id or another status. */
   conversations: OfCompany<{ conversation: PersonConversation }>[]
 }
 type Identity = { account: string | null; reportedAt: number; retiredAt: number | null; leftAt: number | null }
 
-/** Compares people with the rows that they were read from. */
 export function planPeople(companies: ReadonlyMap<number, People>, { persons }: PeopleRows): PeoplePlan {
   const plan: PeoplePlan = {
     ...{ newContacts: [], contactPhones: [], releasedPhones: [], newCustomers: [], changedCustomers: [] },
@@ -39,7 +36,6 @@ export function planPeople(companies: ReadonlyMap<number, People>, { persons }: 
 
 function planCustomer(plan: PeoplePlan, companyId: number, customer: Customer, row: PersonRow | undefined): void {
   if (row === undefined) {
-    // A person who turned out to be another one.
     if (customer.identities.size === 0 && customer.conversations.length === 0) return
     plan.newCustomers.push({ companyId, customer })
   } else if (row.contactId !== customer.contactId || row.phone !== customer.phone) {
@@ -80,7 +76,7 @@ function planContacts(plan: PeoplePlan, companyId: number, people: People): void
   }
 }
 
-/** The existing contacts that get another phone number, and those of existing customers who get or lose an identity. */
+/** Returns existing contacts with a new phone number, or whose customer gains or loses an identity. */
 export function contactsOf(
   plan: PeoplePlan,
   companies: ReadonlyMap<number, People>,
@@ -104,7 +100,7 @@ export function contactsOf(
     .map(({ companyId, contactId }) => ({ companyId, contactId }))
 }
 
-/** The identities of a customer under which a new contact may have said something: the current number, or a group, first. */
+/** Returns a customer's current identities, the current number first. */
 export function currentIdentities({ phone, identities }: Customer): string[] {
   const current = [...identities].flatMap(([identity, { retiredAt }]) => (retiredAt === null ? [identity] : []))
   const own = phone === null ? undefined : phoneIdentity(phone)

@@ -2,10 +2,8 @@ import { type Db, type Fragment, jsonRows, sql } from '../db/connect.ts'
 import type { IdentityKey } from './customer-lock-store.ts'
 import { type Customer, createPeople, type IdentityState, type People } from './people.ts'
 
-/** The oldest living contact that has the phone number of an identity and is attached to no customer: one is a contact's at most. */
 type Holder = IdentityKey & { id: number; phone: string }
 
-/** A customer as it was read. */
 export type PersonRow = {
   companyId: number
   id: number
@@ -14,26 +12,24 @@ export type PersonRow = {
   contactPhone: string | null
   contactPhoneIdentity: string | null
   isLiving: boolean
-  /** Of a customer whose contact is deleted: the oldest free contact with each current number. */
   holders: { identity: string; id: number; phone: string }[]
-  /** Identity, account, and in milliseconds since 1970 when it was reported and retired. */
+  /** Identity, account, and three times in milliseconds since 1970: reported, retired, left. */
   identities: [string, string | null, number, number | null, number | null][]
-  /** Id, sender, account of the sender, user id, the messages until now, in milliseconds since 1970 the last inbound one. */
+  /** Id, sender, the sender's account, user id, message count, last inbound message in milliseconds since 1970. */
   conversations: [number, number, string, string | null, number, number | null][]
 }
 
-/** The customers that identities lead to, and the contacts with those phone numbers that lead to none. */
 export type PeopleRows = { holders: Holder[]; persons: PersonRow[] }
 
 type KeyRow = { company_id: number; identity: string }
 
 const toKeyRow = ({ companyId, identity }: IdentityKey): KeyRow => ({ company_id: companyId, identity })
 
-/** Reads the oldest living contact with the phone number of each identity. The caller holds their locks. */
+/** Reads the oldest free contact per phone identity. The caller must hold the locks. */
 export const readHolders = (tx: Db, keys: readonly IdentityKey[]): Promise<Holder[]> =>
   keys.length === 0 ? Promise.resolve([]) : selectHolders(tx, keys.map(toKeyRow))
 
-/** Reads the customers that identities lead to. The caller holds their locks. */
+/** Reads the customers behind identities. The caller must hold their locks. */
 export const readPersons = (tx: Db, keys: readonly IdentityKey[]): Promise<PersonRow[]> =>
   selectPersons(
     tx,
@@ -43,7 +39,7 @@ export const readPersons = (tx: Db, keys: readonly IdentityKey[]): Promise<Perso
     })),
   )
 
-// Lateral with a limit: a probe of the index for each row, whatever the statistics say.
+// Lateral with a limit forces an index probe per row, whatever the statistics.
 const selectHolders = (tx: Db, keys: readonly KeyRow[]) =>
   tx<Holder[]>`
     select input.company_id, input.identity, holder.id, holder.phone
@@ -98,7 +94,6 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
     ) as contact
   `
 
-/** Of each current number of a customer, the oldest living contact that has it and is attached to no customer. */
 export const freeHolders = (companyId: Fragment, customerId: Fragment): Fragment => sql`
   select identity.identity, holder.id, holder.phone
   from customer_identities identity
@@ -108,7 +103,6 @@ export const freeHolders = (companyId: Fragment, customerId: Fragment): Fragment
     and identity.retired_at is null
 `
 
-/** The oldest living contact with a phone identity that is attached to no customer. */
 export const freeHolder = (companyId: Fragment, identity: Fragment): Fragment => sql`
   select contacts.id, contacts.phone
   from contacts
@@ -123,7 +117,6 @@ export const freeHolder = (companyId: Fragment, identity: Fragment): Fragment =>
   limit 1
 `
 
-/** The people of each company of locked identities. */
 export function toPeople(locked: readonly IdentityKey[], { holders, persons }: PeopleRows): Map<number, People> {
   const companies = new Map<number, People>()
   const newIds = { last: 0 }

@@ -1,81 +1,55 @@
 import { phoneIdentity } from '../platform/text/phone.ts'
 import { contactOf } from './person-contact.ts'
 
-/** An identity of a customer. Times are in milliseconds since 1970. */
 export type IdentityState = {
-  /** Of a user id: the WhatsApp business account whose number reported it. */
   readonly account: string | null
   readonly reportedAt: number
-  /** Since when it is no address; null: it is one. */
   readonly retiredAt: number | null
-  /** When that became known, by the database's clock; null: it is an address, or was one until this batch. */
+  /** When the retirement became known, by the database clock; null if current, or retired in this batch. */
   readonly leftAt: number | null
 }
 
-/** A person as the provider knows them, or a WhatsApp group. */
 export type Customer = {
-  /** Negative: to be created. */
+  /** Negative ids are to be created. */
   readonly id: number
   contactId: number
-  /** Digits as written, at which answers reach the customer; null: hidden, or another person's by now. */
+  /** Number for replies, in digits; null if hidden or now someone else's. */
   phone: string | null
-  /** When the customer last wrote; null: never. */
   wroteAt: number | null
   readonly identities: Map<string, IdentityState>
-  /** At most one for each sender. */
   conversations: PersonConversation[]
 }
 
-/** A contact that a customer is attached to, or that has the phone number of one. */
 export type PersonContact = {
-  /** Negative: to be created. */
   readonly id: number
-  /** Digits, and their identity. */
   phone: string | null
   phoneIdentity: string | null
   readonly isLiving: boolean
-  /** Of a group: its id. */
   readonly firstName: string | null
 }
 
-/** A conversation, as far as it concerns who its customer is. */
 export type PersonConversation = {
-  /** Negative: to be created. */
   readonly id: number
   readonly senderId: number
-  /** The WhatsApp business account of its sender. */
   readonly account: string
   customerId: number
-  /** The user id at which the customer is reached from this sender. */
   userId: string | null
-  /** Also the seq of its last message. */
   readonly messageCount: number
-  /** The customer goes on in another conversation. */
   isClosed: boolean
 }
 
-/**
- * Some customers of one company with their contacts: facts of the database, which rules change in memory. Everything that
- * identities of the batch lead to is there.
- */
+/** Facts of one company, changed in memory by rules: everything that a batch's identities lead to. */
 export type People = {
   readonly customers: Map<number, Customer>
   readonly contacts: Map<number, PersonContact>
-  /** The customer that each identity leads to. */
   readonly leads: Map<string, number>
-  /** The oldest living contact that has each phone identity. */
   readonly holders: Map<string, number>
-  /** Identities whose locks are held. */
   readonly locked: ReadonlySet<string>
-  /** Phone identities that a rule takes from a customer and whose locks are not held: lock them and begin again. */
+  /** Phone identities taken from a customer without a lock: the caller must lock them and start over. */
   readonly unlocked: Set<string>
-  /** Phone identities that were taken from all contacts that had them. */
   readonly released: Set<string>
-  /** Contacts whose phone number was changed. */
   readonly changedContacts: Set<number>
-  /** Whether conversations have another customer, contact or address than before. */
   hasMoved: boolean
-  /** Shared by the companies of a batch: the last id of a row to be created. */
   readonly newIds: { last: number }
 }
 
@@ -95,13 +69,12 @@ export const createPeople = (locked: Iterable<string> = [], newIds = { last: 0 }
 export const isPhone = (identity: string): boolean => /^[0-9]/.test(identity)
 export const isUserId = (identity: string): boolean => !/^[0-9#]/.test(identity)
 
-/** The customer that an identity leads to; undefined: there is none. */
 export function customerOf(people: People, identity: string | null): Customer | undefined {
   const id = identity === null ? undefined : people.leads.get(identity)
   return id === undefined ? undefined : people.customers.get(id)
 }
 
-/** The user id at which a customer is reached from numbers of an account: the one reported last. */
+/** Returns the customer's latest current user id in an account. */
 export function currentUserId({ identities }: Customer, account: string): string | undefined {
   let current: { identity: string; reportedAt: number } | undefined
   for (const [identity, { account: own, reportedAt, retiredAt }] of identities) {
@@ -111,13 +84,12 @@ export function currentUserId({ identities }: Customer, account: string): string
   return current?.identity
 }
 
-/** The contact of a customer, unless it is deleted. */
 export function livingContact(people: People, { contactId }: Customer): PersonContact | undefined {
   const contact = people.contacts.get(contactId)
   return contact?.isLiving ? contact : undefined
 }
 
-/** Adds a customer with nothing but a contact: that of the person, else a new one. */
+/** Adds a customer with the person's free contact, else a new one. */
 export function addCustomer(people: People, phone: string | null, groupId: string | null = null): Customer {
   const id = nextId(people)
   const contactId = freeContact(people, phone, phone === null ? [] : [phoneIdentity(phone)])?.id
@@ -129,13 +101,11 @@ export function addCustomer(people: People, phone: string | null, groupId: strin
   return customer
 }
 
-/** Attaches a customer whose contact was deleted to the contact of the person, else to a new one. */
 export function attachContact(people: People, customer: Customer): void {
   if (livingContact(people, customer) !== undefined || attachStored(people, customer)) return
   customer.contactId = addContact(people, customer.phone, groupOf(customer))
 }
 
-/** The same if the person has a contact; returns whether it did. */
 export function attachStored(people: People, customer: Customer): boolean {
   if (livingContact(people, customer) !== undefined) return false
   const contact = freeContact(people, customer.phone, currentPhones(customer))
@@ -144,7 +114,6 @@ export function attachStored(people: People, customer: Customer): boolean {
   return true
 }
 
-/** The contact of a person who is attached to none. */
 function freeContact(people: People, phone: string | null, phones: readonly string[]): PersonContact | undefined {
   const holders = new Map<string, PersonContact>()
   for (const identity of phones) {
@@ -170,13 +139,11 @@ function addContact(people: People, phone: string | null, groupId: string | null
   return id
 }
 
-/** The id of a row to be created: less than all before it. */
 export function nextId(people: People): number {
   people.newIds.last -= 1
   return people.newIds.last
 }
 
-/** Lets an identity lead to a customer, as an address reported at `at`. */
 export function addIdentity(
   people: People,
   customer: Customer,
@@ -194,7 +161,7 @@ export function addIdentity(
   if (isUserId(identity)) showUserIds(customer)
 }
 
-/** Ends an identity as an address of its customer. A retired user id still leads to the customer, a retired number to none. */
+/** Retires an identity. A retired user id still leads to the customer, a retired number to nobody. */
 export function retire(people: People, customer: Customer, identity: string, at: number): void {
   const state = customer.identities.get(identity)
   if (state === undefined || state.retiredAt !== null) return
@@ -208,7 +175,7 @@ export function retire(people: People, customer: Customer, identity: string, at:
   people.leads.delete(identity)
 }
 
-/** Takes all phone numbers from a customer, but for one, and from the contacts that have them. */
+/** Retires a customer's phone numbers except one, and removes them from contacts. */
 export function retirePhones(people: People, customer: Customer, at: number, except?: string): void {
   for (const [identity, { retiredAt }] of [...customer.identities]) {
     if (!isPhone(identity) || identity === except || retiredAt !== null) continue
@@ -234,8 +201,8 @@ function setPhone(people: People, contact: PersonContact, phone: string | null):
 }
 
 /**
- * Gives a customer a phone number in place of those before. The contact gets it too, unless the contact has another number. If
- * a living contact has the new number already, the customer is attached to that one.
+ * Replaces a customer's phone numbers. The contact gets the number too, unless it has another one; if a living contact
+ * has the number already, the customer moves there.
  */
 export function takePhone(people: People, customer: Customer, phone: string, at: number): void {
   const identity = phoneIdentity(phone)
@@ -259,9 +226,8 @@ function givePhone(people: People, customer: Customer, phone: string): void {
 }
 
 /**
- * Two customers turn out to be one person: all identities go to `target`. The conversations of both stay; where both have one
- * with a sender, that of `from` is closed, else it goes on as one of `target`. The contact is that of `target` unless it was
- * deleted; closed conversations keep theirs in the same way.
+ * Joins two customers: `target` gets all identities, and keeps a living contact. Where both have a conversation with a
+ * sender, the one from `from` closes; others move to `target`. Closed conversations keep their contact in the same way.
  */
 export function joinCustomers(people: People, from: Customer, target: Customer): void {
   for (const [identity, state] of from.identities) {
@@ -292,7 +258,6 @@ function partition<Item>(items: readonly Item[], isFirst: (item: Item) => boolea
   return [items.filter(isFirst), items.filter((item) => !isFirst(item))]
 }
 
-/** Lets the conversations of a customer show the current user ids. */
 function showUserIds(customer: Customer): void {
   for (const conversation of customer.conversations) {
     const { account, userId } = conversation

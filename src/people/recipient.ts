@@ -2,13 +2,10 @@ import { phoneIdentity } from '../platform/text/phone.ts'
 import type { NamedCustomer } from './identify.ts'
 import { addIdentity, type Customer, currentUserId, customerOf, isUserId, type People, takePhone } from './people.ts'
 
-/**
- * The identities that the provider reports for the recipient of a message. `requestedIdentity`: an identity that the message
- * was sent to.
- */
+/** Recipient identities reported by the provider. `requestedIdentity` was the address in the send. */
 export type RecipientReport = NamedCustomer & { readonly requestedIdentity: string | null }
 
-/** Links identities that lead to no customer yet. It never moves an identity: a status may come late. */
+/** Links new identities to the recipient. Must never move one, since a status may be late. */
 export function learnRecipient(
   people: People,
   { phone, userId, account, at, requestedIdentity }: RecipientReport,
@@ -25,8 +22,8 @@ export function learnRecipient(
 }
 
 /**
- * The answer to a send names its recipient. If the number or user id leads to another customer already, the identity that the send
- * named leads there from now on, unless both are known to be two persons.
+ * Links the identities in a send's response. If they already lead to another customer, the requested identity moves
+ * there, unless both are known to be two people.
  */
 export function learnAnswer(people: People, report: RecipientReport): void {
   const { phone, userId, requestedIdentity, account, at } = report
@@ -40,7 +37,7 @@ export function learnAnswer(people: People, report: RecipientReport): void {
   learnRecipient(people, report)
 }
 
-/** Each has one current user id in an account; a number and a user id that are paired otherwise are of two persons. */
+/** A person has one current user id per account; a number and a user id paired otherwise mean two people. */
 function areTwoPersons(
   recipient: Customer,
   reported: Customer,
@@ -72,6 +69,5 @@ function moveIdentity(
   people.hasMoved = true
 }
 
-/** Whether an identity leads to no customer, and never was this customer's. */
 const isUnknown = (people: People, { identities }: Customer, identity: string): boolean =>
   customerOf(people, identity) === undefined && !identities.has(identity)

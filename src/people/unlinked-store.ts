@@ -1,7 +1,6 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 
-/** Identities that the provider says are one person's. */
 type NamedTogether = {
   readonly companyId: number
   readonly requestedIdentity: string
@@ -9,7 +8,7 @@ type NamedTogether = {
   readonly userId: string | null
 }
 
-/** Those of which a number or a user id does not lead to the customer of the requested identity. */
+/** Returns entries whose number or user id leads to another customer than the requested identity. */
 export async function findUnlinked<Named extends NamedTogether>(db: Db, named: readonly Named[]): Promise<Named[]> {
   const rows = named.flatMap(({ companyId, requestedIdentity, phone, userId }, place) =>
     [phone === null ? null : phoneIdentity(phone), userId]

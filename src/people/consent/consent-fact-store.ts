@@ -5,21 +5,17 @@ import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity, addressIn, type ConsentEntry } from './consent.ts'
 import { type ConsentFacts, type LedgerContact, type LedgerCustomer, NO_FACTS } from './consent-ledger.ts'
 
-/** A person whose consent is asked for, by an identity (also `mailto:` and an address in lower case), a contact, or both. */
+/** A person to look up, by identity (also `mailto:` and an address in lower case), contact, or both. */
 export type PersonKey = {
   readonly companyId: number
   readonly identity?: string | null
   readonly contactId?: number | null
 }
 
-/** Of more contacts with one number only the oldest ones are read. */
+/** Maximum number of contacts to read per phone number, oldest first. */
 const SHARING_MAX = 100
 
-/**
- * The facts on which the consent of persons depends, by company: their customers and contacts, and the newest entries
- * of the ledger under each of their identities and contacts. One statement for all. An erased person's entries are
- * found under the keyed hash of an identity and returned under the identity.
- */
+/** Reads the facts behind a person's consent, by company. Returns an erased person's entries by identity. */
 export async function readConsentFacts(
   db: Db,
   keys: readonly PersonKey[],
@@ -30,7 +26,7 @@ export async function readConsentFacts(
   return (companyId) => byCompany.get(companyId) ?? NO_FACTS
 }
 
-/** The contacts of whose customers an identity, or the hash of an erased person's, is in the ledger. */
+/** Returns the contacts whose customers have a ledger entry, also under the keyed hash of an erased identity. */
 export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number; contactId: number }[]) =>
   tx<{ companyId: number; contactId: number }[]>`
     select input.company_id, input.contact_id
@@ -48,9 +44,8 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
   `
 
 /**
- * Whether the ledger of the company `input.company_id` has an entry under one of the identities, under the hash of an
- * erased person's, or of a contact that has one as its number. `identities`: a query of one column. Lateral with limits:
- * probes of an index, whatever the statistics say.
+ * Finds a ledger entry under an identity (a query with one column), its keyed hash, or a contact with this number.
+ * Lateral with limits forces index probes, whatever the statistics.
  */
 export const isInLedger = (identities: Fragment): Fragment => sql`
   exists (
@@ -101,7 +96,7 @@ const toFacts = ({ customers, contacts, entries }: FactsRow): ConsentFacts => ({
   })),
 })
 
-/** A row of before the spellings of a domain were one mailbox has another key. */
+/** Rows written before internationalized domain spellings were unified have another key. */
 const toKey = (identity: string): string => {
   const address = addressIn(identity)
   return address === undefined ? identity : addressIdentity(emailKey(address))
@@ -180,7 +175,6 @@ const toRow = ({ companyId, identity = null, contactId = null }: PersonKey) => (
   contact_id: contactId,
 })
 
-/** Those that identities lead to, and those that have one of the contacts. */
 const customersOfKeys = sql`
   select found.company_id, found.id, customers.contact_id
   from (
@@ -202,10 +196,7 @@ const customersOfKeys = sql`
   ) as customers
 `
 
-/**
- * The contacts of keys and customers, and living ones that have one of the mailboxes or current numbers. What counts for a
- * mailbox counts for all its contacts, also under another spelling of its domain.
- */
+/** Includes living contacts sharing a mailbox, in any domain spelling, or a current number. */
 const contactsOfKeys = sql`
   select found.company_id, found.id, contact.*
   from (
@@ -269,7 +260,6 @@ const contactsOfKeys = sql`
   ) as contact
 `
 
-/** All identities, with the form in which an erased person's are kept. */
 const namesOfKeys = sql`
   select named.company_id, named.identity, array[named.identity, keyed_hash(named.company_id, named.identity)] as forms, link.retired_at
   from (
@@ -285,7 +275,7 @@ const namesOfKeys = sql`
     on (link.company_id, link.identity) = (named.company_id, named.identity) and link.retired_at is not null
 `
 
-/** The newest entries of each identity and each contact; of a retired number also the newest until then. */
+/** Newest entry per identity and contact; for a retired number also the newest one until its retirement. */
 const newestEntries = (channels: readonly Channel[]) => sql`
   select name.company_id, newest.id, channel.name as channel, name.identity, newest.contact_id, newest.value, newest.said_at,
     newest.source

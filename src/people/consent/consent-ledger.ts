@@ -1,7 +1,6 @@
 import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity, type ConsentEntry, type ConsentPerson, consentThatCounts } from './consent.ts'
 
-/** A customer, as far as consent depends on it. */
 export type LedgerCustomer = {
   readonly id: number
   readonly contactId: number
@@ -9,25 +8,21 @@ export type LedgerCustomer = {
 }
 type LedgerIdentity = { readonly identity: string; readonly retiredAt: Date | null }
 
-/** A contact, as far as consent depends on it. */
 export type LedgerContact = {
   readonly id: number
   readonly emailKey: string | null
   readonly phoneIdentity: string | null
   readonly isLiving: boolean
-  /** The stored copies of what counts. */
   readonly emailConsent: boolean | null
   readonly whatsappConsent: boolean | null
 }
 
-/** The facts about some persons of one company: see `readConsentFacts`. */
 export type ConsentFacts = {
   readonly customers: readonly LedgerCustomer[]
   readonly contacts: readonly LedgerContact[]
   readonly entries: readonly ConsentEntry[]
 }
 
-/** The facts in memory, where contacts and entries may be added and changed. */
 export type ConsentLedger = {
   readonly contacts: Map<number, LedgerContact>
   readonly contactsByEmail: Map<string, Set<LedgerContact>>
@@ -36,7 +31,6 @@ export type ConsentLedger = {
   readonly customersByIdentity: Map<string, Set<LedgerCustomer>>
   readonly entriesByIdentity: Map<string, Set<ConsentEntry>>
   readonly entriesByContact: Map<number, Set<ConsentEntry>>
-  /** How many entries were said in memory. */
   newEntries: number
 }
 
@@ -62,7 +56,6 @@ export function createConsentLedger({ customers, contacts, entries }: ConsentFac
   return ledger
 }
 
-/** Adds a contact, or changes what it is found by. */
 export function putContact(ledger: ConsentLedger, contact: LedgerContact): void {
   const before = ledger.contacts.get(contact.id)
   if (before?.phoneIdentity != null) ledger.contactsByPhone.get(before.phoneIdentity)?.delete(before)
@@ -73,17 +66,13 @@ export function putContact(ledger: ConsentLedger, contact: LedgerContact): void 
   if (contact.emailKey !== null) add(ledger.contactsByEmail, contact.emailKey, contact)
 }
 
-/** Later than all stored entries, and ids higher than theirs. */
+/** Sorts after all stored entries, as do new ids. */
 const NOW = new Date(8.64e15)
 const FIRST_NEW_ID = 2 ** 52
 
-/** Whether an entry is said in memory, and not stored. */
 export const isNew = ({ id }: ConsentEntry): boolean => id >= FIRST_NEW_ID
 
-/**
- * Adds an entry and returns its id; `saidAt` null: it is said now. It takes the place of what the same contact and identity said
- * before in memory.
- */
+/** Adds an entry (null: said now) in place of earlier in-memory ones with the same keys; returns the new id. */
 export function addEntryNow(
   ledger: ConsentLedger,
   { saidAt, ...entry }: Omit<ConsentEntry, 'id' | 'saidAt'> & { saidAt: Date | null },
@@ -109,29 +98,27 @@ function addEntry(ledger: ConsentLedger, entry: ConsentEntry): void {
   if (entry.contactId !== null) add(ledger.entriesByContact, entry.contactId, entry)
 }
 
-/** The entry that counts on WhatsApp for the person with one of these identities; undefined: nothing was said. */
+/** Returns the current WhatsApp entry of a person, or undefined if there is none. */
 export const whatsappConsent = (ledger: ConsentLedger, identities: readonly string[]): ConsentEntry | undefined =>
   count(ledger, 'whatsapp', personOf(ledger, { identities }))
 
-/** The entry that counts for an email address. */
 export function emailConsent(ledger: ConsentLedger, emailKey: string): ConsentEntry | undefined {
   const [contact] = ledger.contactsByEmail.get(emailKey) ?? []
   const contactIds = new Set(contact === undefined ? [] : [contact.id])
   return count(ledger, 'email', { identities: new Map([[addressIdentity(emailKey), null]]), contactIds })
 }
 
-/** The entry that counts for a contact. */
 export function contactConsent(
   ledger: ConsentLedger,
   contact: LedgerContact,
   channel: Channel,
 ): ConsentEntry | undefined {
-  // Most batches say nothing and need no facts: who the person is takes a third of the time in which an import prepares a row.
+  // Most batches have no entries; resolving the person takes a third of an import's time per row.
   if (ledger.entriesByIdentity.size === 0 && ledger.entriesByContact.size === 0) return undefined
   return count(ledger, channel, channel === 'email' ? readerOf(ledger, contact) : personOf(ledger, seedOf(contact)))
 }
 
-/** The identity under which a contact says something on a channel; null: it has none. */
+/** Returns the identity for a contact's new entries on a channel, or null if there is none. */
 export function consentIdentity(ledger: ConsentLedger, contact: LedgerContact, channel: Channel): string | null {
   const address = contact.emailKey === null ? [] : [addressIdentity(contact.emailKey)]
   const names = namesOf(ledger, contact)
@@ -139,7 +126,7 @@ export function consentIdentity(ledger: ConsentLedger, contact: LedgerContact, c
   return identity
 }
 
-/** The living contacts for which what counts on WhatsApp may depend on a contact or an identity. */
+/** Returns the living contacts whose WhatsApp consent may depend on a contact or an identity. */
 export const relatedContacts = (ledger: ConsentLedger, related: LedgerContact | string): LedgerContact[] => {
   const seed = typeof related === 'string' ? { identities: [related] } : seedOf(related)
   return livingOf(ledger, personOf(ledger, seed).contactIds)
@@ -152,10 +139,7 @@ const seedOf = ({ id, phoneIdentity }: LedgerContact): Seed => ({
   contactId: id,
 })
 
-/**
- * The person that identities or a contact lead to on WhatsApp: with all identities of its customers, their contacts, the
- * contacts that have one of its numbers, and the numbers of all these contacts.
- */
+/** Includes contacts attached or sharing a current number, and the numbers of these contacts. */
 function personOf(ledger: ConsentLedger, { identities: seeds, contactId }: Seed): ConsentPerson {
   const customers = new Set([
     ...(contactId === undefined ? [] : (ledger.customersByContact.get(contactId) ?? [])),
@@ -180,13 +164,12 @@ function personOf(ledger: ConsentLedger, { identities: seeds, contactId }: Seed)
   return { identities, contactIds }
 }
 
-/** The person that an email to a contact reaches: its address, or, without one, its number or its customers' user ids. */
+/** An email recipient is identified by address, else by number, else by user ids. */
 function readerOf(ledger: ConsentLedger, contact: LedgerContact): ConsentPerson {
   const identities = contact.emailKey === null ? namesOf(ledger, contact) : [addressIdentity(contact.emailKey)]
   return { identities: new Map(identities.map((one) => [one, null])), contactIds: new Set([contact.id]) }
 }
 
-/** A contact's number, or, without one, the current user ids of its customers. */
 function namesOf(ledger: ConsentLedger, { id, phoneIdentity }: LedgerContact): string[] {
   if (phoneIdentity !== null) return [phoneIdentity]
   const customers = [...(ledger.customersByContact.get(id) ?? [])]

@@ -13,28 +13,21 @@ import {
 } from './consent-ledger.ts'
 import type { NewConsent } from './consent-store.ts'
 
-/** A statement of a contact about marketing on a channel. */
 export type ConsentStatement = {
   readonly contactId: number
   readonly channel: Channel
   readonly identity: string | null
   readonly value: boolean
-  /** The stored entry that says the same, and whose place this one takes; null: there is none. */
+  /** The identical stored entry to replace. */
   readonly repeats: number | null
-  /** Its entry in memory. */
   readonly entryId: number
-  /** The entry in memory that says the same, and whose place this one takes; null: there is none. */
   readonly replaces: number | null
-  /** When and from which address it was said; a time of null is now. */
   readonly evidence: ConsentEvidence
 }
 
 const NO_EVIDENCE: ConsentEvidence = { saidAt: null, ip: null }
 
-/**
- * The statements of a contact's write, after which the contact has the values of `state`. Adds the contact and its
- * statements to the ledger, so that those that follow find them.
- */
+/** Returns a write's statements, and adds them and the contact's new state to the ledger for later writes. */
 export function stateConsents(
   ledger: ConsentLedger,
   state: ContactState,
@@ -64,7 +57,6 @@ export function stateConsents(
   })
 }
 
-/** The statements without those whose place a later one takes. */
 export function withoutReplaced(statements: readonly ConsentStatement[]): ConsentStatement[] {
   const replaced = new Set(statements.map(({ replaces }) => replaces))
   return statements.filter(({ entryId }) => !replaced.has(entryId))
@@ -84,10 +76,7 @@ export const toLedgerContact = (state: ContactState): LedgerContact => ({
   whatsappConsent: state.whatsappConsent,
 })
 
-/**
- * The opt-outs that a deleted contact leaves to its identities: what it said under an earlier number, or under none, counted
- * for it until now.
- */
+/** Returns a deleted contact's opt-outs from an earlier number, or none, to keep under the current identity. */
 export function lastOptOuts(ledger: ConsentLedger, contact: LedgerContact): Omit<NewConsent, 'companyId'>[] {
   return CHANNELS.flatMap(({ channel }) => {
     const identity = consentIdentity(ledger, contact, channel)
@@ -98,7 +87,6 @@ export function lastOptOuts(ledger: ConsentLedger, contact: LedgerContact): Omit
   })
 }
 
-/** The opt-outs of a person who is erased, under each of their identities. */
 export function keptOptOuts(
   ledger: ConsentLedger,
   contact: LedgerContact,
@@ -112,7 +100,7 @@ export function keptOptOuts(
     return (
       targets
         .filter((identity) => identity !== null)
-        // An earlier erasure kept it.
+        // Already kept by an earlier erasure.
         .filter((identity) => entry.source !== ERASURE || entry.identity !== identity)
         .map((identity) => ({ channel, identity, saidAt: entry.saidAt }))
     )

@@ -1,29 +1,23 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { Channel } from '../members/contact-record.ts'
 
-/** An entry to add to the ledger. */
 export type NewConsent = {
   readonly companyId: number
   readonly channel: Channel
   readonly identity: string | null
   readonly contactId: number | null
   readonly value: boolean
-  /** By the provider's clock, and never later than now; null: now. */
+  /** Provider time, never in the future; null means now. */
   readonly saidAt: Date | null
   readonly source: string
   readonly clientId: string | null
-  /** Of the provider's event. */
   readonly eventId: string | null
-  /** The IP address from which it was said, where a list has it. */
   readonly ip?: string | null
-  /** The entry that says the same: this one takes its place, and keeps the time at which it was said first. */
+  /** The identical entry to replace; the new one keeps the first `saidAt`. */
   readonly repeats?: number | null
 }
 
-/**
- * Adds entries to the ledger. Ids follow their order, so that of two that are said at the same time the later one counts. An event
- * that is there already adds nothing.
- */
+/** Inserts entries, skipping known provider events. Ids follow input order, which breaks ties between equal times. */
 export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Promise<void> {
   const rows = entries.map((entry) => ({
     company_id: entry.companyId,
@@ -76,11 +70,9 @@ export type ConsentChange = {
   clientId: string | null
   source: string
   saidAt: Date
-  /** The earlier time at which the same was said; null: it was said once. */
   firstSaidAt: Date | null
 }
 
-/** The entries that were said through a contact, oldest first. */
 export async function listConsents(db: Db, companyId: number, contactId: number): Promise<ConsentChange[]> {
   return db<ConsentChange[]>`
     select channel, value, client_id, source, said_at, first_said_at
@@ -92,10 +84,7 @@ export async function listConsents(db: Db, companyId: number, contactId: number)
 
 type ContactKey = { readonly companyId: number; readonly contactId: number }
 
-/**
- * Locks living contacts before the ledger is read.
- * @throws DatabaseError 55P03 when it does not wait and another transaction has one of them
- */
+/** Must run before the ledger is read. Throws 55P03 without `waits` if another transaction holds a lock. */
 export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boolean) =>
   tx<(ContactKey & { phoneIdentity: string | null })[]>`
     select contacts.company_id, contacts.id as contact_id, contacts.phone_identity
@@ -109,7 +98,6 @@ export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boo
 
 const toKey = ({ companyId, contactId }: ContactKey) => ({ company_id: companyId, id: contactId })
 
-/** The copies of what counts for a contact. */
 export type ShownConsents = {
   readonly companyId: number
   readonly contactId: number
@@ -117,7 +105,6 @@ export type ShownConsents = {
   readonly whatsappConsent: boolean | null
 }
 
-/** Writes the copies of what counts that the contacts show. */
 export async function writeShownConsents(tx: Db, shown: readonly ShownConsents[]): Promise<void> {
   const rows = shown.map(({ emailConsent, whatsappConsent, ...contact }) => ({
     ...toKey(contact),

@@ -1,37 +1,31 @@
 import type { Channel } from '../members/contact-record.ts'
 
-/** An entry of the ledger: what a person said about marketing on a channel. */
+/** A ledger entry: an opt-in (`value` true) or opt-out for marketing on one channel. */
 export type ConsentEntry = {
   readonly id: number
   readonly channel: Channel
-  /** Identity of a phone, user id, or `mailto:` and the address in lower case; null: the person had none. */
+  /** Phone identity, user id, or `mailto:` and the address in lower case; null if the person had none. */
   readonly identity: string | null
-  /** The contact through which it was said. */
   readonly contactId: number | null
-  /** True: opt-in, false: opt-out. */
   readonly value: boolean
   readonly saidAt: Date
-  /** `api`, or the other origin of the entry. */
   readonly source: string
-  /** Of an entry in memory: the stored entry whose place it takes. */
   readonly repeats?: number | null
 }
 
-/** A person on one channel, as the ledger knows them. */
 export type ConsentPerson = {
-  /** Each with the time since when it is another person's, if it is. */
+  /** Null, or the time from which the identity has been another person's. */
   readonly identities: ReadonlyMap<string, Date | null>
-  /** The contacts of the person. */
   readonly contactIds: ReadonlySet<number>
 }
 
 /**
- * The entry that counts for a person on a channel; undefined: nothing was said.
+ * Returns the current entry of a person on a channel, or undefined if there is none.
  *
- * The entry said last counts among those said under the identities of the person, for WhatsApp all of them together. Of a
- * number that went to another person only the entries until then count. Entries of a contact of the person under another number,
- * or under none, count as well, but never end an opt-out under an identity of the person. Entries of a contact about another email
- * address do not count.
+ * The latest entry under the person's identities counts, on WhatsApp under all of them together. For a number now used
+ * by someone else, only entries from before the change count. Entries from the person's contacts under another number,
+ * or under none, count too, but can never end an opt-out under a current identity. Entries about another email address
+ * are ignored.
  */
 export function consentThatCounts(
   channel: Channel,
@@ -48,7 +42,7 @@ export function consentThatCounts(
   return own.value || !carried.value ? latestConsent([own, carried]) : own
 }
 
-/** The entry said last; of two said at the same time, the one that was written last. */
+/** Returns the latest entry; the higher id wins a tie. */
 export function latestConsent(entries: readonly ConsentEntry[]): ConsentEntry | undefined {
   let latest: ConsentEntry | undefined
   for (const entry of entries) if (latest === undefined || isLater(entry, latest)) latest = entry
@@ -68,14 +62,12 @@ function isSaidAs({ identities }: ConsentPerson, { identity, saidAt }: ConsentEn
 const isOfOtherAddress = ({ channel, identity }: ConsentEntry): boolean =>
   channel === 'email' && identity !== null && identity.startsWith(ADDRESS)
 
-/** The source of opt-outs that outlive an erased person. */
+/** Source of opt-outs that outlive an erased person. */
 export const ERASURE = 'erasure'
 
 const ADDRESS = 'mailto:'
 
-/** The address in an identity; undefined: it is no address. */
 export const addressIn = (identity: string): string | undefined =>
   identity.startsWith(ADDRESS) ? identity.slice(ADDRESS.length) : undefined
 
-/** The identity of an email address, by its key. */
 export const addressIdentity = (emailKey: string): string => `${ADDRESS}${emailKey}`

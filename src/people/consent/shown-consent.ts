@@ -13,10 +13,7 @@ import {
 } from './consent-ledger.ts'
 import { lockContacts, type ShownConsents, writeShownConsents } from './consent-store.ts'
 
-/**
- * The consent that counts on a channel for the persons with these identities, in the order of the keys: identities of
- * phones and user ids for WhatsApp, addresses in lower case for email. Null: nothing was said.
- */
+/** Returns the current consent per key (phone identity, user id or lower-case address), or null if unknown. */
 export async function latestConsents(
   db: Db,
   channel: Channel,
@@ -34,13 +31,11 @@ export async function latestConsents(
   })
 }
 
-/** Whether marketing by email to this address is refused. */
 export async function hasRefusedEmail(db: Db, companyId: number, email: string): Promise<boolean> {
   const [value] = await latestConsents(db, 'email', [{ companyId, identity: emailKey(email) }])
   return value === false
 }
 
-/** The ledger of each company, with what the consent of these persons depends on. */
 export async function readLedgers(
   db: Db,
   keys: readonly PersonKey[],
@@ -60,8 +55,8 @@ const BOTH: readonly Channel[] = ['email', 'whatsapp']
 type ContactKey = { readonly companyId: number; readonly contactId: number }
 
 /**
- * Brings the consent that contacts show up to date, after entries were added to the ledger, or identities or contacts came to
- * another customer: of all living contacts of the persons that the keys lead to. Returns the contacts whose consent changed.
+ * Updates all living contacts of these persons; must run after ledger entries were added, or identities or contacts
+ * moved to another customer. Returns the changed contacts.
  */
 export async function refreshConsents(tx: Db, keys: readonly PersonKey[]): Promise<ContactKey[]> {
   const ledgerOf = await readLedgers(tx, keys)
@@ -73,17 +68,14 @@ export async function refreshConsents(tx: Db, keys: readonly PersonKey[]): Promi
   return refreshContacts(tx, contacts)
 }
 
-/**
- * The same for these contacts alone.
- * @throws DatabaseError 55P03 when it does not wait and another transaction has one of them
- */
+/** Updates the consent shown by these contacts. Throws 55P03 without `waits` if another transaction locks one. */
 export async function refreshContacts(
   tx: Db,
   contacts: readonly ContactKey[],
   { waits = true } = {},
 ): Promise<ContactKey[]> {
   if (contacts.length === 0) return []
-  // Two transactions that add to the ledger each wait here for the other's entry, or see it.
+  // Serializes concurrent ledger writes: each transaction waits here, then sees the other's entry.
   const locked = await lockContacts(tx, contacts, waits)
   return showCurrent(
     tx,
@@ -91,18 +83,18 @@ export async function refreshContacts(
   )
 }
 
-/** Shows on contacts that this transaction created what their customers said before. */
+/** Copies earlier customer consent to contacts created by this transaction. */
 export async function showEarlierConsents(
   tx: Db,
   contacts: readonly { companyId: number; id: number }[],
 ): Promise<void> {
   const keys = contacts.map(({ companyId, id }) => ({ companyId, contactId: id }))
-  // Few have said something: one look at the ledger for each saves reading what the consent of all depends on.
+  // Few customers have entries, so one ledger probe per contact is cheaper than reading all facts.
   const named = await findNamedInLedger(tx, keys)
   if (named.length > 0) await showCurrent(tx, named)
 }
 
-/** Shows what counts now on contacts that this transaction created or locked; returns those whose consent changed. */
+/** Updates the consent shown by contacts created or locked by this transaction; returns the changed ones. */
 export async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
   const ledgerOf = await readLedgers(tx, keys)
   const changed = keys.flatMap(({ companyId, contactId }): ShownConsents[] => {
@@ -116,7 +108,6 @@ export async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey
   return changed.map(({ companyId, contactId }) => ({ companyId, contactId }))
 }
 
-/** The consent that a contact shows on each channel. */
 export const shownConsents = (ledger: ConsentLedger, contact: LedgerContact) => ({
   emailConsent: contactConsent(ledger, contact, 'email')?.value ?? null,
   whatsappConsent: contactConsent(ledger, contact, 'whatsapp')?.value ?? null,

@@ -6,8 +6,8 @@ import { attachStored } from '../people.ts'
 import { readPersons, toPeople } from '../people-store.ts'
 
 /**
- * Attaches customers whose contact was deleted to the stored contact of the person, if there is one (docs/conversations.md).
- * Without waiting: false, and nothing done, when another transaction has one of these customers.
+ * Attaches customers with a deleted contact to the person's stored contact (docs/conversations.md). Returns false
+ * without waiting, and changes nothing, if another transaction has locked a customer.
  */
 export async function attachCustomers(tx: Db, companyId: number, identities: readonly string[]): Promise<boolean> {
   const keys = [...new Set(identities)].map((identity) => ({ companyId, identity }))

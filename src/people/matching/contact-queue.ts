@@ -1,20 +1,16 @@
 import type { Pool } from '../../db/connect.ts'
 import { serviceUnavailable } from '../../platform/errors.ts'
 
-/** Work of one company that may wait or run in one process. */
+/** Maximum running and waiting calls per company and process. */
 const WORK_MAX = 500
 
-/** The work of one company by key: the end of the last work that arrived for each key. */
 type Queue = { readonly ends: Map<string, Promise<void>>; count: number }
 
-/** One pool's queues, by company. A queue exists while it has work. */
 const queues = new WeakMap<Pool, Map<number, Queue>>()
 
 /**
- * Runs work of one company when the earlier work with one of its keys has ended: work that would wait for the same lock,
- * or that should not run twice at a time, waits here and holds no connection. How many connections a company has is
- * decided where the work starts its statements (db/fair-pool.ts).
- * 503 when 500 pieces of the company's work wait or run already.
+ * Runs work after earlier work with a shared key, without holding a connection.
+ * @throws 503 if 500 calls of the company are running or waiting
  */
 export async function runExclusive<T>(
   pool: Pool,
@@ -36,7 +32,6 @@ export async function runExclusive<T>(
   }
 }
 
-/** Whether no work of the company with one of these keys runs or waits. */
 export function isFree(pool: Pool, companyId: number, keys: readonly string[]): boolean {
   const ends = queues.get(pool)?.get(companyId)?.ends
   return ends === undefined || !keys.some((key) => ends.has(key))
@@ -50,7 +45,7 @@ function queueOf(pool: Pool, companyId: number): Queue {
   return queue
 }
 
-/** All keys are taken at once, so that no two pieces of work wait for each other. */
+/** Takes all keys at once to prevent deadlocks. */
 function joinQueue({ ends }: Queue, keys: readonly string[]): { earlier: Promise<unknown>; leave: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const earlier = Promise.all(keys.map((key) => ends.get(key)))

@@ -16,28 +16,23 @@ import {
   tryLockContacts,
 } from './identity-store.ts'
 
-/** A write with more names than this takes the place of a large batch. */
+/** Larger writes count as large batches, limited by lane. */
 export const SMALL_BATCH = 25
 const GIVE_UP_AFTER_MS = 20_000
 const WAIT_MS = { first: 4, longest: 128 }
-/** A pause is at least so many times as long as the attempt before it: those who wait leave the database to those who work. */
+/** Pauses last at least this many attempts, leaving the database to running work. */
 const PAUSES_TO_ATTEMPT = 4
 const LONGEST_PAUSE_MS = 2_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
-/** Thrown by work when a lock that it needs is taken: it is rolled back and begins again later. */
+/** Thrown if a lock is taken; rolls the work back for a later attempt. */
 class Busy extends Error {}
 
-/** Locks more identities within the work. @throws Busy when one of them is taken */
 export async function lockAlso(tx: Db, companyId: number, identities: readonly string[]): Promise<void> {
   if (!(await tryLockContacts(tx, companyId, identities, null))) throw new Busy()
 }
 
-/**
- * Attaches the customers with these numbers, and those of the contact, to the stored contact of the person where the one that
- * they have was deleted.
- * @throws Busy when another transaction has one of them
- */
+/** Attaches customers to the person's stored contact where theirs was deleted. Throws `Busy` if one is locked. */
 export async function attachCustomersOf(
   tx: Db,
   companyId: number,
@@ -49,20 +44,15 @@ export async function attachCustomersOf(
   if (!(await attachCustomers(tx, companyId, [...own, ...named]))) throw new Busy()
 }
 
-/** The identities that a write names: its address and its phone's. */
 export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
   [emailKey === null ? null : `mailto:${emailKey}`, phoneIdentity].filter((identity) => identity !== null)
 
-/** Sends the commit of the transaction. */
 export type Commit = () => Promise<unknown>
 
-/** The facts that were read behind the locks. */
 export type Locked = {
-  /** The contacts that the write can match. */
   readonly matches: readonly Match[]
-  /** Whether the ledger of consent may say something of a new contact with a named identity. */
+  /** Whether the consent ledger may have entries for a new contact with one of these identities. */
   readonly areKnown: boolean
-  /** Free for new contacts. */
   readonly ids: readonly number[]
 }
 
@@ -70,21 +60,21 @@ export type LockedWork<T> = (tx: Db, locked: Locked, commit: Commit) => Promise<
 
 export type LockOptions = {
   lane?: BatchLane
-  /** Ids that a small write may need for new contacts: allocated with the locks, since the matches are not known yet. */
+  /** Number of ids to allocate in the first round trip of a small write, before its matches are known. */
   ids?: number
-  /** Until this aborts, the work waits as long as it takes; without it, 20 seconds. */
+  /** With a signal, the work waits until aborted; without one, 20 seconds. */
   signal?: AbortSignal
 }
 
 /**
- * Runs the work in one transaction that holds the locks of the named identities, which sends and inbound messages to
- * the same customers take, too, and of the rows of the contacts that they can match: the work gets these.
+ * Runs work in a transaction holding the identity locks, shared with sends and inbound messages, and the row locks of
+ * all matching contacts.
  *
- * Work of this process waits in front of the pool. When another process has one of the locks, the transaction ends and
- * begins again after a pause: waiting holds no connection, and no two transactions wait for each other.
- * The first statements go together with `begin`. Awaited together with the last ones, `commit` goes right behind them, so
- * that a small write takes two round trips; work that does not call it is committed when it returns.
- * 503 when the locks are taken for 20 seconds.
+ * Calls in this process wait in front of the pool. If another process holds a lock, the transaction rolls back and
+ * retries after a pause, so waiting takes no connection and cannot deadlock. The first statements are pipelined with
+ * `begin`; work can await `commit` together with its last statements, so that a small write takes two round trips.
+ * Otherwise the transaction commits when the work returns.
+ * @throws 503 if the locks are taken for 20 seconds
  */
 export async function withMatchesLocked<T>(
   db: Pool,
@@ -108,11 +98,11 @@ export async function withMatchesLocked<T>(
   })
 }
 
-/** The pause after an attempt: of a random length, so that those who wait for each other don't meet again. */
+/** Returns a randomized pause, so that competing attempts do not collide again. */
 export const pauseMs = (waitMs: number, attemptMs: number, random = Math.random()): number =>
   Math.min(Math.max(waitMs, PAUSES_TO_ATTEMPT * attemptMs), LONGEST_PAUSE_MS) * (0.5 + random)
 
-/** The same in one attempt: undefined, and nothing done, when another process has one of the locks. */
+/** Tries once; returns undefined without changes if another process holds a lock. */
 export async function tryWithMatchesLocked<T>(
   db: Pool,
   companyId: number,
@@ -132,7 +122,7 @@ async function attempt<T>(
 ): Promise<{ value: T } | undefined> {
   const large = isLarge(named) ? lane : null
   const run = async (tx: Db, commit: Commit) => {
-    // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
+    // Pipelined; harmless without a transaction. Each statement gets its own snapshot, after the locks.
     const identities = allIdentitiesOf(named)
     const [isLocked, matches, { areKnown, detached }, newIds] = await Promise.all([
       tryLockContacts(tx, companyId, identities, large),
@@ -153,10 +143,7 @@ async function attempt<T>(
   }
 }
 
-/**
- * Works where numbers lead to customers whose contact was deleted: a contact that is stored already is theirs before the
- * matches are read, and one that the work stores is theirs afterwards.
- */
+/** A stored contact must be attached before the matches are read, one created by the work afterwards. */
 async function workOnDetached<T>(
   tx: Db,
   companyId: number,
@@ -177,7 +164,6 @@ const allIdentitiesOf = (named: readonly Named[]): string[] => [...new Set(named
 
 const isLarge = (named: readonly Named[]): boolean => named.length > SMALL_BATCH
 
-/** The keys that work of this process waits for: its identities, the contacts that it names, or the place of a large batch. */
 function queueKeysOf(named: readonly Named[], lane: BatchLane): string[] {
   const identities = allIdentitiesOf(named)
   if (isLarge(named)) return [...identities, lane]

@@ -2,21 +2,19 @@ import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
 import type { Contact } from '../members/contact-record.ts'
 
-/** The identities in a write: an email address in lower case, a phone's identity, a contact's id. */
 export type Named = {
   readonly emailKey: string | null
   readonly phoneIdentity: string | null
   readonly id?: number | undefined
 }
 
-/** Which batches of a company exclude each other: arrays of one request, and lists that are imported. */
+/** Large batches in one lane exclude each other: request arrays, and list imports. */
 export type BatchLane = 'array' | 'import'
 
 /**
- * Locks customers by identity until the transaction ends, without waiting: false when another transaction has one of
- * them. With a lane it takes a place for a large batch, too: one per company and lane, and as many in all as the lock
- * table of the server has room for. The statements of a large batch are planned again: a plan that was made for an empty
- * table may read all contacts of the company for each row.
+ * Locks identities until the transaction ends; returns false without waiting if one is taken. A lane also takes a
+ * large-batch slot: one per company and lane, and only as many in total as fit in the server's lock table. Large
+ * batches force custom plans: a plan made for an empty table may read the whole company for each row.
  */
 export async function tryLockContacts(
   tx: Db,
@@ -32,17 +30,14 @@ export async function tryLockContacts(
   return row?.isLocked ?? false
 }
 
-/** A contact, and, if a named phone leads to it through a customer, the current identities of its customers. */
+/** `identities` are the current ones of its customers, if a named phone leads to the contact through a customer. */
 export type Match = Contact & { readonly emailKey: string | null; readonly identities: readonly string[] }
 
 /**
- * Every living contact that a list of writes can match when they are applied in order: the contacts with the emails and the
- * ids, those of the customers with the phones, and of each phone the oldest ones. Of these there are as many as writes with
- * that phone, since each write can take the phone from one contact at most. At most three contacts for each write.
- *
- * Their rows stay locked until the transaction ends. Undefined when one of them changed since it was found.
- *
- * @throws DatabaseError 55P03 when another transaction has locked one of the rows.
+ * Locks and returns all living contacts a list of writes can match, at most three per write: by email, by id, by the
+ * phone's customer, and the oldest holders of each phone, as many as writes with it, since each write can take the
+ * phone from only one contact. Undefined if a row changed since the search.
+ * @throws DatabaseError 55P03 if another transaction has locked one of the rows
  */
 export async function readMatches(
   tx: Db,
@@ -91,7 +86,6 @@ export async function readMatches(
   return rows.some(({ isChanged }) => isChanged) ? undefined : rows
 }
 
-/** The contacts of the customers to whom the phones lead, with the current identities of all their customers. */
 const customersOfPhones = (companyId: number) => sql`
   select led.contact_id, array_agg(own.identity) as identities
   from (
@@ -128,7 +122,6 @@ const contactsByEmailIdOrCustomer = (companyId: number) => sql`
   select contact_id from customer
 `
 
-/** As many of each phone as there are names with it, oldest first. */
 const holdersOfPhones = (companyId: number) => sql`
   select holder.id
   from phone
@@ -149,7 +142,6 @@ const toNamedRow = ({ emailKey, phoneIdentity, id }: Named) => ({
   id: id ?? null,
 })
 
-/** Whether another living contact has this phone and no email. */
 export async function hasTwinWithoutEmail(
   tx: Db,
   companyId: number,
@@ -168,14 +160,9 @@ export async function hasTwinWithoutEmail(
   return twins.length > 0
 }
 
-/** What is known of the identities in a write. */
 export type Known = {
-  /**
-   * Whether the ledger of consent may say something of a new contact with one of them: there is an entry under it, or it leads
-   * to a customer.
-   */
+  /** Whether an identity leads to a customer or has a consent ledger entry, also under its keyed hash. */
   readonly areKnown: boolean
-  /** Those that lead to a customer whose contact was deleted. */
   readonly detached: readonly string[]
 }
 
@@ -217,7 +204,6 @@ export async function readKnown(tx: Db, companyId: number, identities: readonly 
   return row ?? { areKnown: true, detached: [] }
 }
 
-/** The current numbers of the customers that are attached to a contact. */
 export async function listCustomerPhones(tx: Db, companyId: number, contactId: number): Promise<string[]> {
   const rows = await tx<{ identity: string }[]>`
     select identity.identity

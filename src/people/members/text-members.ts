@@ -1,25 +1,15 @@
-/** A member of a contact that is a text without a rule of its own. */
 type TextMember = {
-  /** In `contacts`, in the record of the API and in lists. */
   readonly column: string
-  /** In the body of a write. */
   readonly body: string
-  /** Of a new contact; null: a contact may have none, and null or the empty text in a write removes it. */
+  /** Value for new contacts; null if optional, and then null or an empty text removes the value. */
   readonly initial: string | null
-  /** The values that a write may carry, as members of a JSON Schema. */
   readonly rule: { readonly minLength?: 1; readonly maxLength: number } | { readonly enum: readonly string[] }
-  /** The value that an erasure writes, as SQL; null: it is not personal, and stays. */
   readonly erased: string | null
-  /** Whether a search looks at it, as a part of the name. */
   readonly isName: boolean
-  /** In the record of the API. */
   readonly description: string
 }
 
-/**
- * The texts of a contact. A new one is an entry here and a migration that adds its column: types, shapes, statements, imports,
- * exports, erasure, events and the console are made of this table.
- */
+/** A new text needs an entry here and a migration for the column; everything else derives from this table. */
 export const TEXT_MEMBERS = {
   firstName: {
     column: 'first_name',
@@ -80,10 +70,8 @@ export const TEXT_MEMBERS = {
 export type TextName = keyof typeof TEXT_MEMBERS
 type Member<Name extends TextName> = (typeof TEXT_MEMBERS)[Name]
 
-/** The texts of a contact: null where it may have none. */
 export type Texts = { readonly [Name in TextName]: Member<Name>['initial'] extends null ? string | null : string }
 
-/** A value for each text, under its name in the record (`column`) or in the body of a write (`body`). */
 export type NamedAs<Key extends 'column' | 'body', Values extends Record<TextName, unknown> = Texts> = {
   [Name in TextName as Member<Name>[Key]]: Values[Name]
 }
@@ -92,21 +80,17 @@ export const TEXT_NAMES: readonly TextName[] = Object.keys(TEXT_MEMBERS).filter(
   (name): name is TextName => name in TEXT_MEMBERS,
 )
 
-/** A value for each text. */
 export const eachText = <Value>(toValue: (member: TextMember) => Value) =>
   Object.fromEntries(TEXT_NAMES.map((name) => [name, toValue(TEXT_MEMBERS[name])])) as Record<TextName, Value>
 
-/** The texts of a new contact. */
 export const INITIAL_TEXTS = eachText(({ initial }) => initial) as Texts
 
-/** The texts that an object has. */
 export const textsIn = <Source extends Partial<Texts>>(source: Source) =>
   Object.fromEntries(TEXT_NAMES.flatMap((name) => (source[name] === undefined ? [] : [[name, source[name]]]))) as Pick<
     Source,
     TextName & keyof Source
   >
 
-/** The texts that an object has, under their names in the record. */
 export const textsOfRecord = <Source extends Partial<Texts>>(source: Source) =>
   Object.fromEntries(
     TEXT_NAMES.flatMap((name) => (source[name] === undefined ? [] : [[TEXT_MEMBERS[name].column, source[name]]])),
