@@ -3,18 +3,16 @@ import { type TSchema, Type } from 'typebox'
 import type { FieldFault } from '../platform/errors.ts'
 import { memberOf } from '../platform/text/own-member.ts'
 
-/** What is wrong with a member that only the service sets, when a write gives it another value. */
 export const AS_READ = 'is set by the service: leave it out, or give it as it was read'
 
-/** Whether a given value is the one of the record: instants count as such, however they are written. */
+/** Whether a value equals the recorded one. Timestamps compare as instants. */
 export const isAsRead = (value: unknown, recorded: unknown): boolean =>
   isDeepStrictEqual(value, recorded) ||
   (typeof value === 'string' && typeof recorded === 'string' && Date.parse(value) === Date.parse(recorded))
 
-/** The shape of a member that only the service sets, in the body of a write. */
 export const asRead = (shape: TSchema) => Type.Optional(Type.Unsafe<unknown>({ ...shape, 'x-as-read': true }))
 
-/** The members of a write that differ from the record, and the faults of those that only the service sets. */
+/** Returns the changed members, and faults for read-only ones among them. */
 export function changedMembers<Body extends object>(
   body: Body,
   record: object,

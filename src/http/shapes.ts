@@ -1,12 +1,10 @@
 import { type TSchema, Type } from 'typebox'
 
-/** `{"error": "<text>"}` */
 export const TextError = Type.Object(
   { error: Type.String({ description: 'The error text, sometimes in the words of the provider.' }) },
   { title: 'TextError', description: 'An error without a code.', example: { error: 'Missing required fields' } },
 )
 
-/** `{"message": "<text>"}` */
 export const MessageError = Type.Object(
   { message: Type.String({ description: 'Names the kind of record that was not found.' }) },
   {
@@ -16,19 +14,15 @@ export const MessageError = Type.Object(
   },
 )
 
-/** A text, or null for what a record does not have. */
 export const nullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 
-/** A time in ISO 8601 and UTC, or null. */
 export const nullableTime = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description })
 
-/** An integer or null, in the form of OpenAPI 3.1. */
 export const nullableInteger = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], description })
 
-/** The pagination of senders, conversations and messages. */
 export const Pagination = Type.Object(
   {
     totalRecords: Type.Integer({ description: 'The number of records on all pages.' }),
@@ -43,27 +37,21 @@ export const Pagination = Type.Object(
   },
 )
 
-/** A time, as every answer writes it: ISO 8601 in UTC. */
 export const Timestamp = Type.String({ format: 'date-time' })
 
-/** An instant that a caller gives. The checks of requests admit the years 1970 to 9999 (text/instant.ts). */
+/** A caller's timestamp, validated to the years 1970 to 9999 (text/instant.ts). */
 export const instant = (description: string) =>
   Type.String({ format: 'date-time', description: `${description} From 1970 to 9999.` })
 
-/** The answer of a request that has nothing else to return. */
 export const Success = Type.Object(
   { success: Type.Literal(true) },
   { title: 'Success', description: 'The request succeeded.', example: { success: true } },
 )
 
-/**
- * A path parameter that holds an id: an integer in the reference; any text is admitted, and answered 404 when it is no
- * id. `title` names the parameter in the reference.
- */
+/** Documented as an integer, but accepts any text; invalid ids get 404. `title` is the name in the reference. */
 export const pathId = (title: string, description: string) =>
   Type.Unsafe<string>({ type: 'integer', minimum: 1, title, description, 'x-lenient': true })
 
-/** Content that is not JSON, such as a file, for the responses of a route: each media type with an example. */
 export const fileContent = (description: string, examples: Record<string, string | undefined>) => ({
   description,
   content: Object.fromEntries(

@@ -3,9 +3,8 @@ import type { FastifyInstance } from 'fastify'
 import { onBehalfOf, type RequireUnlocked } from '../../db/pool/fair-pool.ts'
 
 /**
- * Makes the handlers of the API-key surface that are registered afterwards wait for a slot of their company at the pool. A
- * handler whose caller has been answered, or has hung up, starts no more statements; one that may take long ends what it
- * began. A request that was admitted before its company was locked, and whose body came later, is refused.
+ * Runs API-key handlers registered afterwards in a database slot of their company. Once the client is answered or gone,
+ * the handler starts no more statements, unless it `takesLong`. Rejects requests admitted before a lock.
  */
 export function actForCompanies(app: FastifyInstance, requireUnlocked: RequireUnlocked): void {
   app.addHook('onRoute', (route) => {
@@ -23,8 +22,5 @@ export function actForCompanies(app: FastifyInstance, requireUnlocked: RequireUn
   })
 }
 
-/**
- * Whether the client is still waiting for its response. This becomes part of the request's asynchronous context, which a
- * connection opened meanwhile keeps until it closes, so it refers to the response and not to the request with its body.
- */
+/** Must not retain the request and its body: connections opened meanwhile keep this async context. */
 const untilAnswered = (response: ServerResponse) => (): boolean => !response.writableEnded && !response.destroyed

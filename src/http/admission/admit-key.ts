@@ -12,8 +12,8 @@ import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-
 type Deps = { config: Pick<Config, 'baseUrl'>; keys: ApiKeys; limiter: RequestLimiter }
 
 /**
- * Admits requests of the API-key surface: key, count, `refusal` of the address, company, origin, permission, in this
- * order. Sets `request.caller`. Requests without a valid key are counted by their client's address and refused with 401.
+ * Admits API-key requests and sets `request.caller`: key, count, address `refusal`, company, origin, permission, in
+ * this order. Requests without a valid key count against their client address and get 401.
  */
 export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: TrustedProxies) {
   const ownOrigin = new URL(config.baseUrl).origin
@@ -30,7 +30,7 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
     throw request.is404 ? noRouteHere(request) : missingCredentials()
   }
 
-  /** A key for browsers is counted by address and by key before its company: visitors spend a part of the company's limit. */
+  /** Counts browser keys by address and key before the company, so visitors can use only part of the company limit. */
   const count = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -69,11 +69,10 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
   }
 }
 
-/** The standing that ends first; one that is over comes before all others. */
 const tightest = (one: Standing, other: Standing): Standing =>
   other.isOver || (!one.isOver && other.remaining < one.remaining) ? other : one
 
-/** An address that is not served is refused as such, also beyond the limit. */
+/** The address refusal wins over the rate limit. */
 function refuseOver(reply: FastifyReply, standing: Standing, refusal: AppError | undefined): void {
   setRateLimitHeaders(reply, standing)
   if (refusal !== undefined) throw refusal

@@ -20,12 +20,10 @@ import { checkRole } from './role.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
 
-/** The permissions of an operator who acts for a company. */
 const OPERATOR_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
- * Admits requests of the console: forgery rule, session, count of the session, in this order. `admitMarked` is for
- * requests below the console's prefix, whose caller it sets; `admitOwn` for the console's own routes.
+ * Checks, in this order: forgery rule, session, session count. `admitMarked` is for requests below the console prefix.
  */
 export function createSessionAdmission({ config, sessions, limiter }: Deps, isTrusted: TrustedProxies) {
   const refuseForged = createForgeryRule(config.baseUrl)
@@ -35,7 +33,7 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
     setRateLimitHeaders(reply, standing)
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
   }
-  /** After its session, so that a session that is over its own limit spends nothing of the others'. */
+  /** Runs after the session count, so a session over its own limit cannot use up the shared one. */
   const countCompany = async ({ company, state }: Session): Promise<void> => {
     if (company === null) return
     const { isOver, retryAfterSeconds } = await limiter.countSessionsOf(company.id, state.sessionRateLimitPerMinute)

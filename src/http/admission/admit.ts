@@ -19,18 +19,13 @@ export type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   keys: ApiKeys
   limiter: RequestLimiter
-  /** Absent: the console is off. */
   sessions?: Sessions | undefined
-  /** Refuses addresses that are not served here, or no longer. */
   refuseAddress?: AddressRule
 }
 
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
-/**
- * Decides, before a byte of the body is read, whether a request may go on: HTTPS, preflight, key, count, origin,
- * permission, in this order. An error that it throws is the answer. Requests that need no key are decided at once.
- */
+/** Must run before reading the body. Order: HTTPS, preflight, key, count, origin, permission. */
 export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   const isHttps = createHttpsRule(deps.config, isTrusted)
@@ -67,6 +62,6 @@ export function createAdmission(deps: AdmitDeps) {
 const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] =>
   routeOptions.config.permissions ?? ANY_SERVER_KEY
 
-/** The sandbox posts its events from this machine, whatever PLAIN_HTTP says: they carry no key. */
+/** The sandbox posts keyless events from this machine, even with PLAIN_HTTP off. */
 const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
   isLoopback(socket.remoteAddress) && !isForwarded(headers)

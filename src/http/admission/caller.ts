@@ -1,50 +1,45 @@
 import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
 
-/** The permissions of an API key (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
+/** API key permissions (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** The settings of a key that holds `ContactsUpsert` alone. Web pages show it to every visitor. */
+/** Settings of a key with only `ContactsUpsert`. Web pages expose such a key to every visitor. */
 export type BrowserKey = {
-  /** Requests of the key a minute, and those of one client address. */
+  /** Requests per minute, per key and per client address. */
   readonly limits: { readonly ofKey: number; readonly ofAddress: number }
-  /** Bytes that the key stores in an hour, and those of one client address. */
+  /** Bytes stored per hour, per key and per client address. */
   readonly storedBytes: { readonly ofKey: number; readonly ofAddress: number }
-  /** The members of a contact that it may write; null: all. */
+  /** Contact members the key may write; null: all. */
   readonly writableFields: readonly string[] | null
-  /** Encrypted; null: it takes no proofs of identity. */
+  /** Encrypted; null: identity proofs not accepted. */
   readonly identitySecret: string | null
 }
 
-/** The company and the API key of a request, or the session of the console that takes its place. */
 export type Caller = {
   readonly companyId: number
-  /** The public half of the key; of a session `console:<id>`. */
+  /** Public half of the key; `console:<id>` for a session. */
   readonly clientId: string
-  /** The name of the key or of the session. */
   readonly keyName: string
   readonly permissions: readonly Permission[]
   readonly allowedOrigins: readonly string[]
   readonly rateLimitPerMinute: number
-  /** Present for a key that holds `ContactsUpsert` alone. */
   readonly browser?: BrowserKey
-  /** Country whose national numbers the company writes; null: every phone has its country code. */
+  /** For national phone numbers; null: every phone needs a country code. */
   readonly defaultCountry: PhoneCountry | null
-  /** The company is being moved to another installation: its requests are answered 503. */
+  /** During a move; requests are answered 503. */
   readonly isLocked?: boolean
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on every route of the API-key surface before its handler runs. */
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** Which surface the route belongs to: decides authentication, limits and CORS. Absent: `api-key`. */
     surface?: 'api-key' | 'operator' | 'console' | 'provider' | 'public' | 'health'
-    /** The answer stays open: its time says nothing about the service. */
+    /** The response stays open, so its duration is not a latency. */
     isStream?: boolean
-    /** Any one of these suffices. Absent: any key that holds `WhatsApp` or `Transactional`. */
+    /** Any one suffices. Absent: `WhatsApp` or `Transactional`. */
     permissions?: readonly Permission[]
   }
 }

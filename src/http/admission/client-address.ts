@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 export type TrustedProxies = (address: string | undefined) => boolean
 
-/** Whether an address is one of the proxies in front of the service: TRUST_PROXY, addresses and CIDRs. */
+/** Builds a check for trusted proxies from TRUST_PROXY (addresses and CIDRs). */
 export function trustedProxies(list: readonly string[]): TrustedProxies {
   const ranges = list.map(toRange)
   if (ranges.length === 0) return () => false
@@ -20,34 +20,30 @@ const isWithin = (address: Address, base: Address, bits: number): boolean =>
 
 function toRange(item: string): [Address, number] {
   const [base, bits] = item.includes('/') ? ipaddr.parseCIDR(item) : wholeAddress(ipaddr.parse(item))
-  // `::ffff:10.0.0.0/104` and `10.0.0.0/8` are the same addresses.
+  // `::ffff:10.0.0.0/104` equals `10.0.0.0/8`.
   if (base instanceof ipaddr.IPv6 && base.isIPv4MappedAddress() && bits >= 96) return [base.toIPv4Address(), bits - 96]
   return [base, bits]
 }
 
 const wholeAddress = (address: Address): [Address, number] => [address, address.kind() === 'ipv4' ? 32 : 128]
 
-/** Reads an address; one mapped into IPv6 becomes the IPv4 address that it is. */
 export function parseAddress(text: string | undefined): Address | undefined {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : undefined
 }
 
-/** Whether an address is of this machine, IPv4 mapped into IPv6 included. */
 export const isLoopback = (text: string | undefined): boolean => parseAddress(text)?.range() === 'loopback'
 
 const NEARBY = new Set<string | undefined>(['loopback', 'private', 'uniqueLocal'])
 
-/** Whether an address is of this machine or of a private network (RFC 1918, RFC 4193). */
+/** Whether an address is loopback or private (RFC 1918, RFC 4193). */
 export const isNearby = (text: string | undefined): boolean => NEARBY.has(parseAddress(text)?.range())
 
-/** Whether a proxy says that it passed the request on. */
 export const isForwarded = (headers: Record<string, unknown>): boolean =>
   Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
 
 /**
- * The address that an anonymous client's requests count against (decisions: Rate limit): the socket's peer, or behind trusted
- * proxies the last `X-Forwarded-For` address that is none of them. Of IPv6 the network (/64) counts, since one
- * customer holds all of it.
+ * Returns the address for anonymous rate limits (decisions: Rate limit): the socket peer, or behind trusted proxies the
+ * last untrusted `X-Forwarded-For` address. IPv6 counts by /64, since one subscriber holds it all.
  */
 export function clientAddress(request: IncomingMessage, isTrusted: TrustedProxies): string {
   let client = request.socket.remoteAddress
@@ -69,9 +65,8 @@ function forwardedFor(request: IncomingMessage): string[] {
 const withoutPort = (hop: string): string =>
   hop.replace(/^\[(.*)\](:[0-9]+)?$/, '$1').replace(/^([0-9.]+):[0-9]+$/, '$1')
 
-/** The address, or the network of an IPv6 address, that a client's costs count against. */
+/** Returns the address to count costs against; for IPv6 the network. */
 export function networkOf(text: string | undefined): string {
-  // Most addresses are ready as they are.
   if (text !== undefined && isIPv4(text)) return text
   const address = parseAddress(text)
   if (address === undefined) return 'unknown'

@@ -1,15 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The target of a request below the console's prefix; `companyId` is the company that an operator acts for. */
 export type ConsoleMark = { readonly surface: 'api-key' | 'operator'; readonly companyId: string | undefined }
 
 const marks = new WeakMap<object, ConsoleMark>()
 const PREFIXED = /^\/console\/api(?:\/as\/([^/?#]+))?(\/public\/v1\/.*|\/admin\/v1\/.*)$/s
 
-/**
- * The address that the router is given: below `/console/api` it is that of the API, and the request is marked. A marked
- * request takes its caller from the session's cookie, and no other request reads cookies.
- */
+/** Strips `/console/api` and marks the request. Only marked requests take their caller from the session cookie. */
 export function unprefixedAddress(request: IncomingMessage, url: string): string {
   const [, companyId, path] = url.startsWith('/console/api/') ? (PREFIXED.exec(url) ?? []) : []
   if (path === undefined) return url
@@ -19,5 +15,4 @@ export function unprefixedAddress(request: IncomingMessage, url: string): string
   return path
 }
 
-/** How a request of the console was addressed; undefined for every other request. */
 export const consoleMark = (request: IncomingMessage): ConsoleMark | undefined => marks.get(request)

@@ -12,43 +12,31 @@ import { type Clock, systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/settings/config.ts'
 
 export const WINDOW_SECONDS = 60
-/** Requests per window of the standard plan, and of an address that has no valid key. */
+/** Requests per window on the standard plan, and per address without a valid key. */
 export const STANDARD_LIMIT = 100
-/** Requests per window of one session of the console, and attempts to sign in of one address. */
+/** Requests per console session, and sign-in attempts per address. */
 export const SESSION_LIMIT = 600
 export const SIGN_IN_LIMIT = 10
-/** Contacts that the lists of an agent's session show per window. */
 export const AGENT_CONTACTS_LIMIT = 1_000
 const HOUR_SECONDS = 3_600
 
 const MAX_BATCH = 1_000
-/** Requests that wait to be counted, and how long one waits; beyond either it is refused with 503. */
+/** Above either bound, requests are refused with 503. */
 const MAX_WAITING = 5_000
 const MAX_WAIT_MS = 2_000
 
-/** Where a request stands in its window. */
 export type Standing = { limit: number; remaining: number; isOver: boolean; resetAt: Date; retryAfterSeconds: number }
 
 export type RequestLimiter = {
-  /** Counts one request of a company against the company's own limit. */
   countCompany(companyId: number, limit: number): Promise<Standing>
-  /** Counts one request of a key for browsers, against its own limit. */
   countKey(clientId: string, limit: number): Promise<Standing>
-  /** Counts one request of a key for browsers against the address it came from. */
   countKeyAddress(clientId: string, address: string, limit: number): Promise<Standing>
-  /** Counts one request without a valid key against the address it came from. */
   countAddress(address: string): Promise<Standing>
-  /** Counts one request of a session of the console. */
   countSession(sessionId: number): Promise<Standing>
-  /** Counts one request of a session against the limit that all sessions of its company share. */
   countSessionsOf(companyId: number, limit: number): Promise<Standing>
-  /** Counts contacts that a list shows to an agent's session. */
   countShownContacts(sessionId: number, contacts: number): Promise<Standing>
-  /** Counts bytes that a key for browsers stores, in an hour. */
   countStoredBytes(clientId: string, bytes: number, limit: number): Promise<Standing>
-  /** Counts bytes that a key for browsers stores against the address they came from, in an hour. */
   countStoredBytesFrom(clientId: string, address: string, bytes: number, limit: number): Promise<Standing>
-  /** Counts one attempt to sign in to the console against the address it came from. */
   countSignIn(address: string): Promise<Standing>
   close(): Promise<void>
 }
@@ -59,15 +47,13 @@ type Deps = {
   clock: Clock
   onRedisError?: (error: Error) => void
 }
-/** Points of one request for a key, in the window of the key. */
 type Use = { key: string; points: number; isHourly: boolean }
-/** The place of one request in its window, counted from 1, and how long the window still lasts. */
 type Count = { place: number; msBeforeNext: number }
 
 /**
- * Counts requests in fixed windows of 60 seconds, and bytes in windows of an hour, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
- * in Redis when there is one, with PostgreSQL while Redis is away. One process on the embedded database counts
- * in memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
+ * Counts requests per 60 s and bytes per hour, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
+ * in Redis with PostgreSQL as fallback. A single process on the embedded database counts in memory. Requests arriving
+ * during a write share the next one.
  */
 export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> {
   const { redisUrl } = deps.config
@@ -101,7 +87,6 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   }
 }
 
-/** Sets the headers with a client's place in its window. */
 export function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
   reply
     .header('x-ratelimit-limit', String(limit))
@@ -119,7 +104,7 @@ function toStanding({ place, msBeforeNext }: Count, limit: number, clock: Clock)
   }
 }
 
-/** One write per key for all its requests; each gets its own place, in order. */
+/** Writes once per key; each request gets its own rank, in order. */
 async function countMany(limiterOf: (use: Use) => RateLimiterAbstract, uses: readonly Use[]): Promise<Count[]> {
   const before = new Map<string, Count>()
   const write = async ([key, ofKey]: [string, Use[]]): Promise<void> => {
@@ -139,9 +124,9 @@ async function countMany(limiterOf: (use: Use) => RateLimiterAbstract, uses: rea
   })
 }
 
-/** Numbers above it are moments in milliseconds, not points. */
+/** Larger numbers are timestamps in ms, not points. */
 const MOMENTS = 1_000_000_000_000
-// The companies' own limits are compared here: to the library no window is ever full.
+// Limits are compared here; the library must never see a full window.
 const options = { points: 2_000_000_000 }
 
 function chooseLimiter(deps: Deps, redis: Redis | undefined, duration: number): RateLimiterAbstract {
@@ -159,10 +144,7 @@ function chooseLimiter(deps: Deps, redis: Redis | undefined, duration: number): 
   })
 }
 
-/**
- * The library takes the time from this process, and the clocks of processes differ: every moment that it writes or compares
- * is moved to the database's time, and back when it is read.
- */
+/** Converts between process time, used by the library, and database time: process clocks differ. */
 function inDatabase({ db, clock }: Deps, duration: number): RateLimiterPostgres {
   const query = async ({ text, values }: { text: string; values: (string | number | null)[] }) => {
     const ahead = clock.now().getTime() - systemClock.now().getTime()
@@ -181,9 +163,9 @@ function inDatabase({ db, clock }: Deps, duration: number): RateLimiterPostgres 
   })
 }
 
-/** Commands fail at once while there is no connection, so that the insurance counts instead. */
+/** Commands fail at once while disconnected, so that the fallback counts instead. */
 async function connectRedis(url: string, onError: (error: Error) => void = () => {}): Promise<Redis> {
-  // Its client takes 20 MB: only where there is a Redis.
+  // Loaded on demand: the client takes 20 MB.
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 500 })
   redis.on('error', onError)

@@ -7,10 +7,7 @@ import type { Sessions } from './console-session.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /**
-     * Whether the credential of a request that was admitted still admits it and its company is unlocked, for answers that last: at
-     * most 3 s late. It does not count as use of a session.
-     */
+    /** Whether credential and company still allow the request, at most 3 s stale. Does not count as session use. */
     isStillAdmitted(request: FastifyRequest): Promise<boolean>
   }
 }
@@ -21,10 +18,7 @@ type Deps = {
   requireUnlocked: RequireUnlocked
 }
 
-/**
- * Says whether the credential of a request that has waited still holds, and its company is not being moved: keys and sessions
- * may have ended meanwhile.
- */
+/** Builds a check for requests that have waited: keys and sessions may have ended, the company may be moving. */
 export function createReadmission({
   keys,
   sessions,

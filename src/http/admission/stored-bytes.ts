@@ -4,13 +4,9 @@ import { withTimeout } from '../errors/database-timeout.ts'
 import type { BrowserKey } from './caller.ts'
 import type { RequestLimiter } from './rate-limit.ts'
 
-/** The least that a kept answer takes. */
 const ANSWER_BYTES = 1_024
 
-/**
- * Bounds what browser keys store, since every page visitor can read them: body bytes and kept idempotent answers, per address and
- * per key. Requests beyond the bound are 429 with `Retry-After`.
- */
+/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
 export function boundStoredBytes(
   app: FastifyInstance,
   limiter: RequestLimiter,

@@ -6,11 +6,11 @@ import { type BodyInTurn, type BodyPace, type BodyPaces, createBodyPaces, TURN_B
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body has proven where it is from, so its address has a pace of its own. */
+    /** The body has proven its origin, so its address gets its own pace. */
     isProven: boolean
   }
   interface FastifyContextConfig {
-    /** The route reads its body as a stream and keeps no more than a chunk of it: the body is neither counted nor timed. */
+    /** Consumes the body chunk by chunk; such bodies are neither counted nor timed. */
     streamsBody?: boolean
   }
 }
@@ -18,7 +18,7 @@ declare module 'fastify' {
 type Surface = NonNullable<FastifyContextConfig['surface']>
 
 const MIB = 1024 * 1024
-/** Bytes of all bodies in flight in this process. Each surface has its own, so that none can block another. */
+/** Bytes in flight per process. Separate per surface, so that none can block another. */
 const BUDGETS: Record<Surface, number> = {
   'api-key': 64 * MIB,
   operator: 16 * MIB,
@@ -27,32 +27,26 @@ const BUDGETS: Record<Surface, number> = {
   public: 8 * MIB,
   health: MIB,
 }
-/** Bytes of all bodies in flight on all surfaces of this process. */
 export const MOST_BYTES_IN_FLIGHT = Object.values(BUDGETS).reduce((sum, budget) => sum + budget, 0)
-/** The part of a budget that one company has, or one address whose bodies nothing proves yet. */
+/** Share of a budget per company, or per unproven address. */
 const GROUP_SHARE = 1 / 4
 const RETRY_AFTER_SECONDS = 2
 
-/** A body that brings less than this in a window is ended. */
 const LEAST_BYTES_PER_SECOND = 8 * 1024
 const WINDOW_SECONDS = 5
 
 type Options = {
-  /** The client's address; counts where no credential names the caller. */
   addressOf: (request: FastifyRequest) => string
-  /** How fast large bodies are read; absent: as body-pace.ts says. */
   paces?: BodyPaces
-  /** Over how many seconds the pace of a body is measured. */
   windowSeconds?: number
 }
 const TICK_MS = 1_000
 
 /**
- * Counts bodies in flight by the bytes that have arrived, until the request is answered. Over a budget a body is answered
- * 503 with `Retry-After`: of a company the new one, unless another client of the company has more in flight; otherwise
- * the oldest incomplete body of the client that has most. A new body of a client that holds little is therefore never
- * refused for what others hold. A body that arrives slower than 8 KiB/s over 5 s is ended with 408, unless it waits for its
- * turn: see `createBodyPaces`.
+ * Counts body bytes in flight until the response. Over budget, answers 503 with `Retry-After`: within a company the new
+ * body, unless another of its clients has more in flight; otherwise the oldest incomplete body of the largest client.
+ * So small clients never suffer from large ones. Bodies slower than 8 KiB/s over 5 s get 408, unless waiting for their
+ * turn (`createBodyPaces`).
  */
 export function countBodies(
   app: FastifyInstance,
@@ -74,7 +68,7 @@ export function countBodies(
     const refuse = (fault = tooManyBodies()): void => {
       close()
       payload.off('data', count)
-      // The parser answers the error of its stream. Where nothing reads the stream, the connection ends.
+      // The parser handles stream errors. Without a reader, close the connection.
       if (payload.listenerCount('error') > 0) payload.emit('error', fault)
       else reply.raw.destroy()
     }
@@ -84,7 +78,7 @@ export function countBodies(
       ledger.close(body)
       pacing?.stop()
     }
-    // The parser adds its listeners in this turn of the event loop, before the first chunk is emitted.
+    // Must run in this turn, before the first chunk: the parser attaches its listeners now.
     const count = (chunk: Buffer): void => {
       if (ledger.add(body, chunk.length)) pacing?.count(chunk.length)
       else refuse()
@@ -93,7 +87,7 @@ export function countBodies(
     payload.once('end', () => {
       body.isComplete = true
     })
-    // Emitted too for a response that still waits behind another when the connection is closed.
+    // Also emitted for pipelined responses when the connection closes.
     reply.raw.once('close', () => {
       close()
       if (request.isProven) paces.noteProven(owner.client)
@@ -102,7 +96,6 @@ export function countBodies(
   })
 }
 
-/** Stops reading a body between its turns. */
 function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; resume(): unknown }) {
   let allowed = TURN_BYTES
   const take = (): void => {
@@ -129,11 +122,11 @@ function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; r
   }
 }
 
-/** A body that declares more than its route reads is answered 413 before it is read. */
+/** Answered 413 without reading. */
 const isUnread = ({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): boolean =>
   !hasBody(headers) || Number(headers['content-length'] ?? 0) > bodyLimit
 
-/** The owner that a body or an answer counts for: a client of a company, or an address. */
+/** Returns the owner charged for a body or response: a company's client, or an address. */
 export function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
   const { caller } = request
   if (caller !== undefined) return { group: `company:${caller.companyId}`, client: caller.clientId, isKnown: true }
@@ -144,7 +137,7 @@ export function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']
 const tooManyBodies = (): AppError =>
   serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
 
-/** Ends bodies that arrive too slowly. It counts its calls, so that a process that stood still ends no body for it. */
+/** Ends slow bodies. Counts ticks, so a stalled process ends no body because of its own pause. */
 function endSlowBodies(ledgers: readonly BodyLedger[], windowSeconds: number): void {
   for (const body of ledgers.flatMap((ledger) => ledger.incomplete())) {
     const { window } = body

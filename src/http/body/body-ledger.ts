@@ -1,37 +1,28 @@
 import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
 import type { AppError } from '../../platform/errors.ts'
 
-/** A body in flight; the client is a key, or the address of a caller without one. */
+/** `client`: a key, or the address of an anonymous caller. */
 export type HeldBody = UnorderedItem & {
   readonly group: string
   readonly client: string
-  /** Older bodies have lower numbers. */
   readonly number: number
-  /** A credential names the client. */
   readonly isKnown: boolean
   bytes: number
   isComplete: boolean
-  /** It is not read now, since others have their turn. */
   isWaiting: boolean
-  /** The window in which its speed is measured: seconds so far, and the bytes before it. */
   readonly window: { seconds: number; bytesBefore: number }
-  /** Ends the body while it is incomplete; without a fault, because others need the room. */
   readonly refuse: (fault?: AppError) => void
 }
 
 export type BodyLedger = {
   open(owner: Pick<HeldBody, 'group' | 'client' | 'isKnown'>, refuse: HeldBody['refuse']): HeldBody
-  /** The bodies of which more is expected. */
   incomplete(): HeldBody[]
-  /** Counts bytes of a body. False: there is no room for them, and the body is no longer counted. */
+  /** Returns false if there is no room; the body is then no longer counted. */
   add(body: HeldBody, bytes: number): boolean
   close(body: HeldBody): void
 }
 
-/**
- * The bytes of bodies in flight, within a budget of which one group has a share at most. To make room, it ends the oldest
- * incomplete body of the client that holds most, of the group that is over its share or of all.
- */
+/** To make room, ends the oldest incomplete body of the largest client, in the group over its share or overall. */
 export function createBodyLedger({ budget, groupShare }: { budget: number; groupShare: number }): BodyLedger {
   const bodies = createUnorderedList<HeldBody>()
   const groups = new Map<string, number>()
@@ -49,7 +40,6 @@ export function createBodyLedger({ budget, groupShare }: { budget: number; group
     if (bodies.delete(body)) change(body, -body.bytes)
   }
 
-  /** Makes room by ending another body; false when the new bytes are those that have to go. */
   const makeRoom = (body: HeldBody, among: readonly HeldBody[]): boolean => {
     const evicted = chooseEvicted(among)
     if (evicted === undefined || evicted === body || (evicted.isKnown && evicted.client === body.client)) return false
@@ -92,7 +82,7 @@ export function createBodyLedger({ budget, groupShare }: { budget: number; group
   }
 }
 
-/** The oldest incomplete body of the client with most bytes, complete ones included. */
+/** Complete bodies count towards a client's size. */
 function chooseEvicted(bodies: readonly HeldBody[]): HeldBody | undefined {
   const held = new Map<string, number>()
   for (const { client, bytes } of bodies) held.set(client, (held.get(client) ?? 0) + bytes)

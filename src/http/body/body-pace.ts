@@ -2,27 +2,24 @@ import { LRUCache } from 'lru-cache'
 import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 
-/** Bytes of a body that are read at once, and at each of its turns. */
+/** Bytes per read, at first and at every turn. */
 export const TURN_BYTES = 64 * 1024
 const MIB = 1024 * 1024
 
-/** Of all clients together whose bodies nothing proves, and of each address that has proven a body within the hour. */
+/** Shared by all unproven clients; also the pace of each address proven within the hour. */
 const OF_UNPROVEN: Pace = { bytesPerSecond: 2 * MIB, burstBytes: MIB }
-/** Of each company. The burst is a whole body of most routes. */
+/** Per company. The burst fits a whole body for most routes. */
 const OF_COMPANY: Pace = { bytesPerSecond: MIB, burstBytes: MIB }
 const PROVEN_FOR_MS = 3_600_000
-/** Groups whose pace is remembered at most. */
 const MOST_GROUPS = 1_000
 
 export type Pace = { readonly bytesPerSecond: number; readonly burstBytes: number }
 
-/** A body that is to be read on; `onTurn` is called when it may bring `TURN_BYTES` more. */
 export type BodyInTurn = { readonly client: string; readonly onTurn: () => void }
 
 export type BodyPace = {
-  /** Whether the body has its turn now; otherwise it waits for it. */
+  /** Returns false if the body must wait for its turn. */
   take(body: BodyInTurn): boolean
-  /** The body waits no longer. */
   leave(body: BodyInTurn): void
 }
 
@@ -30,14 +27,12 @@ type Owner = { readonly group: string; readonly client: string; readonly isKnown
 
 export type BodyPaces = {
   of(owner: Owner): BodyPace
-  /** A body from there has proven itself. */
   noteProven(address: string): void
 }
 
 /**
- * The first 64 KiB of each body are read as they come. What is beyond is read at a bounded rate: of each company, of each
- * address that has proven a body within the hour, and of all others together. Large unproven bodies therefore wait for each
- * other, and nothing else waits for them.
+ * Reads the first 64 KiB of each body at once, the rest at a bounded rate per company, per address proven within the
+ * hour, and for all others together. So large unproven bodies delay only each other.
  */
 export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY): BodyPaces {
   const paces = new LRUCache<string, BodyPace>({ max: MOST_GROUPS })
@@ -54,10 +49,7 @@ export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY
   }
 }
 
-/**
- * The rate at which bodies of one group are read together: turns of `TURN_BYTES`, of each client in rotation, and of a client's
- * bodies in rotation. A body between its turns is not read: its client waits, and it costs nothing.
- */
+/** Reads a group's bodies in turns of `TURN_BYTES`, round robin over clients, then over a client's bodies. */
 export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
   const pace = createFairPace<string>({ perSecond: bytesPerSecond, burst: burstBytes }, nowMs)
   const turns = new WeakMap<BodyInTurn, Turn<string>>()

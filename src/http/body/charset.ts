@@ -5,7 +5,7 @@ import { contentTypesOf } from './content-types.ts'
 
 const UTF8 = /^utf-?8$/i
 
-/** Refuses texts in another charset than UTF-8. @throws {AppError} 415 */
+/** @throws {AppError} 415 for charsets other than UTF-8 */
 export function requireUtf8Charset(request: FastifyRequest): void {
   const type = request.headers['content-type'] ?? ''
   if (!type.includes(';')) return
@@ -16,7 +16,6 @@ export function requireUtf8Charset(request: FastifyRequest): void {
   )
 }
 
-/** The charset that a Content-Type names; null: it names none. */
 export function charsetOf(type: string): string | null {
   try {
     return new MIMEType(type).params.get('charset')

@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { memberOf } from '../../platform/text/own-member.ts'
 
-/** The content types that the route of a request reads, as a text. */
 export function contentTypesOf({ routeOptions: { schema } }: FastifyRequest): string {
   const consumes = memberOf(schema, 'consumes')
   if (Array.isArray(consumes)) return consumes.map(String).join(', ')

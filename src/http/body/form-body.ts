@@ -4,13 +4,9 @@ import { badRequest } from '../../platform/errors.ts'
 import { requireUtf8Charset } from './charset.ts'
 import { readMultipart } from './multipart.ts'
 
-/** The value of a form: what it would have been in JSON. */
 export type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
 
-/**
- * Lets the routes of this plugin read forms of both encodings; their body is then what it would have been in JSON.
- * 400 for a file, for what is no form and for what is not UTF-8. The limit of the body holds as for every other.
- */
+/** Accepts both form encodings as the equivalent JSON body; 400 for files, malformed forms and invalid UTF-8. */
 export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Promise<void> {
   app.addContentTypeParser<Buffer>(
     'application/x-www-form-urlencoded',
@@ -31,7 +27,6 @@ export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Pro
   )
 }
 
-/** The bytes that the escapes of a form stand for. */
 const decodePercents = (body: Buffer): Buffer =>
   Buffer.from(
     body.toString('latin1').replaceAll(/%([0-9A-Fa-f]{2})/g, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16))),

@@ -8,7 +8,6 @@ import { requireUtf8Charset } from './charset.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The body's own bytes, as they came, where a JSON body was read. */
     bodyBytes: Buffer | undefined
   }
 }
@@ -20,13 +19,9 @@ const hasByteOrderMark = (bytes: Buffer): boolean => bytes.subarray(0, BYTE_ORDE
 
 const TOO_LONG = 'must be an integer within ±9007199254740991: send a longer one as a string, so that its digits stay'
 
-/** What a text may have, so that its values have to be looked through for it. */
 type Checks = { readonly checkText: boolean; readonly checkIntegers?: boolean }
 
-/**
- * Reads JSON bodies (spec: Conventions), in place of the server's own readers. `__proto__` in a body is a member like any
- * other. A route without a body shape may be called with an empty one.
- */
+/** Parses JSON bodies (spec: Conventions). Without a body schema, accepts an empty body. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.decorateRequest('bodyBytes')
   app.removeAllContentTypeParsers()
@@ -45,16 +40,16 @@ const isAbsent = (request: FastifyRequest, bytes: Buffer): boolean =>
   bytes.length === 0 && request.routeOptions.schema?.body === undefined
 
 /**
- * The value of a JSON text. Throws 400 `bad_request` where it is not JSON in UTF-8, and 422 `validation_error`, naming the
- * places, where it holds what is not kept as it is: NUL, lone surrogates, numbers beyond a double, integers that a double
- * would round, more than 32 levels. A byte order mark is skipped.
+ * Parses JSON and skips a byte order mark.
+ * @throws {AppError} 400 `bad_request` for invalid JSON or UTF-8; 422 `validation_error` with paths for NUL, lone
+ * surrogates, numbers a double cannot hold or would round, more than 32 levels
  */
 export function readJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw badRequest('The body is not valid UTF-8')
   const text = bytes.toString('utf8', hasByteOrderMark(bytes) ? BYTE_ORDER_MARK.length : 0)
   if (text === '') throw badRequest('The body is empty')
   const value = parse(text)
-  // Only an escape brings a NUL or a lone surrogate into JSON that is valid UTF-8.
+  // In valid UTF-8, NUL and lone surrogates can only appear as escapes.
   const faults = findUnstorable(value, { checkText: text.includes('\\u'), checkIntegers: mayHaveLongIntegers(text) })
   if (faults.length > 0) throw validationError(faults)
   return value
@@ -68,10 +63,9 @@ function parse(text: string): unknown {
   }
 }
 
-/** A container and the way to it; paths are written out only for faults. */
 type Place = { value: object; level: number; key: string | number; parent: Place | undefined }
 
-/** Walks a value without recursion, so that no nesting can exhaust the stack. */
+/** Finds unstorable values without recursion, so that nesting cannot exhaust the stack. */
 export function findUnstorable(root: unknown, { checkText, checkIntegers }: Checks): FieldFault[] {
   const faults: FieldFault[] = []
   const open: Place[] = []

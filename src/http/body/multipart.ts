@@ -4,7 +4,7 @@ import busboy from 'busboy'
 import { AppError, badRequest } from '../../platform/errors.ts'
 
 const MAX_PARTS = 1_000
-/** The whole body is bounded. The parser itself refuses more than 16 KiB of headers in a part. */
+/** The body limit applies; busboy itself rejects part headers over 16 KiB. */
 const LIMITS = { fieldSize: Number.POSITIVE_INFINITY }
 const IDENTITIES = ['7bit', '8bit', 'binary']
 const REPLACEMENT = '\ufffd'
@@ -13,15 +13,15 @@ type Entry = [name: string, value: string]
 type Parsed = { entries: Entry[]; emptyFiles: number }
 
 /**
- * The names and values of a form in multipart/form-data (RFC 7578), in their order: at most 1,000 parts, each with at most
- * 16 KiB of headers. 400 for a file, but not for a file field that was left empty; 400 for what is no such form or is cut off.
+ * Parses multipart/form-data (RFC 7578): at most 1,000 parts, with at most 16 KiB of headers each. Throws 400 for files
+ * (except empty file fields) and for malformed or truncated forms.
  */
 export async function readMultipart(contentType: string, body: Buffer): Promise<Entry[]> {
   const parts = countParts(readBoundary(contentType), body)
   if (parts === 0) throw broken('no part stands between its delimiters, in lines that end with CRLF')
   if (parts > MAX_PARTS) throw badRequest(`The form has more than ${MAX_PARTS.toLocaleString('en-US')} parts`)
   const { entries, emptyFiles } = await parse(contentType, body)
-  // The parser skips what is not form-data.
+  // The parser skips parts other than form-data.
   if (entries.length + emptyFiles !== parts) throw broken('a part is not form-data')
   return entries
 }
@@ -34,7 +34,6 @@ function readBoundary(contentType: string): string {
   return boundary
 }
 
-/** The parts before the closing delimiter. Counting ends one above the limit. */
 function countParts(boundary: string, body: Buffer): number {
   const parts = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`, MAX_PARTS + 2).slice(1)
   const end = parts.findIndex((part) => part.startsWith('--'))
@@ -48,7 +47,7 @@ function parse(contentType: string, body: Buffer): Promise<Parsed> {
     const refuse = (error: unknown) => reject(error instanceof AppError ? error : broken(String(error)))
     const parser = busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8', limits: LIMITS })
     parser.on('field', (name, value, info) => {
-      // The parser has no value for a charset that it does not know.
+      // busboy passes no value for an unknown charset.
       const isRead = typeof value === 'string' && (isValid || !`${name}${value}`.includes(REPLACEMENT))
       if (!name) refuse(broken('a part has no name'))
       else if (!IDENTITIES.includes(info.encoding)) refuse(broken('a part has a Content-Transfer-Encoding'))
@@ -56,10 +55,10 @@ function parse(contentType: string, body: Buffer): Promise<Parsed> {
       else parsed.entries.push([toName(name), value])
     })
     parser.on('file', (_name, stream, { filename }) => {
-      // Browsers write a file field that was left empty as a file without name and content.
+      // Browsers send an empty file field as a file without name and content.
       if (filename) refuse(noFiles())
       stream.on('data', () => refuse(noFiles()))
-      // A form that breaks off in a file fails the file as well: an error event without a listener would end the process.
+      // A form truncated inside a file fails this stream, too; without a listener the error would crash the process.
       stream.on('error', refuse)
       parsed.emptyFiles += 1
     })
@@ -71,5 +70,5 @@ function parse(contentType: string, body: Buffer): Promise<Parsed> {
 
 const noFiles = () => badRequest('Files are not accepted here')
 
-/** Browsers write quotes and line ends of a name as in URLs. */
+/** Browsers percent-encode quotes and line breaks in names. */
 const toName = (name: string): string => name.replaceAll(/%0D/gi, '\r').replaceAll(/%0A/gi, '\n').replaceAll('%22', '"')

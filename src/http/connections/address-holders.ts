@@ -1,20 +1,17 @@
 import type { ClientConnection } from './connections.ts'
 
-/** Connections by the client address that they count for. */
 export type Holders = {
-  /** Counts a connection for this address, and for no other. */
+  /** Moves the connection if another address was charged before. */
   add(address: string, connection: ClientConnection): void
   remove(connection: ClientConnection): void
-  /** All connections that count for the address of this one. */
   sharing(connection: ClientConnection): ReadonlySet<ClientConnection>
   isBeyond(connection: ClientConnection, bound: number): boolean
-  /** The connections of each address, those of the address that holds most first. */
   byMost(): Generator<ReadonlySet<ClientConnection>>
 }
 
 const NONE: ReadonlySet<ClientConnection> = new Set()
 
-/** Addresses are kept by the number of their connections, so that the one that holds most is found without a search. */
+/** Indexes addresses by connection count, so finding the largest holder needs no search. */
 export function createHolders(): Holders {
   const addresses = new Map<ClientConnection, string>()
   const held = new Map<string, Set<ClientConnection>>()

@@ -6,26 +6,22 @@ import { clientAddress, networkOf, type TrustedProxies } from '../admission/clie
 import { createHolders } from './address-holders.ts'
 import { type ClientConnection, type Connections, isFromProven } from './connections.ts'
 
-/** The rest of the open files is for the database, providers, receivers, mail servers and media. */
+/** The remaining open files are for the database, providers, receivers, mail servers and media. */
 const SHARE_OF_OPEN_FILES = 0.6
 const MOST_CONNECTIONS = 10_000
-/** Part of all connections that one client address may hold. */
 export const SHARE_OF_ADDRESS = 1 / 4
 const WARNING_SPACING_MS = 60_000
 const RETRY_AFTER_SECONDS = 1
 
-/** Returns the maximum number of client connections for an open-file limit. */
 export const connectionBound = (openFiles: number): number =>
   Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(openFiles * SHARE_OF_OPEN_FILES)))
 
-/** Connections that one client address may hold. */
 export const addressBound = (connections: number): number => Math.max(1, Math.floor(connections * SHARE_OF_ADDRESS))
 
-/** The number of files that this process may have open. */
 export function openFileLimit(): number {
-  // Otherwise the report asks name servers for the names of peers.
+  // Without this, the report does reverse DNS lookups.
   Object.assign(process.report, { excludeNetwork: true })
-  // The report shows a stack, which would be read with the source maps: 27 MB.
+  // An empty stack keeps the report from loading source maps (27 MB).
   const error = Object.assign(new Error('open files'), { stack: '' })
   const report: { userLimits?: { open_files?: { soft: number | string } } } = process.report.getReport(error)
   const soft = Number(report.userLimits?.open_files?.soft)
@@ -33,21 +29,17 @@ export function openFileLimit(): number {
 }
 
 export type ConnectionBounds = {
-  /** Connections of all clients; absent: as many as the limit of open files admits. */
   maxConnections?: number
-  /** Connections of one client address; absent: a quarter. */
   maxOfAddress?: number
 }
 
 type Deps = { log: Pick<Logger, 'warn'>; isTrusted: TrustedProxies } & ConnectionBounds
 
 /**
- * Keeps a server's connections below the open-file limit, and each client address below a quarter of them. Beyond its quarter, an
- * address loses a connection without a proven request (see `leastOf`); beyond the limit, the address with most connections does.
- * Logs at most one line a minute.
- *
- * The connection of a trusted proxy counts for its client while it serves a request. Returns a check of such a request, which throws
- * 429 when its client has too many in flight.
+ * Keeps connections below the open-file limit, and each client address below a quarter of them. Above its quarter, an
+ * address loses an unproven connection (`leastOf`); above the limit, the largest address does. Logs at most one line a
+ * minute. Returns a check for proxied requests, which count for their client: throws 429 if there are too many in
+ * flight.
  */
 export function boundConnections(
   server: Server,
@@ -101,7 +93,7 @@ export function boundConnections(
       holders.remove(connection)
     },
   })
-  // Connections that are ended count until their sockets have closed.
+  // Ended connections count until their sockets close.
   server.maxConnections = Math.ceil(maxConnections * 1.2)
 
   return (request) => {
@@ -113,8 +105,8 @@ export function boundConnections(
 }
 
 /**
- * The connection to end among these: the oldest without any request, else the oldest that has carried no proven request, else the
- * oldest idle one, else the newcomer. One that serves a proven request is never ended.
+ * Chooses the oldest connection without any request, else without a proven one, else idle, else the newcomer. Must
+ * never end a connection serving a proven request.
  */
 function leastOf(held: ReadonlySet<ClientConnection>, newcomer: ClientConnection): ClientConnection | undefined {
   let least: ClientConnection | undefined

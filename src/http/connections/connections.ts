@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 
 /**
- * A property, since a scavenge keeps the values of an old WeakMap: each request grew old with its exchange (2.7 kB), and 2,000
- * refused ones a second stopped the process for 24 ms every 2 s.
+ * Not a WeakMap: a scavenge retains the values of an old one, so each request grew old with its exchange (2.7 kB), and
+ * 2,000 refused requests a second stopped the process for 24 ms every 2 s.
  */
 const EXCHANGE = Symbol('exchange')
 declare module 'node:http' {
@@ -14,38 +14,30 @@ declare module 'node:http' {
   }
 }
 
-/** An unanswered request. */
 export type OpenRequest = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Set as soon as a hook has run. */
+  /** Set by the first hook. */
   as: FastifyRequest | undefined
 }
 
 export type ClientConnection = {
-  /** Carries HTTP; until the end of a TLS handshake the socket below it. */
+  /** The raw socket until the TLS handshake ends. */
   socket: Socket
-  /** Older connections have lower numbers. */
   readonly number: number
-  /** Unanswered requests, the oldest first. */
   readonly exchanges: OpenRequest[]
-  /** The latest request. */
   latest: IncomingMessage | undefined
-  /** It has carried a proven request. */
   isKnown: boolean
 }
 
-/** What a bound of connections looks at. */
 export type Watcher = {
   opened?(connection: ClientConnection): void
-  /** The socket carries HTTP from now on. */
   ready?(connection: ClientConnection): void
   asked?(connection: ClientConnection, exchange: OpenRequest): void
   answered?(connection: ClientConnection): void
   closed?(connection: ClientConnection): void
 }
 
-/** The open connections of a server and their unanswered requests. */
 export type Connections = {
   readonly open: ReadonlySet<ClientConnection>
   watch(watcher: Watcher): void
@@ -54,7 +46,7 @@ export type Connections = {
   end(connection: ClientConnection): void
 }
 
-/** Tracks the connections of a server. Must be called before the server listens. */
+/** Tracks a server's connections. Must be called before the server listens. */
 export function trackConnections(server: Server | HttpsServer): Connections {
   const open = new Set<ClientConnection>()
   const bySocket = new WeakMap<Socket, ClientConnection>()
@@ -103,7 +95,7 @@ export function trackConnections(server: Server | HttpsServer): Connections {
     request[EXCHANGE] = exchange
     connection.exchanges.push(exchange)
     connection.latest = request
-    // Emitted for a response whose connection has closed, too.
+    // Also emitted after the connection has closed.
     response.once('close', () => {
       connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1)
       connection.isKnown ||= isFromProven(exchange)
@@ -111,7 +103,7 @@ export function trackConnections(server: Server | HttpsServer): Connections {
     })
     for (const watcher of watchers) watcher.asked?.(connection, exchange)
   }
-  // Before the handler, which answers many requests at once.
+  // Must run before the handler, which answers many requests synchronously.
   server.prependListener('request', asked).prependListener('checkExpectation', asked)
 
   return {
@@ -126,7 +118,7 @@ export function trackConnections(server: Server | HttpsServer): Connections {
   }
 }
 
-/** Whether a credential or a signature shows who sent a request. */
+/** Whether a credential or a signature proves the sender. */
 export function isFromProven({ as }: OpenRequest): boolean {
   if (as === undefined) return false
   const isOperator = as.routeOptions.config.surface === 'operator' && as.refusal === undefined

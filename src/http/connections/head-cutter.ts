@@ -1,20 +1,19 @@
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
-/** Cuts the bytes of a connection into pieces with at most one request head each. */
 export type HeadCutter = {
   hold(chunk: Buffer): void
   holdsBytes(): boolean
-  /** Takes the next piece; one that ends a head ends with it. */
+  /** A head always ends its piece. */
   next(): Buffer
-  /** The next `bytes` are a body and are not searched for heads. */
+  /** Passes the next `bytes` through as a body, without searching for heads. */
   skipBody(bytes: number): void
 }
 
 export function createHeadCutter(): HeadCutter {
   let held: Buffer = NOTHING
   let bodyLeft = 0
-  /** The last bytes of an unfinished head: its end may span two chunks. */
+  /** Last bytes of an unfinished head, whose end may span two chunks. */
   let tail: Buffer = NOTHING
 
   const take = (bytes: number): Buffer => {
@@ -52,7 +51,7 @@ function endOfHead(tail: Buffer, held: Buffer): number | undefined {
   return at < 0 ? undefined : at + END_OF_HEAD.length
 }
 
-/** Outside of Node's buffer pool: the memory of an unreadable packet is freed by force (server.ts). */
+/** Must not use Node's buffer pool: server.ts frees the memory of unreadable packets. */
 function joined(one: Buffer, other: Buffer): Buffer {
   const both = Buffer.allocUnsafeSlow(one.length + other.length)
   one.copy(both)

@@ -4,13 +4,11 @@ import { networkOf } from '../admission/client-address.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 import { createHeadCutter } from './head-cutter.ts'
 
-/** Unanswered requests of one connection; the next one is read when one of them is answered. */
 export const MOST_UNANSWERED = 8
 
 /**
- * Reads at most `most` unanswered requests of each connection. All connections together get one pipelined request read in each
- * turn of the event loop, client addresses round robin. Unread bytes stay unparsed: at most one chunk of 64 KiB here, the rest
- * with the client.
+ * Limits unanswered requests per connection to `most`. Reads one pipelined request per event-loop turn, client
+ * addresses round robin. At most one 64 KiB chunk per connection waits here, the rest with the client.
  */
 export function boundPipelining(connections: Connections, most = MOST_UNANSWERED): void {
   const readers = new WeakMap<ClientConnection, () => void>()
@@ -27,7 +25,6 @@ export function boundPipelining(connections: Connections, most = MOST_UNANSWERED
   })
 }
 
-/** Runs one piece of work in each turn of the event loop, addresses round robin. */
 function createTurns(): (address: string, work: () => void) => void {
   const waiting = createFairQueue<string, () => void>()
   const runNext = (): void => {
@@ -41,7 +38,7 @@ function createTurns(): (address: string, work: () => void) => void {
   }
 }
 
-/** Stands between a socket and Node's parser, which would parse all requests of a chunk at once. Returns a function that reads on. */
+/** Keeps Node's parser from parsing all requests of a chunk at once. Returns a function to continue reading. */
 function readInTurns(connection: ClientConnection, most: number, inTurn: (read: () => void) => void): () => void {
   const { socket } = connection
   const cutter = createHeadCutter()
@@ -62,7 +59,7 @@ function readInTurns(connection: ClientConnection, most: number, inTurn: (read: 
 
   const isInBody = (): boolean => connection.latest?.complete === false
   const read = ({ isOwnTurn }: { isOwnTurn: boolean }): void => {
-    // Without unanswered requests, the first one is not pipelined.
+    // The first request on an idle connection is not pipelined.
     let mayBegin = isOwnTurn || connection.exchanges.length === 0
     while (cutter.holdsBytes() && !socket.destroyed && gate.isOpen()) {
       if (!isInBody() && connection.exchanges.length >= most) break
@@ -81,10 +78,9 @@ function readInTurns(connection: ClientConnection, most: number, inTurn: (read: 
   return goOn
 }
 
-/** Takes the chunks of a socket from Node's parser, and returns the function that passes them on. */
 function takeFromParser(socket: Socket, onData: (chunk: Buffer) => void): (piece: Buffer) => void {
   const parsers = socket.listeners('data')
-  // Node removes these with a foreign reader, although they alone stop and start the handle of a socket.
+  // Node removes these along with a foreign data listener, but only they can stop and start the socket handle.
   const kept = (['pause', 'resume'] as const).map((event) => ({ event, listeners: socket.listeners(event) }))
   socket.removeAllListeners('data')
   socket.on('data', onData)
@@ -97,7 +93,7 @@ function takeFromParser(socket: Socket, onData: (chunk: Buffer) => void): (piece
   }
 }
 
-/** Lets Node pause and resume a socket as it wants to, but start it only while no bytes of it wait. */
+/** Lets Node pause and resume the socket, but starts it only when no bytes wait. */
 function createGate(socket: Socket, bytesWait: () => boolean, onResume: () => void) {
   const { pause, resume } = socket
   let isOpen = true
@@ -113,9 +109,7 @@ function createGate(socket: Socket, bytesWait: () => boolean, onResume: () => vo
     return socket
   }
   return {
-    /** Whether Node wants the socket to be read. */
     isOpen: () => isOpen,
-    /** Stops the socket while bytes wait, and starts it afterwards. */
     settle: () => {
       const hasToWait = bytesWait()
       if (hasToWait) pause.call(socket)

@@ -3,7 +3,6 @@ import { slowBody } from '../../platform/errors.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 
 export type UploadBounds = {
-  /** What a client has to send of a body, measured over `windowSeconds`. */
   readonly leastBytesPerSecond: number
   readonly windowSeconds: number
   readonly tickMs: number
@@ -11,14 +10,13 @@ export type UploadBounds = {
 
 export const UPLOAD_BOUNDS: UploadBounds = { leastBytesPerSecond: 8 * 1024, windowSeconds: 10, tickMs: 1_000 }
 
-/** The longest time that any request may take to arrive. */
 export const UPLOAD_MS = 3_600_000
 
 type Window = { readonly request: IncomingMessage; readonly bytesBefore: number; seconds: number }
 
 /**
- * Ends uploads that stand still with 408, and connections whose client sends the rest of an answered body too slowly. Time in
- * which the service itself does not read does not count. Bodies that are read into memory have a bound of their own (body-budget.ts).
+ * Ends stalled uploads with 408, and connections too slow with the rest of an answered body. Pauses by the service
+ * itself are not counted. Bodies read into memory have their own limit (body-budget.ts).
  */
 export function endSlowUploads(connections: Connections, bounds: Partial<UploadBounds> = {}): { stop(): void } {
   const { leastBytesPerSecond, windowSeconds, tickMs } = { ...UPLOAD_BOUNDS, ...bounds }
@@ -42,13 +40,12 @@ export function endSlowUploads(connections: Connections, bounds: Partial<UploadB
 
 const exchangeOf = ({ exchanges, latest }: ClientConnection) => exchanges.find(({ request }) => request === latest)
 
-/** Whether the body is counted by its bytes until its request is answered. */
 function isInMemory(connection: ClientConnection): boolean {
   const exchange = exchangeOf(connection)
   return exchange !== undefined && exchange.as?.routeOptions.config.streamsBody !== true
 }
 
-/** The reader of the stream answers its error; where nothing reads it, the connection ends. */
+/** The stream's reader answers the error; without a reader, close the connection. */
 function refuse(connections: Connections, connection: ClientConnection): void {
   const exchange = exchangeOf(connection)
   const isRead = exchange !== undefined && exchange.request.listenerCount('error') > 0

@@ -2,18 +2,14 @@ import type { ClientConnection, Connections } from './connections.ts'
 import { readUnacknowledged } from './unacknowledged.ts'
 
 const MIB = 1024 * 1024
-/** What a process builds between two looks comes on top of the budget. */
+/** Responses built between two checks come on top of the budget. */
 const LOOKS_PER_SECOND = 4
 
 export type AnswerBounds = {
-  /** Bytes of all answers of this process that wait for their readers. */
   readonly budget: number
-  /** The part of the budget that one company has, or one address. */
   readonly groupShare: number
-  /** What a client has to take while an answer waits, measured over `windowSeconds`. */
   readonly leastBytesPerSecond: number
   readonly windowSeconds: number
-  /** Time between two looks; a test's looks may be quicker than four a second. */
   readonly tickMs: number
 }
 
@@ -27,21 +23,17 @@ export const ANSWER_BOUNDS: AnswerBounds = {
 
 type Owner = { readonly group: string; readonly client: string }
 
-/** A connection whose answers wait for their reader. */
 type Wait = {
   readonly connection: ClientConnection
-  /** Waits that began later have higher numbers. */
   readonly number: number
-  /** Bytes that had been taken at the last look. */
   taken: number
-  /** Set once nothing moves: what the client had acknowledged when the window began, and the looks since then. */
+  /** Set when nothing moves: bytes acknowledged at the window start, and checks since. */
   window: { acknowledged: number; looks: number } | undefined
 }
 
 /**
- * Ends connections whose clients take answers too slowly, and those whose waiting answers are over the budget: the oldest of
- * the client that holds most, within a company or address that is over its part, else of all. Looks at all connections
- * four times a second, so that answers taken in the meantime cost nothing.
+ * Ends connections that take responses too slowly; over budget, the oldest of the largest client, within a company or
+ * address over its share, else overall. Checks four times a second, so quickly taken responses cost nothing.
  */
 export function boundAnswers(
   connections: Connections,
@@ -69,7 +61,6 @@ export function boundAnswers(
   return { stop: () => clearInterval(timer) }
 }
 
-/** Finds the connections whose answers wait now and waited at the look before. */
 function createLookForWaits({ open }: Connections): () => Wait[] {
   const waits = new Map<ClientConnection, Wait>()
   let begun = 0
@@ -89,11 +80,11 @@ function createLookForWaits({ open }: Connections): () => Wait[] {
   }
 }
 
-/** Bytes of answers that the system has not taken; pipelined answers wait behind the first one. */
+/** Bytes not yet taken by the kernel; pipelined responses wait behind the first one. */
 const waitingBytes = ({ exchanges }: ClientConnection): number =>
   exchanges.reduce((sum, { response }) => sum + response.writableLength, 0)
 
-/** Bytes that the system has taken. It keeps some megabytes for a client that does not read. */
+/** Bytes taken by the kernel, which buffers some megabytes for a client that does not read. */
 function takenBytes({ socket }: ClientConnection): number {
   const handle: { bytesWritten?: number; writeQueueSize?: number } = Object(Reflect.get(socket, '_handle'))
   return (handle.bytesWritten ?? 0) - (handle.writeQueueSize ?? 0)
@@ -101,7 +92,7 @@ function takenBytes({ socket }: ClientConnection): number {
 
 type Held = Owner & { readonly number: number; readonly bytes: number }
 
-/** Returns what has to end until each group is within its part, and all are within the budget. A single answer may be larger. */
+/** Chooses the connections to end to respect both shares and budget. A single response may exceed them. */
 export function beyondBudget<One extends Held>(
   held: readonly One[],
   { budget, groupShare }: Pick<AnswerBounds, 'budget' | 'groupShare'>,
@@ -133,11 +124,10 @@ function endsOf<One extends Held>(held: readonly One[], limit: number): One[] {
 
 const sumOf = (held: readonly Held[]): number => held.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Ends connections whose clients have acknowledged too little for a whole window. */
 async function endSlow(connections: Connections, waits: readonly Wait[], limits: AnswerBounds): Promise<void> {
   const { leastBytesPerSecond, windowSeconds } = limits
   const due = waits.filter((wait) => {
-    // An answer behind one that is not ready yet waits for the service.
+    // A response behind an unfinished one waits for the service, not for the client.
     if (wait.connection.socket.writableLength === 0) wait.window = undefined
     else if (wait.window !== undefined) return ++wait.window.looks >= windowSeconds * LOOKS_PER_SECOND
     const moved = takenBytes(wait.connection) - wait.taken

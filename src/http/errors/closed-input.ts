@@ -5,7 +5,7 @@ import { isRecord } from '../record.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Unknown members and query parameters are ignored, as the legacy addresses always did. */
+    /** Legacy addresses have always ignored unknown members and query parameters. */
     ignoresUnknown?: boolean
   }
 }
@@ -13,10 +13,7 @@ declare module 'fastify' {
 const CLOSED: ReadonlySet<string> = new Set(['api-key', 'operator', 'console'])
 const NO_PARAMETERS = { type: 'object', properties: {} }
 
-/**
- * Refuses what a route does not know, of the routes with shapes that are registered afterwards: members of bodies at every depth, query
- * parameters, and bodies where none is read. Objects with `additionalProperties` of their own keep them.
- */
+/** Rejects unknown body members and query parameters on routes with schemas registered afterwards. */
 export function closeInput(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (!isClosed(route.config) || route.schema === undefined) return
@@ -36,7 +33,6 @@ export function closeInput(app: FastifyInstance): void {
   })
 }
 
-/** Whether a route refuses what it does not know. */
 export const isClosed = ({ surface = 'api-key', ignoresUnknown = false }: FastifyContextConfig = {}): boolean =>
   CLOSED.has(surface) && !ignoresUnknown
 
@@ -50,7 +46,6 @@ const LISTED = ['oneOf', 'anyOf', 'allOf']
 const NESTED = ['items', 'additionalProperties']
 const NAMED = ['properties', 'patternProperties']
 
-/** Returns a shape whose objects take no other members than their own, unless they say otherwise. */
 export function closedShape(shape: unknown): unknown {
   if (!isRecord(shape)) return shape
   const members = Object.entries(shape).map(([keyword, value]) => [keyword, closedWithin(keyword, value)])

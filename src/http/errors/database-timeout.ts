@@ -6,18 +6,18 @@ import { serviceUnavailable } from '../../platform/errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route waits for others than the database, and bounds its waits itself. */
+    /** Waits for something other than the database, and bounds that wait itself. */
     waitsForOthers?: boolean
-    /** The route may take long, as long as the database answers at all. */
+    /** May take long, while the database responds. */
     takesLong?: boolean
-    /** The route waits for the worker of mails, which bounds that wait, and for the database. */
+    /** Waits for the mail worker, which bounds that wait, and for the database. */
     waitsForWorker?: boolean
   }
 }
 
-/** Longer than any work of the service takes: a longer wait means that the database does not answer. */
+/** Longer than any database work should take. */
 const PATIENCE_MS = 3_500
-/** Work that may take long: how often to look whether the database answers at all, and how long that may take. */
+/** For long work: probe interval, and probe timeout. */
 const LOOK_EVERY_MS = 500
 const LOOK_MS = 2_500
 const SWEEP_MS = 250
@@ -25,14 +25,10 @@ const RETRY_AFTER_SECONDS = 1
 
 type Wait = UnorderedItem & { sweepsLeft: number; giveUp(): void }
 
-/** The promises that are waited for; one timer checks them all. */
 const waits = createUnorderedList<Wait>()
 setInterval(sweep, SWEEP_MS).unref()
 
-/**
- * The result of work on the database, or 503 when it has not come within the deadline: a database that is stopped, or whose machine
- * is gone, never answers. A late result is passed to `onLate`.
- */
+/** Throws 503 after the deadline, because a stopped database may never answer. Passes late results to `onLate`. */
 export function withTimeout<T>(
   work: Promise<T>,
   onLate: (result: T) => unknown = () => {},
@@ -47,10 +43,7 @@ export function withTimeout<T>(
   })
 }
 
-/**
- * The result of work that may take long, or 503 once the database answers no session: a database that is away, but
- * not silent, fails the work by itself.
- */
+/** Throws 503 once the database stops responding. A closed database connection fails the work itself. */
 export function withHeartbeat<T>(db: Db, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let isOver = false
@@ -83,7 +76,6 @@ function sweep(): void {
 const isRead = (method: HTTPMethods | HTTPMethods[]): boolean => [method].flat().every((one) => READS.includes(one))
 const READS = ['GET', 'HEAD']
 
-/** Runs a read a second time when another transaction or an upgrade was in its way. */
 const repeatOnContention = (handler: RouteHandlerMethod): RouteHandlerMethod =>
   function (request, reply) {
     const answer: unknown = handler.call(this, request, reply)
@@ -94,7 +86,7 @@ const repeatOnContention = (handler: RouteHandlerMethod): RouteHandlerMethod =>
     })
   }
 
-/** Bounds the handlers of the routes that are registered afterwards. The time that a body takes to arrive is not counted. */
+/** Adds deadlines to handlers registered afterwards. Body upload time is not counted. */
 export function boundHandlers(app: FastifyInstance, db: Db): void {
   app.addHook('onRoute', (route) => {
     const { waitsForOthers, takesLong, waitsForWorker } = route.config ?? {}
@@ -105,7 +97,6 @@ export function boundHandlers(app: FastifyInstance, db: Db): void {
     const bound = hasHeartbeat ? (answer: Promise<unknown>) => withHeartbeat(db, answer) : withTimeout<unknown>
     route.handler = function (request, reply) {
       const answer: unknown = handler.call(this, request, reply)
-      // A handler that promises nothing has answered already, and waited for nothing.
       return answer instanceof Promise ? bound(answer) : answer
     }
   })

@@ -20,21 +20,18 @@ import { withOwnFaults } from './value-faults.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A refusal of the route's own for what does not fit its shape; undefined leaves it to the rule for all routes. */
+    /** Replaces the general validation error; undefined keeps it. */
     onInvalid?: (faults: readonly RequestFault[], body: unknown) => AppError | undefined
-    /** The route's answer to an unexpected error. Absent: coded `internal_error`. */
     onFailure?: () => AppError
   }
   interface FastifyRequest {
-    /** The refusal that was answered, for the hooks that run afterwards. */
     refusal: AppError | undefined
   }
 }
 
-/** The code of an error, on every answer that is one. */
 export const ERROR_CODE_HEADER = 'x-error-code'
 
-/** Answers every error, in one place (spec: Errors): no stack, SQL or secret is part of an answer. */
+/** Answers every error (spec: Errors). Responses must never contain a stack, SQL or secrets. */
 export function answerErrors(app: FastifyInstance): void {
   app.decorateRequest('refusal')
   app.setErrorHandler(async (error, request, reply) => {
@@ -46,7 +43,7 @@ export function answerErrors(app: FastifyInstance): void {
         .headers(refusal.headers)
         .header(ERROR_CODE_HEADER, errorCodeOf(refusal.status, refusal.body))
         .type('application/json; charset=utf-8')
-        // Written here, so that no route's response shape is asked about it.
+        // Serialized here to bypass the route's response schema.
         .send(JSON.stringify(refusal.body))
     )
   })
@@ -58,7 +55,7 @@ function toRefusal(error: unknown, request: FastifyRequest): AppError | Promise<
   return fromServer(error, request) ?? unforeseen(error, request)
 }
 
-/** 400 when something absent or excluded is among the faults, else 422 (decisions: Statuses). */
+/** 400 if a member is missing or excluded, else 422 (decisions: Statuses). */
 async function toInvalid(error: InvalidRequest, request: FastifyRequest): Promise<AppError> {
   const { onInvalid, valueFaults } = request.routeOptions.config
   const ofShape = error.listFaults()
@@ -70,7 +67,6 @@ async function toInvalid(error: InvalidRequest, request: FastifyRequest): Promis
   return faults.some(({ kind }) => kind === 'shape') ? badRequest(messageOf(faults, refused), fields) : refused
 }
 
-/** Combinations that exclude each other are explained; all else is in the details. */
 function messageOf(faults: readonly RequestFault[], refused: AppError): string {
   const combined = faults.filter(({ kind, keyword }) => kind === 'shape' && keyword === 'own')
   if (combined.length === 0) return textOf(refused)
@@ -80,7 +76,6 @@ function messageOf(faults: readonly RequestFault[], refused: AppError): string {
 const textOf = ({ body }: AppError): string =>
   'message' in body ? body.message : typeof body.error === 'string' ? body.error : body.error.message
 
-/** Refusals by the HTTP server itself and its plugins, which carry a status of their own. */
 function fromServer(error: unknown, request: FastifyRequest): AppError | undefined {
   if (!isServerError(error)) return undefined
   if (error.statusCode === 413) return payloadTooLarge(request.routeOptions.bodyLimit)
@@ -103,7 +98,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
   return routeOptions.config.onFailure?.() ?? internalError()
 }
 
-/** The members of an error that may be logged: never its details, which repeat the values of rows. */
+/** Returns the loggable parts of an error. Must not include `details`, which repeats row values. */
 export function describe(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: 'Something that is no error was thrown' }
   const cause = error.cause instanceof Error ? { cause: error.cause.message } : {}

@@ -4,28 +4,26 @@ import { unknownName } from '../../platform/text/closest-name.ts'
 import { NO_INSTANT } from '../../platform/text/instant.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 
-/** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
+/** `shape` faults are answered 400, `value` faults 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {
   readonly kind: 'shape' | 'value'
-  /** The rule that was broken, as JSON Schema names it, such as `required`, `minLength` or `pattern`. */
+  /** JSON Schema keyword, such as `required`, `minLength` or `pattern`. */
   readonly keyword: string
-  /** JSON pointer to the value at fault; undefined where a member is absent or unknown. */
+  /** JSON pointer to the value; undefined for a missing or unknown member. */
   readonly pointer: string | undefined
 }
 
-/** Faults reported to the caller at most. */
 export const MAX_FAULTS = 100
-// Errors looked at at most: a union has several for each fault.
+// Maximum number of validation errors to inspect; a union reports several per fault.
 const MAX_ERRORS = 1_000
 
 const UNIONS = new Set(['anyOf', 'oneOf'])
-// Something absent, or that excludes something else.
 const SHAPE_KEYWORDS = new Set(['required', 'minProperties', 'dependentRequired', 'dependencies', 'not'])
 
-/** `isComplete`: no other value of the request is at fault. */
+/** `isComplete`: all other values of the request are valid. */
 export type Faults = { readonly faults: readonly RequestFault[]; readonly isComplete: boolean }
 
-/** Ajv's errors as field faults: faults of shape first, one per field and rule, at most a hundred. */
+/** Converts Ajv errors to at most 100 field faults, shape faults first, one per field and rule. */
 export function toFaults(errors: readonly ErrorObject[]): Faults {
   const inspected = errors.slice(0, MAX_ERRORS)
   const known = knownNames(inspected)
@@ -40,7 +38,7 @@ export function toFaults(errors: readonly ErrorObject[]): Faults {
 
 const order = (fault: RequestFault): number => (fault.kind === 'shape' ? 0 : 1)
 
-/** `/messages/3/text` → `messages[3].text`; `child` names a member of that place. */
+/** `/messages/3/text` → `messages[3].text`; `child` is a member of that value. */
 export function toPath(pointer: string, child?: string): string {
   const steps = pointer === '' ? [] : pointer.slice(1).split('/')
   return [
@@ -65,7 +63,6 @@ function toFault(error: ErrorObject, known: KnownNames): RequestFault {
   }
 }
 
-/** The names that objects with an unknown member know, by their pointers: of a union those of all branches. */
 type KnownNames = ReadonlyMap<string, ReadonlySet<string>>
 
 function knownNames(errors: readonly ErrorObject[]): KnownNames {
@@ -81,9 +78,7 @@ function knownNames(errors: readonly ErrorObject[]): KnownNames {
 
 function isShape(error: ErrorObject): boolean {
   if (SHAPE_KEYWORDS.has(error.keyword) || isTagMissing(error)) return true
-  // Two members of a `oneOf` at once exclude each other.
   if (error.keyword === 'oneOf') return error.params.passingSchemas !== null
-  // The body as a whole is of another kind.
   return error.instancePath === '' && (error.keyword === 'type' || UNIONS.has(error.keyword))
 }
 
@@ -109,7 +104,6 @@ function messageOf(error: ErrorObject): string {
 const isTagMissing = ({ keyword, params }: ErrorObject): boolean =>
   keyword === 'discriminator' && params.tagValue === undefined
 
-/** The values of the member by which the branches of a union differ. */
 function tagsOf({ parentSchema, params }: ErrorObject): string[] {
   const branches: unknown[] = Array.isArray(parentSchema?.oneOf) ? parentSchema.oneOf : []
   return branches.flatMap((branch) => {
@@ -119,7 +113,7 @@ function tagsOf({ parentSchema, params }: ErrorObject): string[] {
   })
 }
 
-/** The values that a union allows, if its branches are simple: `must be one of a, b`, `must be string or null`. */
+/** For simple branches: `must be one of a, b`, `must be string or null`. */
 function unionMessage(schema: unknown): string {
   const branches: unknown[] = Array.isArray(schema) ? schema : []
   const names = branches.map((branch) => {
@@ -133,9 +127,8 @@ function unionMessage(schema: unknown): string {
 }
 
 /**
- * A union that fails reports the faults of all its branches, though the body follows only one of them. Kept are
- * the faults of the branch that fits best: none of another type or another constant. Where all differ in one constant,
- * that one is named with what it may be; else the union's own fault stands alone.
+ * A failed union reports faults for every branch. Keeps those of the best match, without a wrong type or constant; if
+ * all branches differ in one constant, the allowed constants; else only the union's own fault.
  */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
   const replaced = new Map<ErrorObject, ErrorObject[]>()
@@ -163,7 +156,6 @@ function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[
   return fitting[0] ?? []
 }
 
-/** The one member by which no branch fits, with the constants that would. */
 function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
   const constants = branches.map((branch) => branch.find(({ keyword }) => keyword === 'const'))
   const found = constants.filter((error) => error !== undefined)
@@ -174,7 +166,6 @@ function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
   return { ...first, keyword: 'enum', params: { allowedValues } }
 }
 
-/** The value itself has another type, or the member that distinguishes the branches another value. */
 function isAnotherKind(union: ErrorObject, error: ErrorObject): boolean {
   const isOwnPlace = error.instancePath === union.instancePath
   return (isOwnPlace && error.keyword === 'type') || error.keyword === 'const'

@@ -3,13 +3,10 @@ import type { FastifyRequest } from 'fastify'
 import { type AppError, badRequest, notFound } from '../../platform/errors.ts'
 
 const unreadable = new WeakSet<object>()
-// A path that no route can have: what comes here is refused like any unknown address, through the same hooks.
+// No route can have this path, so the usual hooks run and refuse the request.
 const NOWHERE = '/%2F'
 
-/**
- * The address that the router is given. The router would answer one that cannot be decoded by itself, past HTTPS rule
- * and count; and one with a NUL would reach the database, which takes none.
- */
+/** The router would answer undecodable addresses before the HTTPS rule and rate limit; Postgres rejects NUL. */
 export function readableAddress(request: IncomingMessage): string {
   const url = request.url ?? '/'
   if (!url.includes('%') || isReadable(url)) return url
@@ -17,10 +14,8 @@ export function readableAddress(request: IncomingMessage): string {
   return NOWHERE
 }
 
-/** Whether the address of a request could not be decoded, or contains NUL. */
 export const isUnreadable = (request: IncomingMessage): boolean => unreadable.has(request)
 
-/** The answer at an address without a route: 400 if it cannot be decoded, otherwise 404. */
 export const noRouteHere = (request: FastifyRequest): AppError =>
   isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
 

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Db, type Fragment, type Json, jsonRows, sql } from '../../db/connect.ts'
 
-/** The identity of a request: its key, its client and its address; and the digest of its body. */
 export type KeyedRequest = {
   companyId: number
   clientId: string
@@ -12,12 +11,12 @@ export type KeyedRequest = {
 }
 
 export type Reservation =
-  /** `progress`: what an earlier run of the request recorded before its process died. */
+  /** `progress`: recorded by an earlier run whose process died. */
   | { state: 'reserved'; id: number; progress: Json | null }
   | { state: 'reused' }
   | { state: 'running' }
   | { state: 'answered'; status: number; text: string }
-  /** The process that ran it died after it had started a send. */
+  /** Its process died after starting a send. */
   | { state: 'abandoned'; id: number; messageId: number }
 
 type Row = {
@@ -31,21 +30,19 @@ type Row = {
   isDead: boolean
 }
 
-/** Stands for the operator in place of a company: the keys of the operator's API have a table of their own. */
 export const OPERATOR = 0
 
 const keysOf = (companyId: number): Fragment => (companyId === OPERATOR ? sql`operator_keys` : sql`idempotency_keys`)
 
-/** A reservation that is not renewed for this long belongs to a dead process. */
+/** After this long without renewal, the process counts as dead. */
 export const LEASE_SECONDS = 15
 const KEPT_HOURS = 48
-// The row that stood in the way may vanish between two looks, each time.
+// The conflicting row may vanish between two attempts.
 const MAX_LOOKS = 5
 
 /**
- * Reserves the keys that no row has yet, in one statement. Returns their ids in the order of the requests; undefined: the key
- * is taken, and `reserveKey` returns the state of its request. A stored key is left out of the insert, which would wait for a
- * transaction that updates it.
+ * Reserves unused keys in one statement. Returns ids in request order; undefined: taken, call `reserveKey`. Skips
+ * stored keys before the insert, which would wait for a transaction updating them.
  */
 export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]): Promise<(number | undefined)[]> {
   const rows = requests.map(toKeyColumns)
@@ -66,22 +63,18 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
   return rows.map(({ company_id, client_id, method, path, key }) => {
     const requestKey = [company_id, client_id, method, path, key].join(' ')
     const id = ids.get(requestKey)
-    // Of equal requests the first one has the key.
     ids.delete(requestKey)
     return id
   })
 }
 
-/** Equal for requests of which only one may have the key. */
 export const requestKeyOf = ({ companyId, clientId, method, path, key }: KeyedRequest): string =>
   [companyId, clientId, method, path, key].join(' ')
 
-/** The columns that identify a request, and its digest in base64. */
 export const toKeyColumns = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
   ...{ company_id: companyId, client_id: clientId, method, path, key: hashOf(key), digest: digest.toString('base64') },
 })
 
-/** Joins the row that already has the key of the request in `input`. */
 export const keyOfInput: Fragment = sql`
   left join lateral (
     select existing.id
@@ -93,9 +86,8 @@ export const keyOfInput: Fragment = sql`
 `
 
 /**
- * Reserves a key for a request, or returns the state of the request that holds it. Of any number of equal requests at once
- * exactly one is `reserved`. A key older than 48 hours counts as unused. A reservation whose process died before it
- * started a send is claimed under a new id: work of the old id, should it still run, can no longer commit.
+ * Reserves a key, or returns its state. Of concurrent equal requests, exactly one gets `reserved`. Keys expire after 48
+ * hours. If the process died before starting a send, a new id keeps leftover work from committing.
  */
 export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
   for (let look = 1; look <= MAX_LOOKS; look += 1) {
@@ -144,7 +136,7 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
   return row
 }
 
-/** Keys are compared by their hash: callers may write an email or a phone into them. */
+/** Hashed, because callers may put an email or phone into a key. */
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
 
 function toReservation(row: Row): Reservation {
@@ -155,10 +147,7 @@ function toReservation(row: Row): Reservation {
   return { state: 'running' }
 }
 
-/**
- * Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. False when the reservation no
- * longer stands. In the transaction that takes effect, this makes sure that no other run of the request does.
- */
+/** Stores the first response; false if the reservation is gone. Must run in the transaction with the effects. */
 export async function recordAnswer(
   db: Db,
   companyId: number,
@@ -173,7 +162,7 @@ export async function recordAnswer(
   return updated.count === 1
 }
 
-/** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
+/** Stores progress; returns false if the reservation is gone. */
 export async function storeProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
   const updated = await db`
     update ${keysOf(companyId)}
@@ -182,10 +171,7 @@ export async function storeProgress(db: Db, companyId: number, id: number, progr
   return updated.count === 1
 }
 
-/**
- * Releases a key, unless it has an answer or a send that started. With progress it stays, for a repeat to continue
- * from.
- */
+/** Releases a key without a response or a started send. With progress, the row stays for a retry to continue. */
 export async function releaseKey(db: Db, companyId: number, id: number): Promise<void> {
   await db`
     with expired as (
@@ -199,7 +185,7 @@ export async function releaseKey(db: Db, companyId: number, id: number): Promise
       and answer_status is null and message_id is null and progress is null`
 }
 
-/** Renews the leases of reservations whose requests still run; a row that a transaction holds is left for the next time. */
+/** Renews leases of running requests; skips locked rows until the next time. */
 export async function renewKeys(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
   const byTable = Map.groupBy(reservations, ({ companyId }) => companyId === OPERATOR)
   for (const some of byTable.values()) await renewSome(db, some)
@@ -226,9 +212,9 @@ async function renewSome(db: Db, reservations: readonly { companyId: number; id:
 const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
 
 /**
- * Replaces the answers that hold one of the texts in lower case or are about a message to the contact, and forgets the
- * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request
- * takes effect again. Returns where to continue; undefined at the end.
+ * Replaces responses containing one of the lower-case texts or about a message to the contact, and clears matching
+ * progress, among the next `limit` keys. The keys stay taken, so retries have no effect. Returns the id to continue
+ * after; undefined at the end.
  */
 export async function eraseAnswers(
   db: Db,

@@ -26,67 +26,53 @@ import {
 } from './idempotency-store.ts'
 import { createRunning } from './running-reservations.ts'
 
-/** An answer as a handler gives it; its body is kept as JSON. */
 export type StoredAnswer = { status: number; body: unknown }
 
 export type IdempotencyReservation = {
   readonly id: number
   readonly companyId: number
-  /** Encrypts an answer that has a secret. */
   readonly seal: (text: string) => string
-  /** The progress that an earlier run of this request recorded with `recordProgress` before its process died. */
+  /** Recorded with `recordKeyProgress` by an earlier run before its process died. */
   readonly progress: Json | null
-  /** Whether the handler has stored its answer for the key. */
   isCompleted: boolean
 }
 
-/** The Idempotency-Key of a request whose handler reserves it. */
 export type KeyToReserve = {
   readonly companyId: number
   readonly request: KeyedRequest
-  /** Of the reservation, once the handler has written it. */
   id: number | null
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /**
-     * The reservation of this request's Idempotency-Key; absent without the header. The handler stores its answer in
-     * the transaction that takes effect, with `answerOnce`, `completeKey` or a statement of its own.
-     */
+    /** Handlers must store their response in the effects' transaction: `answerOnce`, `completeKey` or own SQL. */
     idempotency: IdempotencyReservation | undefined
     keyToReserve: KeyToReserve | undefined
   }
   interface FastifyContextConfig {
-    /** Whether the answer has a secret: it is kept encrypted. */
     hasSecretAnswer?: boolean
     /**
-     * Whether the handler itself reserves the key, in the transaction in which its work begins, and keeps the answer: a request
-     * then has one commit less. The handler throws 409 `idempotency_key_in_use` when another request has the key.
+     * The handler reserves the key in its first transaction, or throws 409 `idempotency_key_in_use`; saves a commit.
      */
     reservesKey?: (request: FastifyRequest) => boolean
-    /**
-     * Returns the outcome of a send whose process died before it answered. The answer is stored and repeated from then
-     * on.
-     */
+    /** Returns the outcome of a send whose process died before responding; stored and replayed from then on. */
     recoverAnswer?: (companyId: number, messageId: number) => Promise<StoredAnswer>
   }
 }
 
 const MAX_KEY_LENGTH = 255
-/** Requests whose keys one statement reserves, that wait for it, and how long one waits; beyond either it is refused with 503. */
+/** Batch size, queue length and wait for reservations; above either of the last two, requests are refused with 503. */
 const MAX_BATCH = 200
 const MAX_WAITING = 5_000
 const MAX_WAIT_MS = 2_000
 const RELEASE_TIMEOUT_MS = 1_000
-// A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
+// Structured-field string (RFC 9651): visible ASCII and spaces, with escaped quotes and backslashes.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
 /**
- * Makes every POST of the API-key surface and of the operator's that carries an Idempotency-Key take effect once (decisions:
- * Idempotency-Key), of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
- * answered 503 before: then an error releases it, and a kept answer stays. Requests that arrive at once reserve new keys in
- * one statement of `pool`, which also releases keys at once; `db` looks at taken ones in slots of its company.
+ * Makes keyed POSTs on API-key and operator routes registered afterwards take effect once (decisions: Idempotency-Key).
+ * The key stays reserved until the handler ends, even after a 503; then an error releases the key. Concurrent requests
+ * reserve new keys in one `pool` statement; `db` checks taken keys in the company's slots.
  */
 export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: KeyDeps): void {
   app.decorateRequest('idempotency')
@@ -107,7 +93,7 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: 
     return running.during(reservation, () => endReservation(pool, request, reservation, work))
   }
 
-  /** Runs a handler that reserves the key. When it ends before, an earlier request may have the key, and its answer counts. */
+  /** Runs a handler that reserves the key. If another request was first, replays that response. */
   const onceWritten = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -129,7 +115,7 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: 
       const found = await withTimeout(look(), undefined, RELEASE_TIMEOUT_MS).catch(() => undefined)
       if (found === undefined || found.state === 'running') throw error
       if (found.state !== 'reserved') return answerTaken(db, request, reply, found)
-      // The row that stood in the way was a dead process's or too old, or its request was refused.
+      // The conflicting row expired, belonged to a dead process, or its request was refused.
       if (isFirstRun && hasCode(error, 'idempotency_key_in_use')) return onceWritten(request, reply, keyed, work, false)
       throw error
     }
@@ -153,7 +139,6 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: 
 
 type KeyDeps = { db: Db; pool: Db; cipher?: Pick<Cipher, 'encrypt' | 'decrypt'> | undefined }
 
-/** The surfaces whose POSTs take an Idempotency-Key. */
 export const TAKES_KEYS: ReadonlySet<string> = new Set(['api-key', 'operator'])
 
 type Work = () => Promise<unknown>
@@ -163,13 +148,11 @@ const asIs = (text: string): string => text
 const sealOf = ({ routeOptions }: FastifyRequest, cipher: KeyDeps['cipher']) =>
   routeOptions.config.hasSecretAnswer && cipher ? cipher.encrypt : asIs
 
-/** An answer with a secret is decrypted. */
 function opened({ routeOptions }: FastifyRequest, taken: Taken, cipher: KeyDeps['cipher']): Taken {
   const isSealed = taken.state === 'answered' && taken.status < 300 && routeOptions.config.hasSecretAnswer
   return isSealed && cipher ? { ...taken, text: cipher.decrypt(taken.text) } : taken
 }
 
-/** Runs a handler to its end; after an error the key keeps a final refusal, or is released. */
 async function endReservation<T>(
   db: Db,
   request: FastifyRequest,
@@ -187,16 +170,15 @@ async function endReservation<T>(
     const released = releasing.catch((reason) =>
       request.log.error({ requestId: request.id, reason: String(reason) }, 'idempotency.not_released'),
     )
-    // While the database is silent the answer does not wait for it; the lease of a key that is not released expires.
+    // Do not wait for an unresponsive database; the lease expires anyway.
     await Promise.race([released, sleep(RELEASE_TIMEOUT_MS, undefined, { ref: false })])
     throw error
   }
 }
 
 /**
- * Runs the work of a POST and stores its answer for the request's Idempotency-Key in one transaction: both are committed
- * or neither. Returns the body.
- * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over; nothing is committed
+ * Stores the response in one transaction with the work of a POST; returns the body.
+ * @throws {AppError} 409 `idempotency_key_in_use` if a retry took over the key; nothing is committed
  */
 export async function answerOnce<Body>(
   db: Pool,
@@ -216,8 +198,8 @@ export async function answerOnce<Body>(
 }
 
 /**
- * Stores the answer for the request's Idempotency-Key, if it has one, in the transaction that takes effect.
- * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over: roll back
+ * Stores the response if there is a key. Must run in the transaction with the effects.
+ * @throws {AppError} 409 `idempotency_key_in_use` if a retry took over the key: roll back
  */
 export async function completeKey(
   tx: Db,
@@ -235,16 +217,15 @@ export async function completeKey(
 }
 
 /**
- * Records how far the work of a keyed request is, in the transaction that does it; does nothing without a key. A repeat
- * after a crash finds it in `request.idempotency.progress`.
- * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over: roll back
+ * Records progress in the transaction doing the work; a retry finds it in `request.idempotency.progress`.
+ * @throws {AppError} 409 `idempotency_key_in_use` if a retry took over the key: roll back
  */
 export async function recordKeyProgress(tx: Db, { idempotency }: FastifyRequest, progress: Json): Promise<void> {
   if (idempotency === undefined) return
   if (!(await storeProgress(tx, idempotency.companyId, idempotency.id, progress))) throw idempotencyKeyInUse()
 }
 
-/** The key, bare or as a quoted string; throws 422 when it is empty, too long, or badly quoted. */
+/** @throws {AppError} 422 if empty, too long, or badly quoted */
 export function parseKey(header: string): string {
   const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1') : header
   if (key !== undefined && key.length >= 1 && key.length <= MAX_KEY_LENGTH) return key
@@ -253,7 +234,7 @@ export function parseKey(header: string): string {
   ])
 }
 
-/** Reserves new keys in statements that requests share. A key that is taken has a statement of its own, which may wait. */
+/** Batches reservations of new keys. Taken keys need their own statement, which may wait. */
 function createReservations({ db, pool }: { db: Db; pool: Db }) {
   const reserveNew = createStatementBatcher<KeyedRequest, number | undefined>({
     run: (requests) => reserveNewKeys(pool, requests),
@@ -279,7 +260,6 @@ function toKeyedRequest(request: FastifyRequest, key: string): KeyedRequest {
 
 type Taken = Exclude<Reservation, { state: 'reserved' }>
 
-/** Sends the first answer again, where there is one. */
 async function answerTaken(db: Db, request: FastifyRequest, reply: FastifyReply, taken: Taken): Promise<FastifyReply> {
   if (taken.state === 'reused') throw idempotencyKeyReused()
   if (taken.state === 'answered') return replay(reply, taken.status, taken.text)
@@ -292,7 +272,7 @@ async function answerTaken(db: Db, request: FastifyRequest, reply: FastifyReply,
   return replay(reply, answer.status, JSON.stringify(answer.body))
 }
 
-/** Of method, address and body; a form, whose bytes differ from one attempt to the next, counts by its fields. */
+/** Forms are digested by fields, since their bytes differ between attempts. */
 function digestOf(request: FastifyRequest): Buffer {
   const body = request.bodyBytes ?? JSON.stringify(request.body ?? null)
   return createHash('sha256').update(`${request.method} ${request.url}\n`).update(body).digest()
@@ -303,7 +283,6 @@ function replay(reply: FastifyReply, status: number, text: string): FastifyReply
   return reply.code(status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8').send(text)
 }
 
-/** Keeps an answer for a reservation, by its id; the first one stays. */
 const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: StoredAnswer): Promise<unknown> =>
   recordAnswer(db, companyId, id, status, JSON.stringify(body))
 

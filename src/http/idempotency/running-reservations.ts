@@ -3,12 +3,11 @@ import type { Db } from '../../db/connect.ts'
 import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
 import { renewKeys } from './idempotency-store.ts'
 
-/** Three renewals fit into a lease. */
+/** Three renewals per lease. */
 const RENEW_EVERY_MS = 4_000
 
 type Running = UnorderedItem & { readonly companyId: number; readonly id: number | null }
 
-/** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
 export function createRunning(app: FastifyInstance, db: Db) {
   const running = createUnorderedList<Running>()
   const renew = async () => {

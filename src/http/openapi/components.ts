@@ -11,26 +11,20 @@ import {
 } from './responses.ts'
 
 type Paths = Record<string, Record<string, Operation>>
-/** An OpenAPI document, as far as it is completed here. */
 export type ReferenceDocument = {
   paths?: Paths
   webhooks?: Paths
   components?: Record<string, unknown>
   security?: object[]
 }
-/** The credential of operations that name none. */
 const API_KEY = [{ apiKey: [] }]
 
 type Components = { schemas: Record<string, unknown>; parameters: Record<string, unknown> }
 
-/** For validation and generation only; `example` stands at the media types instead. */
+/** Used for validation and generation only; `example` moves to the media types. */
 const OWN_KEYWORDS = new Set(['title', 'example', 'x-lenient'])
 
-/**
- * Completes the document that was collected from the routes: errors, headers and examples of each operation. A shape with
- * a `title` becomes the component of that name and is referred to wherever it stands.
- * @throws {Error} when two different shapes have the same title
- */
+/** Completes all operations. @throws {Error} if two different schemas share a title */
 export function completeDocument(document: ReferenceDocument): ReferenceDocument {
   const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
   const errors: SharedErrors = new Map()
@@ -38,7 +32,7 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   for (const [, operation] of [...operationsOf(document.paths), ...operationsOf(document.webhooks)]) {
     const isShort = operation.deprecated ?? false
     for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, isShort)
-    // The shape has the description already.
+    // Duplicates the schema description.
     delete operation.requestBody?.description
     if (operation.parameters !== undefined) {
       operation.parameters = operation.parameters.map((one) => ('in' in one ? parameterOf(one, components) : one))
@@ -63,7 +57,7 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   return document
 }
 
-/** Successes that several operations answer alike become components, named after their shape and their headers. */
+/** Turns success responses shared by several operations into components, named after schema and headers. */
 function shareResponses(operations: [string, Operation][], shared: Record<string, Response>): void {
   const places = operations.flatMap(([, { responses = {} }]) =>
     Object.entries(responses).flatMap(([status, response]) =>
@@ -98,7 +92,7 @@ function mediaOf({ requestBody, responses = {} }: Operation): [string, Media][] 
 function completeMedia(type: string, media: Media, components: Components, isShort: boolean): void {
   showForm(type, media)
   addExample(media, isShort)
-  // The response has the description already.
+  // Duplicates the response description.
   if (isRecord(media.schema) && media.schema.title === undefined) delete media.schema.description
   media.schema = referTo(media.schema, components)
 }
@@ -133,7 +127,6 @@ function withoutOwn(schema: Record<string, unknown>, components: Components): Re
   return isRecord(schema.discriminator) ? { ...shown, discriminator: withMapping(schema, schema.discriminator) } : shown
 }
 
-/** The value of a keyword, with the shapes in it. */
 function inside(keyword: string, value: unknown, components: Components): unknown {
   const isNamed = keyword === 'properties' || keyword === 'patternProperties'
   if (isNamed && isRecord(value)) {
@@ -145,7 +138,6 @@ function inside(keyword: string, value: unknown, components: Components): unknow
   return ['items', 'additionalProperties'].includes(keyword) ? referTo(value, components) : value
 }
 
-/** A discriminator with the component of each value. */
 function withMapping({ oneOf }: Record<string, unknown>, { propertyName }: Record<string, unknown>): object {
   const choices = Array.isArray(oneOf) ? oneOf.filter(isRecord) : []
   const mapping = choices.flatMap(({ title, properties }) => {

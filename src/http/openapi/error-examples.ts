@@ -38,7 +38,6 @@ import {
   validationError,
 } from '../../platform/errors.ts'
 
-/** An error that has no code: a missing record, or an error text with its status. */
 export type UncodedKind = 'message' | `text ${400 | 401 | 409 | 500}`
 
 const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
@@ -87,5 +86,4 @@ const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
   send_outcome_unknown: sendOutcomeUnknown(),
 }
 
-/** One kind of error as the service answers it, and its status. */
 export const errorExample = (kind: ErrorCode | UncodedKind): { status: number; body: ErrorBody } => EXAMPLES[kind]

@@ -3,15 +3,12 @@ import { ERROR_STATUSES, type ErrorCode } from '../../platform/errors.ts'
 import { MessageError, nullableTime, TextError } from '../shapes.ts'
 import type { UncodedKind } from './error-examples.ts'
 
-/**
- * One kind of error that a route can answer: a code; `message`, a 404 that names the kind of record; or an error text
- * without a code, with its status.
- */
+/** A code; `message`, a 404 for a missing record; or an error text without a code, with its status. */
 export type ErrorKind = ErrorCode | UncodedKind
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** For the API reference: the errors of the route itself, in addition to those of all routes of its surface and method. */
+    /** For the API reference: errors beyond those common to the route's surface and method. */
     errors?: readonly ErrorKind[]
   }
 }
@@ -32,7 +29,6 @@ const Fields = Type.Object(
   { title: 'FieldFaults' },
 )
 
-/** The codes whose details have a shape of their own; all other codes have no details. */
 const DETAILS = {
   validation_error: Fields,
   invalid_phone_number: Fields,
@@ -83,14 +79,12 @@ const detailed = CODES.filter(isDetailed).map((code) =>
   Type.Object({ code: Type.Enum([code]), message: Message, details: DETAILS[code] }, { title: pascal(code) }),
 )
 
-/** Every error with a code; the code determines the shape of the details. */
 const CodedError = Type.Unsafe<unknown>({
   oneOf: [...detailed, RateLimited, Undetailed],
   title: 'Error',
   description: 'An error with a code for programs and a message for readers.',
 })
 
-/** The shape of the errors of one status: those of its kinds, and no other codes. */
 export function errorShape(kinds: readonly ErrorKind[]): TSchema {
   const codes = kinds.filter(isCode)
   const shapes = [
@@ -106,7 +100,6 @@ const withCodes = (codes: readonly ErrorCode[]): TSchema =>
     error: Type.Unsafe<unknown>({ allOf: [CodedError, { properties: { code: { enum: codes } } }] }),
   })
 
-/** The kind in a name of the reference, such as `SessionWindowClosed` or `Text400`. */
 export function errorName(kind: ErrorKind): string {
   if (kind === 'message') return 'NoRecord'
   return pascal(kind.replace(' ', '_'))

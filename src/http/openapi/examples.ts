@@ -1,10 +1,6 @@
 import { isRecord } from '../record.ts'
 import type { Media } from './responses.ts'
 
-/**
- * Gives the content of a media type an example, made from the `example` of its shape or of the shapes inside it. A
- * shape that is one of several gives an example for each, or with `isShort` one of them.
- */
 export function addExample(media: Media, isShort: boolean): void {
   const { schema } = media
   if ('example' in media || media.examples !== undefined || !isRecord(schema)) return

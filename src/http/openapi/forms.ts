@@ -3,10 +3,7 @@ import type { Media } from './responses.ts'
 
 const FORM_TYPES = new Set(['multipart/form-data', 'application/x-www-form-urlencoded'])
 
-/**
- * Shows the content of a form in place of that of JSON: one object, whose inner objects are fields such as
- * `customFields.CITY`.
- */
+/** Replaces a form's JSON schema by a flat object, with fields such as `customFields.CITY`. */
 export function showForm(mimeType: string, media: Media): void {
   if (FORM_TYPES.has(mimeType) && isRecord(media.schema)) media.schema = formOf(media.schema)
 }
@@ -31,7 +28,6 @@ function formOf(schema: Record<string, unknown>): Record<string, unknown> {
   }
 }
 
-/** Without descriptions, which the shape of JSON has. */
 function undescribed(member: unknown): unknown {
   if (!isRecord(member)) return member
   const { description: _, properties, ...rest } = member

@@ -1,4 +1,3 @@
-/** The first page of the reference, in Markdown: from the first call to a verified webhook. */
 export const guideTo = (
   baseUrl: string,
   keyPrefix: string,

@@ -6,16 +6,12 @@ import { type StaticFile, toStaticFile, versionOf } from '../server/answers/stat
 export type ReferencePage = { page: StaticFile; script: StaticFile }
 
 const SCRIPT = 'js/scalar.js'
-/** The API key that the page fills in. */
 const { demoToken }: { demoToken: string | undefined } = workerData
 
-/**
- * Runs in a thread of its own: the package takes 34 MB and 0.3 s to load, and the compression as long again. The thread
- * posts the files and ends.
- */
+/** Must run in its own thread: the package takes 34 MB and 0.3 s to load, and compression as long again. */
 async function buildPage(): Promise<ReferencePage> {
   const script = await toStaticFile('text/javascript; charset=utf-8', await readFromScalar(`/docs/${SCRIPT}`))
-  // The name changes with the content, so that browsers may keep the script for ever.
+  // Browsers may cache the script forever.
   const page = await readFromScalar('/docs/', { cdn: `${SCRIPT}?v=${versionOf(script)}` })
   return { script, page: await toStaticFile('text/html; charset=utf-8', page) }
 }

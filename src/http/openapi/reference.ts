@@ -11,7 +11,7 @@ import { guideTo } from './guide.ts'
 import type { ReferencePage } from './reference-page.ts'
 import { errorsOf } from './responses.ts'
 
-// The page runs its own script and styles, and talks to this service only.
+// Own scripts and styles only, and no requests to other hosts.
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self' 'unsafe-inline'",
@@ -43,10 +43,7 @@ const TAGS = [
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/**
- * Collects the shapes of all routes that are registered afterwards into one OpenAPI document, with the requests that the
- * service makes itself as `webhooks`.
- */
+/** Collects routes registered afterwards into an OpenAPI document, with outgoing requests as `webhooks`. */
 export async function describeApi(
   app: FastifyInstance,
   config: Pick<Config, 'baseUrl' | 'apiKeyPrefix'>,
@@ -91,23 +88,19 @@ const completed = <Document extends object>(document: Document): Document =>
 
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
-/** Which credential a route takes, and for an API key the permissions of which one suffices. */
 function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: FastifyContextConfig) {
   if (surface === 'api-key') return { security: [{ apiKey: [] }], 'x-permissions': permissions }
   return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
 }
 
 export type ReferenceOptions = {
-  /** The API key that the page fills in; it is asked for once, at the first request of the page. */
+  /** Called once, on the first page request. */
   findDemoToken?: () => Promise<string | undefined>
-  /** Only pages under this address, `localhost` or an IP address have the key: another name may have been changed to lead here. */
+  /** Only pages at this URL, `localhost` or an IP address get the key, because of DNS rebinding. */
   baseUrl?: string
 }
 
-/**
- * `/openapi.json`, and `/docs` to read it by: without a key, and without a request to another host. The
- * files are made at the first request and served from memory.
- */
+/** Serves `/openapi.json` and `/docs`, without a key. Builds the files on first request and keeps them in memory. */
 export function serveReference(app: FastifyInstance, { findDemoToken, baseUrl }: ReferenceOptions = {}): void {
   const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
   const token = firstCall(async () => findDemoToken?.())
@@ -131,12 +124,11 @@ export function serveReference(app: FastifyInstance, { findDemoToken, baseUrl }:
   })
   app.get<{ Querystring: { v?: unknown } }>('/docs/js/scalar.js', route, async (request, reply) => {
     const { script } = await page()
-    // During an upgrade the page of one version may ask for the script of the other: that answer is not kept.
+    // During an upgrade, a page may request the other version's script; do not cache that response.
     return sendStaticFile(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
   })
 }
 
-/** Makes a value at the first call; a failure is tried again at the next. */
 function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
   let value: Promise<T> | undefined
   return () => {

@@ -8,7 +8,6 @@ export type Media = { schema?: unknown; example?: unknown; examples?: object }
 export type Response = { description: string; headers?: object; content?: Record<string, Media> }
 export type Ref = { $ref: string }
 export type Parameter = { name: string; in: string; schema?: unknown }
-/** An operation of the reference; `x-errors` lists the kinds of errors that it answers. */
 export type Operation = {
   operationId?: string
   tags?: string[]
@@ -72,7 +71,7 @@ const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-
 const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   429: [...COUNTED, 'Retry-After'],
-  // Every answer has it; the reference shows it where it is needed in a report.
+  // Every response has it; shown where error reports need it.
   500: ['X-Request-Id'],
   503: ['X-Request-Id', 'Retry-After'],
 }
@@ -86,16 +85,15 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 
-/** The parameters and headers of the reference that operations refer to. */
 export const COMMON_COMPONENTS = {
   headers: Object.fromEntries(Object.entries(HEADERS).map(([name, header]) => [componentOf(name), header])),
   parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
 }
 
-/** A response is named after the kinds of errors in it, or, with more of them, after the first operation that answers it. */
+/** With more kinds, a response is named after the first operation using it. */
 const MOST_KINDS_NAMED = 3
 
-/** Kinds that many operations answer: where an operation has kinds of its own, only those get an example. */
+/** Omitted from an operation's examples if there are less common kinds. */
 const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
   'bad_request',
   'not_found',
@@ -106,13 +104,9 @@ const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
   'service_unavailable',
 ])
 
-/** The responses of errors, by the kinds in them. */
 export type SharedErrors = Map<string, { name: string; response: Response }>
 
-/**
- * The kinds of errors that a route answers (decisions: Statuses): those of every route of its surface and method, and
- * its own. Requests that break the rules of HTTP are answered before any route is chosen.
- */
+/** Returns the error kinds of a route (decisions: Statuses). Excludes HTTP protocol errors, which precede routing. */
 export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
   const { surface = 'api-key', errors = [] } = config
   const takesKey = TAKES_KEYS.has(surface) && method === 'POST'
@@ -122,17 +116,17 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
     surface === 'api-key' && 'text 401',
     surface === 'operator' && 'unauthorized',
     'forbidden',
-    // With LEGACY_HOST, each host name serves its own addresses alone.
+    // With LEGACY_HOST, each host serves only its own addresses.
     surface !== 'health' && 'not_found',
     hasId && (surface === 'api-key' || surface === 'operator') && 'message',
     method !== 'GET' && 'request_timeout',
     takesKey && 'idempotency_key_in_use',
     method !== 'GET' && 'payload_too_large',
     method !== 'GET' && 'unsupported_media_type',
-    // Also for unknown query parameters, and for a body that the route has no shape for.
+    // Also for unknown query parameters, and for bodies on routes without a body schema.
     (method !== 'GET' || isClosed(config)) && 'validation_error',
     takesKey && 'idempotency_key_reused',
-    // An address that cannot be decoded counts against the client before any route is known.
+    // Undecodable addresses count against the client before routing.
     'rate_limit_exceeded',
     !errors.includes('text 500') && 'internal_error',
     'service_unavailable',
@@ -141,7 +135,6 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
   return [...new Set(kinds.filter((kind) => kind !== false))]
 }
 
-/** Adds the errors, headers and the Idempotency-Key of an operation; `shared` collects the responses that it refers to. */
 export function completeOperation(method: string, operation: Operation, shared: SharedErrors): void {
   const { 'x-errors': kinds = [], ...rest } = operation
   const takesKey = method === 'post' && kinds.includes('idempotency_key_in_use')

@@ -1,18 +1,14 @@
-/** A place in a sorted list: the value that the list is sorted by, and the id that decides among equal ones. */
 export type CursorPosition<Value = unknown> = { readonly value: Value; readonly id: number }
 
 const CURSOR_MAX_LENGTH = 2_000
 /** After the year 2200. */
 const MICROSECONDS_MAX = 7_300_000_000_000_000
 
-/**
- * A cursor for the outside. It holds the position itself, so it stays valid when its record changes or goes; `order` names
- * the list's order, so that a cursor of another order is refused.
- */
+/** Encodes a position in `order`; valid even after its record changes or disappears. */
 export const encodeCursor = (order: string, { value, id }: CursorPosition): string =>
   Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
 
-/** The position of a cursor of a list in this order; undefined for every other text. */
+/** Returns undefined for an invalid cursor or another order. */
 export function decodeCursor<Value>(
   text: string,
   order: string,
@@ -24,7 +20,6 @@ export function decodeCursor<Value>(
   return { value, id }
 }
 
-/** Whether the value of a position is a time, in microseconds since 1970. */
 export const isMicroseconds = (value: unknown): value is number => isWithin(value, MICROSECONDS_MAX)
 
 const isWithin = (value: unknown, max: number): value is number =>

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 
-/** The matches that a list would show without some of its filters. */
 export const HiddenMatches = Type.Object(
   {
     total: Type.Integer({ description: 'The number of matches without these filters.' }),
@@ -16,19 +15,14 @@ export const HiddenMatches = Type.Object(
 )
 export type HiddenMatches = Static<typeof HiddenMatches>
 
-/** The member `hiddenMatches` of a list that is searched. */
 export const hiddenMatchesMember = Type.Optional(HiddenMatches)
 
-/** Returns the member, absent unless filters hide matches. */
 export const toHiddenMember = (hidden: HiddenMatches | null): { hiddenMatches?: HiddenMatches } =>
   hidden === null ? {} : { hiddenMatches: hidden }
 
 export type Counted = { readonly total: number; readonly isExact: boolean }
 
-/**
- * Finds which filters hide all matches of a search: those without which, one at a time, there are matches, or else all.
- * `count` counts the matches under the other filters.
- */
+/** Returns each filter whose removal alone reveals matches, or else all. `count` counts matches under the kept ones. */
 export async function findHidden<Name extends string>(
   filters: readonly Name[],
   count: (kept: readonly Name[]) => Promise<Counted>,

@@ -5,13 +5,10 @@ import { parseId } from '../../platform/ids.ts'
 export type Page = { page: number; pageSize: number; offset: number }
 type Limits = { defaultSize: number; maxSize: number }
 
-// Beyond it nothing is stored, and an offset stays within what the database counts.
+// Far beyond any data, and the offset still fits a bigint.
 const MAX_PAGE = 1_000_000_000
 
-/**
- * Reads `page` and `pageSize` (or `limit`) of a query (decisions: Statuses). Never fails: what is not a positive integer
- * takes the default, what is over the maximum is clamped.
- */
+/** Parses page and size; never fails (decisions: Statuses). Invalid values get the default, large ones are clamped. */
 export function parsePage(query: { page?: unknown; pageSize?: unknown; limit?: unknown }, limits: Limits): Page {
   const page = Math.min(toPositive(query.page) ?? 1, MAX_PAGE)
   const pageSize = Math.min(toPositive(query.pageSize ?? query.limit) ?? limits.defaultSize, limits.maxSize)
@@ -20,20 +17,17 @@ export function parsePage(query: { page?: unknown; pageSize?: unknown; limit?: u
 
 export type Before = { before: number | undefined; limit: number }
 
-/** Reads `before` (an id) and `limit` of a query: 422 when `before` is no id. Without it the list begins at its newest. */
 export function parseBefore(query: { before?: unknown; limit?: unknown }, limits: Limits): Before {
   const before = query.before === undefined ? undefined : parseCursorId(query.before, 'before')
   return { before, limit: parsePage(query, limits).pageSize }
 }
 
-/** Reads an id that serves as a cursor; 422 naming its parameter when it is no id. */
 export function parseCursorId(value: unknown, path: string): number {
   const id = typeof value === 'number' || typeof value === 'string' ? parseId(String(value)) : undefined
   if (id === undefined) throw unknownCursor(path)
   return id
 }
 
-/** 422 for a cursor that names no place in its list. */
 export const unknownCursor = (path: string): AppError =>
   validationError([{ path, message: 'must be the id of a record of this list' }])
 
@@ -42,7 +36,7 @@ function toPositive(value: unknown): number | undefined {
   return /^0*[1-9][0-9]*$/.test(text) ? Number(text) : undefined
 }
 
-/** The shape of senders, conversations and messages. Past the end, `prevPage` is the last page that exists. */
+/** Builds the pagination of senders, conversations and messages. Past the end, `prevPage` is the last existing page. */
 export function toPagination(total: number, page: number, pageSize: number) {
   const totalPages = Math.ceil(total / pageSize)
   const prevPage = Math.min(page - 1, totalPages)
@@ -55,7 +49,6 @@ export function toPagination(total: number, page: number, pageSize: number) {
   }
 }
 
-/** The same shape for a list whose records are not counted. */
 export const toUncountedPagination = (page: number, hasNext: boolean) => ({
   totalRecords: null,
   currentPage: page,
@@ -64,14 +57,12 @@ export const toUncountedPagination = (page: number, hasNext: boolean) => ({
   prevPage: page > 1 ? page - 1 : null,
 })
 
-/** With a cursor the caller walks by ids: pages have no numbers. */
 export const withoutPages = <Shape extends object>(pagination: Shape) => ({
   ...pagination,
   nextPage: null,
   prevPage: null,
 })
 
-/** Query members `before` and `after` of a list that is ordered by id, to spread into a route's query shape. */
 export const cursorQuery = {
   before: Type.Optional(
     Type.String({
@@ -89,17 +80,16 @@ export const cursorQuery = {
   ),
 }
 
-/** A record of a list, and the side of it that follows: `before` comes after it in a list with the newest first. */
+/** In a list with the newest first, `before` selects what follows the record. */
 export type Cursor = { readonly side: 'before' | 'after'; readonly id: number }
 
-/** Reads `before` or `after` of a query; 422 when it is no id. */
 export function readCursor(query: { before?: string; after?: string }): Cursor | undefined {
   const side = query.before === undefined ? 'after' : 'before'
   const text = query[side]
   return text === undefined ? undefined : { side, id: parseCursorId(text, side) }
 }
 
-/** A member of a query string that shows as an integer in the API reference, and that admits anything. */
+/** Shown as an integer in the API reference, but accepts anything. */
 const lenientInteger = (description: string, fallback: number, maximum?: number, title?: string) =>
   Type.Optional(
     Type.Unsafe<unknown>({
@@ -112,13 +102,11 @@ const lenientInteger = (description: string, fallback: number, maximum?: number,
     }),
   )
 
-/** Query members `page` and `pageSize`, to spread into a route's query shape. */
 export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
   page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
   pageSize: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
 })
 
-/** Query members `page` and `limit`, of the general convention. */
 export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
   page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
   limit: lenientInteger(
@@ -129,7 +117,6 @@ export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
   ),
 })
 
-/** Query members `before` and `limit`, of lists that are ordered by id, newest first. */
 export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
   before: Type.Optional(
     Type.Unsafe<unknown>({

@@ -2,17 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import type { AppError } from '../../platform/errors.ts'
 import type { TrustedProxies } from '../admission/client-address.ts'
 
-/** The input of an address rule: the path decoded and without its query, the host name in lower case. */
+/** Decoded path without query; host in lower case. */
 export type Addressed = { readonly method: string; readonly path: string; readonly host: string }
 
-/** Refuses whole ranges of addresses, whatever is registered there: the refusal, or undefined. */
 export type AddressRule = (addressed: Addressed) => AppError | undefined
 
-/** Where a request was sent to. A proxy that is trusted says by which name it was reached. */
 export const addressedTo = (request: FastifyRequest, isTrusted: TrustedProxies): Addressed =>
   new Destination(request, isTrusted)
 
-/** A class, since an object with a getter of its own is slow to make, and every request makes one. */
+/** A class, because an object literal with a getter is slow to create, and every request needs one. */
 class Destination implements Addressed {
   readonly method: string
   readonly path: string
@@ -26,13 +24,12 @@ class Destination implements Addressed {
     this.isTrusted = isTrusted
   }
 
-  /** Computed on demand, since most rules never need it. */
   get host(): string {
     return hostName(requestedHost(this.request, this.isTrusted))
   }
 }
 
-/** The host that a client asked for, with its port where it gave one; a trusted proxy names it in `X-Forwarded-Host`. */
+/** Returns the requested host, with port if given; from `X-Forwarded-Host` behind a trusted proxy. */
 export function requestedHost({ raw: { headers, socket } }: FastifyRequest, isTrusted: TrustedProxies): string {
   const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
   const [first = ''] = (forwarded || (headers.host ?? '')).split(',')

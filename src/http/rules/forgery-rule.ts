@@ -4,15 +4,13 @@ import { hasBody } from '../server/request-head.ts'
 import { isHostOf } from './host-rule.ts'
 
 const READING = new Set(['GET', 'HEAD'])
-/** Forms cannot send these. */
+/** Types no HTML form can send. */
 const BODY_TYPES = new Set(['application/json', 'text/csv', 'application/x-ndjson', 'application/octet-stream'])
 
 /**
- * Refuses requests that another site makes with the session of a visitor (docs/security.md, Console): they must come from
- * a page of the console itself, to the host of BASE_URL, and those that change data must prove it by `Origin` and by a
- * content type that no form can send.
- *
- * @throws {AppError} 403 that names the rule
+ * Rejects cross-site requests with a visitor's session (docs/security.md, Console): the host must be that of BASE_URL,
+ * the page the console; writes must prove it by `Origin` and a content type no form can send.
+ * @throws {AppError} 403 with the violated rule
  */
 export function createForgeryRule(baseUrl: string): (request: FastifyRequest, host: string) => void {
   const own = new URL(baseUrl)

@@ -6,10 +6,7 @@ import { isForwarded, isLoopback, type TrustedProxies } from '../admission/clien
 
 type Peer = { isTrusted: boolean; isLoopback: boolean }
 
-/**
- * Whether a request came over HTTPS, or may do without (decisions: HTTPS): by this server's own TLS, by a trusted
- * proxy that says so, or, with PLAIN_HTTP=loopback, from this machine and through no proxy at all.
- */
+/** Accepts own TLS, HTTPS at a trusted proxy, or local requests with PLAIN_HTTP=loopback (decisions: HTTPS). */
 export function createHttpsRule(
   config: Pick<Config, 'tls' | 'plainHttp'>,
   isTrusted: TrustedProxies,
@@ -23,7 +20,7 @@ export function createHttpsRule(
   }
 }
 
-/** A sentence with the remedy when the settings let no request in; undefined when they do. */
+/** Returns advice if the settings would block every request; otherwise undefined. */
 export function adviceOnHttps(
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'role' | 'host' | 'baseUrl'>,
 ): string | undefined {
@@ -37,7 +34,6 @@ export function adviceOnHttps(
   return `Every request gets 403 (HTTPS is required): ${cause}. Set TRUST_PROXY to the address of your proxy, which sends X-Forwarded-Proto: https, or TLS_CERT_FILE and TLS_KEY_FILE`
 }
 
-/** The peer of a connection never changes. */
 function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
   const peers = new WeakMap<Socket, Peer>()
   return (socket) => {
@@ -50,7 +46,7 @@ function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
   }
 }
 
-/** Every proxy on the way must have been reached over HTTPS: one plain hop has shown the key to the network. */
+/** Every hop must be HTTPS: a single plain one has exposed the key. */
 const saysHttps = (header: string | string[] | undefined): boolean =>
   header !== undefined &&
   String(header)

@@ -20,18 +20,14 @@ type HealthDeps = {
   config: Pick<Config, 'metricsToken' | 'baseUrl'>
   db: Pool
   metrics: Pick<Metrics, 'registry'>
-  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  /** Merges metrics of all processes on the port; absent: only this process. */
   readMetrics?: (() => Promise<string>) | undefined
-  /** Faults of mail servers do not make a process unready: they are shown for the operator. */
+  /** Reported only; mail server faults must not make a process unready. */
   mailHealth: { details(): object }
-  /** A process that stops is not ready: proxies use others. */
   stopping?: Stopping
 }
 
-/**
- * `/healthz`: the process lives, and its version. `/readyz`: the database answers within a second, with details for those
- * who may read the metrics. `/metrics`: for Prometheus (decisions: Starting).
- */
+/** Registers `/healthz`, `/readyz` (database responds within 1 s) and `/metrics` (decisions: Starting). */
 export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
@@ -54,10 +50,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/**
- * With a token it is required from everyone. Without one only this machine and private networks read the metrics, under a
- * host name that no page of another site can have.
- */
+/** Without METRICS_TOKEN, only this machine and private networks can read metrics, safe from DNS rebinding. */
 function createReaderCheck({
   metricsToken,
   baseUrl,

@@ -1,16 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
 
-/** The status of a defect: a single answer with it is worth an alert. */
+/** A defect; a single one should alert. */
 const DEFECT = 500
 
-/**
- * One wide line and one count per request, when its answer has gone out. The route's pattern stands for the address:
- * addresses contain emails of contacts, and query strings contain searches.
- */
+/** Logs and counts requests. Must use the route pattern: addresses contain contact emails and searches. */
 export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>): void {
-  // A count that begins at 1 has no increase that an alert could see. Other statuses, and the 17 lines of a duration, begin with
-  // the first request: at 0 for every route they would be thousands of lines in each scrape.
+  // Start at 0, because alerts cannot see an increase in a counter starting at 1. Other statuses and the 17 duration
+  // series start with the first request; preset for every route they would add thousands of lines to each scrape.
   app.addHook('onRoute', ({ method, url: route }) => {
     const methods = [method].flat().filter((one) => one !== 'HEAD')
     for (const one of methods) metrics.requests.inc({ method: one, route, status: DEFECT }, 0)

@@ -58,58 +58,49 @@ export type ServerDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   /** Shared fairly among companies. */
   db: Pool
-  /** The pool itself. */
+  /** The unshared pool. */
   pool: Pool
   log: Logger
   metrics: Metrics
   apiKeys: ApiKeys
   limiter: RequestLimiter
-  /** Encrypts kept answers that have secrets. */
   cipher?: Pick<Cipher, 'encrypt' | 'decrypt'>
-  /** Absent: the console is off. */
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule
-  /** Refuses work of companies that are locked, also after their requests were admitted. */
+  /** Rejects work for locked companies, even after admission. */
   requireUnlocked?: RequireUnlocked
-  /** Takes a slot of a company's share of the database. */
   holdSlot?: CompanySlots['hold']
   stopping?: Stopping
   tracing?: Tracing
-  /** Bounds of connections other than those of their modules, for tests. */
   bounds?: ConnectionBounds & {
     answers?: Partial<AnswerBounds>
     uploads?: Partial<UploadBounds>
     bodies?: { windowSeconds: number }
   }
-  /** How fast large bodies are read; absent: as body-pace.ts says. */
   paces?: BodyPaces
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
 
-// A client gets this long for the head of a request, and a connection for the pauses in it; no answer takes longer than
-// a send that waits for its slot and for the provider.
+// Time for a request head, and for pauses on a connection; no response takes longer than a send waiting for its slot
+// and the provider.
 const HEADERS_TIMEOUT_MS = 15_000
 const CONNECTION_TIMEOUT_MS = 75_000
 export const KEEP_ALIVE_TIMEOUT_MS = 65_000
 
-/**
- * The HTTP server that every route is registered on: request ids, HTTPS rule, CORS, keys, counting, reading and checking
- * of bodies, Idempotency-Key, errors, log. Routes below /admin/ are the operator's, others the API-key surface's unless their config
- * says otherwise.
- */
+/** Creates the HTTP server. Routes below /admin/ belong to the operator, others to the API-key surface by default. */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = deps.log
   const { requireUnlocked = () => undefined } = deps
   const app = Fastify({
     loggerInstance,
-    // One line of our own stands for the server's two; lines name their request themselves, few requests have another.
+    // We log one line instead of Fastify's two, with the request id, so need no child loggers.
     logController: new LogController({ disableRequestLogging: true }),
     childLoggerFactory: (logger) => logger,
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: DEFAULT_BODY_LIMIT,
-    // Requests that arrive on open connections while the server closes are still answered.
+    // Still answers requests on open connections while closing.
     return503OnClosing: false,
     rewriteUrl: deps.sessions ? (raw) => unprefixedAddress(raw, readableAddress(raw)) : readableAddress,
     routerOptions: { maxParamLength: 16_384 },
@@ -134,7 +125,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     route.schema = { tags: ['Operator'], ...route.schema }
   })
   closeInput(app)
-  // Hooks of every request call back: a promise each would cost more than most of them do.
+  // Per-request hooks use callbacks: a promise would cost more than most hooks do.
   app.addHook('onRequest', (_request, reply, done) => {
     if (deps.stopping?.isStopping) reply.header('connection', 'close')
     const closing = deps.stopping?.closing
@@ -172,7 +163,6 @@ type CostDeps = Pick<ServerDeps, 'log' | 'bounds'> & {
   addressOf: (request: Pick<FastifyRequest, 'raw'>) => string
 }
 
-/** Bounds what each connection and each client address may cost. */
 function boundCosts(app: FastifyInstance, { log, bounds = {}, isTrusted, addressOf }: CostDeps): void {
   const connections = trackConnections(app.server)
   boundPipelining(connections)
@@ -196,14 +186,14 @@ function boundCosts(app: FastifyInstance, { log, bounds = {}, isTrusted, address
   })
 }
 
-/** HTTPS itself when it has a certificate; every timeout is set, none is left to the defaults of Node. */
+/** HTTPS if there is a certificate. Sets every timeout explicitly. */
 async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {
   const timeouts = {
     headersTimeout: HEADERS_TIMEOUT_MS,
     requestTimeout: UPLOAD_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: 5_000,
-    // Refused with a body of our own.
+    // We refuse it with our own body.
     requireHostHeader: false,
   }
   const certificate = tls && (await readCertificate(tls))
@@ -215,7 +205,7 @@ async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: Re
   }
 }
 
-/** @throws StartError when a file cannot be read, or the two do not belong together */
+/** @throws {StartError} if a file cannot be read or the two do not match */
 async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>) {
   const read = (name: string, path: string) =>
     readFile(path).catch((error) => {
@@ -233,9 +223,8 @@ async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>
   return certificate
 }
 
-/** Bytes that cannot be parsed as HTTP, and requests that do not arrive in time, are refused on the socket, like all others. */
 function refuseUnreadable(error: ConnectionError, socket: Socket): void {
-  // Up to 64 KiB of the request, which would stay until the next collection: 250 of them begin a collection of all objects.
+  // Up to 64 KiB each, which would stay until the next collection: 250 of them trigger a full GC.
   const { rawPacket }: { rawPacket?: unknown } = error
   if (rawPacket instanceof Uint8Array && rawPacket.buffer instanceof ArrayBuffer) rawPacket.buffer.transfer(0)
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -259,7 +248,7 @@ function refuseUnreadable(error: ConnectionError, socket: Socket): void {
   )
 }
 
-/** Writes replies by their shapes. A shape is compiled by its first reply: compiling all of them took half of a start of the API. */
+/** Compiles response serializers on first use: compiling all at once took half of an API start. */
 export const compileSerializer: FastifySerializerCompiler<Schema> = ({ schema }) => {
   let serialize: ((data: unknown) => string) | undefined
   return (data) => {

@@ -1,30 +1,27 @@
 import { type Server as NetServer, Server as NetServerClass } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-/** How far the stop of an HTTP server has got, as its routes and hooks see it. */
 export type Stopping = {
-  /** True from the first moment: each answer closes its connection, and `/readyz` says 503. */
+  /** From the start of the shutdown: responses close their connections, and `/readyz` returns 503. */
   readonly isStopping: boolean
-  /** Set while the listener closes: requests that arrive meanwhile wait for it. */
+  /** Pending while the listener closes; new requests must wait for it. */
   readonly closing: Promise<void> | undefined
 }
 
 export type StoppingServer = Stopping & {
   begin(): void
-  /** Closes the listener, and no connection. */
   closeListener(server: NetServer): Promise<void>
 }
 
 /** The listener closes after this long without a new connection. */
 const QUIET_MS = 25
-/** The longest wait for such a pause, and then for a moment in which no connection waits. */
+/** Maximum wait for that pause, and then for an empty accept queue. */
 const MAX_WAIT_MS = 1_000
 
 /**
- * Stops a listener without failing a call. The kernel resets connections that wait to be accepted when a listener
- * closes, and clients whose connection was closed with its answer reconnect at once. Requests are therefore held
- * while the listener closes, so that no client has a reason to connect. They are answered when it is closed; new
- * connections are refused, and their clients use another process.
+ * Stops a listener without failing a call. Closing resets connections in the kernel's accept queue, and clients whose
+ * connection was closed with its response reconnect at once. So requests must wait while the listener closes, which
+ * gives clients no reason to connect.
  */
 export function createStopping(): StoppingServer {
   let isStopping = false
@@ -50,7 +47,6 @@ export function createStopping(): StoppingServer {
   }
 }
 
-/** Waits for a moment when no connection waits to be accepted, and none is likely to come. */
 async function noneConnects(server: NetServer): Promise<void> {
   let accepted = 0
   const count = () => {
@@ -65,7 +61,7 @@ async function noneConnects(server: NetServer): Promise<void> {
     }
   }
   await untilNoneAfter(() => sleep(QUIET_MS))
-  // Each iteration of the event loop accepts one connection: after an iteration without any, none waits.
+  // The event loop accepts one connection per iteration: an iteration without one means an empty queue.
   await untilNoneAfter(setImmediate)
   server.off('connection', count)
 }

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SpanName, Tracing } from '../../platform/telemetry/tracing.ts'
 
-/** The operations that are traced. */
 const SPANS: Partial<Record<string, SpanName>> = {
   sendWhatsAppMessage: 'send',
   receiveProviderEvents: 'ingest',
   receiveProviderEventsWithSecret: 'ingest',
 }
 
-/** Runs the handlers of some operations as spans, which continue the caller's `traceparent`. Call it before the routes. */
+/** Must be called before routes are registered. */
 export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
   app.addHook('onRoute', (route) => {
     const name = SPANS[route.schema?.operationId ?? '']

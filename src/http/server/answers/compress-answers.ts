@@ -5,13 +5,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { consoleMark } from '../../admission/console-address.ts'
 
 const toGzip = promisify(gzip)
-/** A smaller answer fits into one packet. */
+/** Smaller responses fit into one packet. */
 const MIN_BYTES = 1_024
 
-/**
- * Compresses JSON for pages of the console. Pages of other sites cannot cause these requests, so the size of an answer reveals
- * nothing to them. Callers of the API get their answers as before.
- */
+/** Compresses JSON for console pages only: other sites cannot trigger these requests, so sizes leak nothing. */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload

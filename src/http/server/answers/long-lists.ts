@@ -3,20 +3,18 @@ import { isAlone } from '../../../db/pool/fair-pool.ts'
 import type { CompanySlots } from '../../../fair/company-slots.ts'
 import { createFairPace } from '../../../fair/fair-pace.ts'
 
-/** Shorter lists are serialized in one piece. */
 const SHORT = 16
-/** Serialized text per event-loop turn: less than a millisecond. */
+/** Characters per event-loop turn: less than a millisecond. */
 const TURN_LENGTH = 128 * 1024
-/** Characters per second of all long lists together, while more than one company works. */
+/** Characters per second for all long lists, while more than one company is active. */
 export const LIST_PACE = { perSecond: 8 * 1024 * 1024, burst: TURN_LENGTH }
-/** The operator's lists are paced like those of a company. */
 const OPERATOR = 0
 
 type List = readonly unknown[]
 
 /**
- * Serializes long lists in pieces, one per event-loop turn, and at a pace shared by all companies: one caller's megabytes must
- * not delay the others. A list holds a slot of its company meanwhile, which bounds the rows in memory.
+ * Serializes long lists in pieces, at a rate shared by all companies, so megabytes must not delay others. Holds a
+ * company slot meanwhile, which bounds the rows in memory.
  */
 export function serializeLongLists(app: FastifyInstance, holdSlot: CompanySlots['hold'] = () => () => {}): void {
   const pace = createFairPace<number>(LIST_PACE)
@@ -33,7 +31,7 @@ export function serializeLongLists(app: FastifyInstance, holdSlot: CompanySlots[
     serializeInTurns(reply, list, withItems, nextTurn)
       .finally(release)
       .then((body) => {
-        // Fastify accepts bytes, too; its type knows only text.
+        // Fastify also accepts bytes, but its type only allows text.
         reply.serializer(Object(() => body))
         done(null, payload)
       }, done)
@@ -46,7 +44,7 @@ function listIn(payload: unknown): List | undefined {
   return Array.isArray(data) ? data : undefined
 }
 
-/** Returns text, or bytes above one turn: encoding megabytes of text would take a long turn, too. */
+/** Returns bytes above one turn, because encoding megabytes of text would block the event loop, too. */
 async function serializeInTurns(
   reply: FastifyReply,
   list: List,

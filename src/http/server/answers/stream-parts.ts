@@ -2,10 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { describe } from '../../errors/error-reply.ts'
 
-/**
- * The parts of an answer as a stream. A failure after the first part is logged, and ends the connection without the end of
- * the answer: the client notices that it is not whole.
- */
+/** Streams a response. A failure is logged and aborts the connection, so the client can detect truncation. */
 export const streamParts = (request: FastifyRequest, parts: AsyncIterable<string>): Readable =>
   Readable.from(logFailure(request, parts))
 
