@@ -1,6 +1,6 @@
 import type { Db, Json } from '../db/connect.ts'
 
-export type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
+type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
 
 export type MediaRow = {
   companyId: number
@@ -17,8 +17,8 @@ export type MediaRow = {
   createdAt: Date
 }
 
-export type NewMedia = { companyId: number; messageId: number; storageKey: string }
-export type MediaPlace = { companyId: number; senderId: number; messageId: number }
+type NewMedia = { companyId: number; messageId: number; storageKey: string }
+type MediaPlace = { companyId: number; senderId: number; messageId: number }
 
 const LONGEST_ERROR = 500
 

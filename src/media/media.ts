@@ -6,7 +6,7 @@ import { findMedia, type MediaRow } from './media-store.ts'
 
 export type StoredMedia = MediaRow & { state: 'stored'; sizeBytes: number; sha256: string }
 
-export type GetMediaDeps = {
+type GetMediaDeps = {
   db: Pool
   copyOnDemand: CopyOnDemand
 }

@@ -16,7 +16,7 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const MAX_SENDERS = 10_000
 
-export type SenderKey = { companyId: number; id: number }
+type SenderKey = { companyId: number; id: number }
 
 export type Breaker = {
   /** Runs the attempt; `undefined`, and nothing run, while the sender's provider is down. */

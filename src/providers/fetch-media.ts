@@ -6,7 +6,7 @@ import type { MediaOutcome } from './provider.ts'
 import { refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
 /** How one sender's provider is asked for media. */
-export type MediaRequest = {
+type MediaRequest = {
   dispatcher: Dispatcher
   /** The address of the provider's description of the media; escapes the media id. */
   address: string

@@ -6,7 +6,7 @@ import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
 import type { Fetched, MediaFile, ReceiptOutcome, SenderAccess, SendOutcome } from './provider.ts'
 
 /** The parts of a provider's API that differ between providers. */
-export type ApiConventions = {
+type ApiConventions = {
   addressOf: (access: SenderAccess, path: string) => string
   /** The headers with the credential. */
   credentialOf: (access: SenderAccess) => Record<string, string>

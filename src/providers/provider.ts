@@ -33,7 +33,7 @@ export type ProviderNumber = {
 export type MediaFile = { body: Readable; sizeBytes: number; mimeType: string }
 
 /** Where the provider is to post its events. */
-export type WebhookPlace = { url: string; verifyToken: string | undefined; hasSecret: boolean }
+type WebhookPlace = { url: string; verifyToken: string | undefined; hasSecret: boolean }
 
 /** Why a provider refused; `other` is everything that no caller can act upon. */
 export type RefusalReason =

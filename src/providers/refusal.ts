@@ -69,7 +69,7 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
 /** A throttle without a known code that does not say how long it lasts. */
 export const THROTTLE_SECONDS = 60
 
-export type RefusedAnswer = { status: number; retryAfterSeconds: number | null }
+type RefusedAnswer = { status: number; retryAfterSeconds: number | null }
 
 /** Codes that refuse the credential itself, for any request. */
 const DENIALS: ReadonlySet<number> = new Set([0, 190])

@@ -19,7 +19,7 @@ import { recordInbound } from './batch/record-inbound.ts'
 import { toContactChanges } from './batch/write-inbound.ts'
 import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
 
-export type ApplyDeps = StatusDeps & {
+type ApplyDeps = StatusDeps & {
   db: Pool
   clock: Clock
   publish: Publish

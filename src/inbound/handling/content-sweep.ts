@@ -14,7 +14,7 @@ import { toStated } from './batch/stated-members.ts'
 const WINDOW = 200
 const START = { eventId: '', day: 0 }
 
-export type ContentSweepDeps = { db: Db; events: Pick<EventReader, 'parse'> }
+type ContentSweepDeps = { db: Db; events: Pick<EventReader, 'parse'> }
 
 /** Adds kind and content to messages that earlier versions stored without, as long as their envelopes are kept. */
 export const sweepContents = ({ db, events }: ContentSweepDeps, signal: AbortSignal): Promise<void> =>

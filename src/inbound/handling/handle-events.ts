@@ -32,7 +32,7 @@ export type HandleEventsDeps = HandleDeps & {
  * `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. `large`: lanes with
  * an event of which items are left.
  */
-export type Handled = { handled: number; failing: number[]; large: number[] }
+type Handled = { handled: number; failing: number[]; large: number[] }
 
 /**
  * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
@@ -84,7 +84,7 @@ export async function handleApart(deps: HandleEventsDeps, lane: number): Promise
 }
 
 /** `failure`: why some numbers of the lane keep their events. */
-export type HandledApart = { handled: number; failure?: unknown }
+type HandledApart = { handled: number; failure?: unknown }
 
 /** Moves the oldest events of a lane to where each is handled alone. */
 const isolate = (db: Pool, lane: number): Promise<number> =>

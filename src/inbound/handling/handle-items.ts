@@ -62,7 +62,7 @@ import { verifyEarly } from './verify-early.ts'
 export type AfterCommit = () => void
 
 /** Consequences of items for other modules, which write them in the same transaction. */
-export type Follow = {
+type Follow = {
   /** New messages for the receivers, in order. */
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
   /** New messages whose media is to be copied from the provider. */
@@ -71,7 +71,7 @@ export type Follow = {
   recordEvents: RecordEvents
 }
 
-export type ForwardedMessage = {
+type ForwardedMessage = {
   companyId: number
   senderId: number
   /** Null for an edit or a revocation of a message that is not stored. */
@@ -82,7 +82,7 @@ export type ForwardedMessage = {
   /** By whom an erasure finds the event; none for a message of the customer's own conversation. */
   people: readonly string[]
 }
-export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
+type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
 export type HandleDeps = Follow &
   StatusDeps & {
@@ -95,7 +95,7 @@ export type HandleDeps = Follow &
 export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
 /** An item that could not be handled, and why. */
-export type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
+type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
 /**
  * Writes the consequences of items, in their order, in the caller's transaction. Returns the items that belong to no

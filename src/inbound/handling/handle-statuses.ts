@@ -19,7 +19,7 @@ export type StatusDeps = {
 }
 
 /** The changes for receivers, and for the live streams once they are committed. */
-export type StatusConsequences = { recordChanges: RecordChange[]; liveChanges: LiveChange[] }
+type StatusConsequences = { recordChanges: RecordChange[]; liveChanges: LiveChange[] }
 
 /**
  * Records statuses with their consequences: the place in the daily limit of a message whose recipient is not on WhatsApp, and

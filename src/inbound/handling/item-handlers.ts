@@ -7,7 +7,7 @@ type Handler = 'customers' | 'statuses' | 'templates' | 'limits' | 'consent' | '
  * Which parts handle each kind of item. A kind that is missing here does not compile, so that no event vanishes: what is
  * about an account and not about a customer is in the journal.
  */
-export const HANDLED_BY = {
+const HANDLED_BY = {
   message: ['customers'],
   call: ['customers'],
   change: ['customers'],

@@ -14,7 +14,7 @@ const ITEMS_OF_EVENT = 50
 export type Owned = Arrived & { index: number }
 
 /** `rest`: events of which items are left. */
-export type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
+type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
 
 /**
  * The first items of some events, at most `room`, each number's in order: as many of each number as all have room for, then

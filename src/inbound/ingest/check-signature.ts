@@ -6,7 +6,7 @@ import type { Credentials, Proof, Requirement } from './signature.ts'
  * `proven`: the body names senders or accounts with secrets, and proves them. `partly`: it proves some of them. `unproven`: it
  * names none. `refused`: it proves none of those that it names. The body is the one that was passed in, perhaps in other memory.
  */
-export type Verdict = { verdict: 'proven' | 'partly' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
+type Verdict = { verdict: 'proven' | 'partly' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
 const REFUSED = { verdict: 'refused' } as const
 
 /** The body that is passed in may be empty afterwards. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { fileGone, storageCall } from '../../platform/files/storage-failure.ts'
 
 /** Opens an object from a byte on; undefined when it does not exist. */
-export type OpenAt = (start: number) => Promise<Readable | undefined>
+type OpenAt = (start: number) => Promise<Readable | undefined>
 
 /** A body whose reader wants nothing for this long gives its connection to the bucket back. */
 const REST_MS = 1_000

@@ -28,7 +28,7 @@ export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
 /** The time of a whole copy: request, download and storage. */
 const COPY_DEADLINE_MS = 120_000
 
-export type MediaSender = SenderAccess & { readonly provider: ProviderName }
+type MediaSender = SenderAccess & { readonly provider: ProviderName }
 
 export type CopyDeps = {
   db: Db
@@ -40,7 +40,7 @@ export type CopyDeps = {
 }
 
 /** `gone`: the provider refused it for as long as it keeps files. `failed`: given up. Both are final, as is `stored`. */
-export type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
+type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
 
 /** Copies the media of one message from the provider into the blob store; the handler of its job. Repeating it is safe. */
 export async function copyMedia(

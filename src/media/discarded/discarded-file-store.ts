@@ -1,7 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 
 /** A file that no row refers to. */
-export type DiscardedFile = { companyId: number; storageKey: string }
+type DiscardedFile = { companyId: number; storageKey: string }
 
 const FIRST_RETRY_SECONDS = 30
 const LONGEST_RETRY_SECONDS = 3_600

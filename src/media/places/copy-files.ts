@@ -10,7 +10,7 @@ const PAGE = 500
 /** `missing` counts files that no place has, `removed` those whose owner was deleted while they were copied. */
 export type CopyResult = { copied: number; present: number; missing: number; removed: number }
 
-export type CopyFilesDeps = {
+type CopyFilesDeps = {
   db: Pool
   from: Pick<BlobStore, 'open'>
   to: BlobStore

@@ -71,7 +71,7 @@ export type FileFacts = {
 }
 
 /** The type that the provider takes the file for, or why it would refuse it. */
-export type FileDecision = { mimeType: string; kind: FileKind } | { fault: string }
+type FileDecision = { mimeType: string; kind: FileKind } | { fault: string }
 
 /** Decides by the bytes of a file, and by the ending of its name where they do not say enough, whether it can be sent. */
 export function decideFile(facts: FileFacts, filename: string | null): FileDecision {

@@ -39,7 +39,7 @@ export type ProvideUpload = (
   asked: { mediaId: string; messageType: FileKind },
 ) => Promise<Provision>
 
-export type ProvideDeps = { db: Db; blobStore: BlobStore; providers: Providers }
+type ProvideDeps = { db: Db; blobStore: BlobStore; providers: Providers }
 
 /**
  * Finds a file and gives it to the provider of the number that is to send it, unless that has it. Sends of one file that come at

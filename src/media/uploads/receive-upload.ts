@@ -12,11 +12,11 @@ import { completeUpload, deleteUpload, insertUpload, readUnsent } from './upload
 /** Days that a file is kept before a message carries it. */
 export const UNSENT_DAYS = 30
 /** Files of one company that no message carries, and their bytes. */
-export const MAX_UNSENT_FILES = 1_000
-export const MAX_UNSENT_BYTES = 2 * 1024 ** 3
+const MAX_UNSENT_FILES = 1_000
+const MAX_UNSENT_BYTES = 2 * 1024 ** 3
 /** Files that arrive at the same time: of one company, and of all in one process. */
-export const MAX_ARRIVING = 4
-export const MAX_ARRIVING_IN_PROCESS = 32
+const MAX_ARRIVING = 4
+const MAX_ARRIVING_IN_PROCESS = 32
 
 export type UploadDeps = { db: Pool; blobStore: BlobStore }
 
@@ -33,7 +33,7 @@ export type TakenFile = {
 }
 
 /** Counts the files that are arriving. */
-export type Arrivals = { take(companyId: number): () => void }
+type Arrivals = { take(companyId: number): () => void }
 
 /** @throws {AppError} from `take`: 429 when too many files of the company, or of all, are arriving */
 export function createArrivals(): Arrivals {

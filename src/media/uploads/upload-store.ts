@@ -78,7 +78,7 @@ export async function findStoredUpload(db: Db, companyId: number, id: string): P
 }
 
 /** A file, and the id under which a number can send it; null: the provider does not have it. */
-export type UploadWithCopy = Upload & { providerMediaId: string | null }
+type UploadWithCopy = Upload & { providerMediaId: string | null }
 
 /** A file of a company with its id at the provider of a number, if that copy was made in the last `copyDays`. */
 export async function findUpload(
@@ -118,7 +118,7 @@ export async function saveUploadCopy(
   `
 }
 
-export type CarriedUpload = { companyId: number; messageId: number; senderId: number; uploadId: string }
+type CarriedUpload = { companyId: number; messageId: number; senderId: number; uploadId: string }
 
 /**
  * Records which files messages carry, which were written before in this transaction: the files stay as long as the messages. A
@@ -158,7 +158,7 @@ export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): P
   `
 }
 
-export type DueUpload = { companyId: number; id: string; storageKey: string }
+type DueUpload = { companyId: number; id: string; storageKey: string }
 
 /** Locks files that are due, of one company or of all. */
 export function lockDueUploads(tx: Db, { limit, skip }: ExpiryBatch, companyId?: number): Promise<DueUpload[]> {

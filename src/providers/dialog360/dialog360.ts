@@ -20,7 +20,7 @@ const MAX_PAGES = 100
 /** More than five failed questions for media in an hour block them for an hour. */
 const MEDIA_BLOCK_SECONDS = 3600
 
-export type Dialog360Options = { dispatcher: Dispatcher; timeoutMs: number }
+type Dialog360Options = { dispatcher: Dispatcher; timeoutMs: number }
 
 /** 360dialog: Meta's bodies under other paths, the number named by its key alone. */
 export function createDialog360Provider(options: Dialog360Options): Provider {

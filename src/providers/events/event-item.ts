@@ -9,7 +9,7 @@ export type Route =
   | { by: 'nothing' }
 
 /** Where an item stands: items of one group may be kept together. */
-export type Position = { group: string; index: number }
+type Position = { group: string; index: number }
 
 /** Members of every item: its position, its route, its time, and its own text. */
 export type Placed = {
@@ -142,7 +142,7 @@ type TemplateName = {
 
 export type TemplateStatusEvent = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
 
-export type TemplateStatusItem = Placed &
+type TemplateStatusItem = Placed &
   TemplateName & {
     kind: 'template-status'
     /** Null: the event changes no status. */
@@ -156,10 +156,10 @@ export type TemplateStatusItem = Placed &
     category: string | null
   }
 
-export type TemplateQualityItem = Placed &
+type TemplateQualityItem = Placed &
   TemplateName & { kind: 'template-quality'; previousScore: string | null; score: string }
 
-export type TemplateCategoryItem = Placed &
+type TemplateCategoryItem = Placed &
   TemplateName & { kind: 'template-category'; previousCategory: string | null; category: string }
 
 export type TemplateButtonChange = {
@@ -203,7 +203,7 @@ export type AccountEventItem = Placed & {
 }
 
 /** The customer stopped or resumed marketing messages within WhatsApp. */
-export type PreferenceItem = Placed & { kind: 'preference'; customer: EventCustomer; marketing: 'stop' | 'resume' }
+type PreferenceItem = Placed & { kind: 'preference'; customer: EventCustomer; marketing: 'stop' | 'resume' }
 
 /** The business or the agent of the provider took the conversation with a customer over; null: neither has it. */
 export type HandoverItem = Placed & {
@@ -235,10 +235,10 @@ export type NumberChangedItem = Placed &
   }
 
 /** An item that needs no handling, whether its kind is known or not. */
-export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }
+type IgnoredItem = Placed & { kind: 'ignored'; reason: string }
 
 /** It could not be understood; its siblings were. */
-export type UnreadableItem = Placed & { kind: 'unreadable-item'; reason: string }
+type UnreadableItem = Placed & { kind: 'unreadable-item'; reason: string }
 
 export type InboundItem =
   | MessageItem

@@ -24,7 +24,7 @@ export type EventFormat = {
 }
 
 /** State that the items of one body share. */
-export type OpenBody = {
+type OpenBody = {
   text: string
   /** The elements found to be too deep; undefined if nothing in the body is. */
   deep: Set<unknown> | undefined

@@ -13,13 +13,13 @@ import {
 } from '../events/json-member.ts'
 
 /** The members in which an item names its customer: an echo's is the one written to. */
-export type IdentityNames = { phone: string; userId: string }
+type IdentityNames = { phone: string; userId: string }
 
 export const SENDER: IdentityNames = { phone: 'from', userId: 'from_user_id' }
 export const ADDRESSEE: IdentityNames = { phone: 'to', userId: 'to_user_id' }
 export const LISTED: IdentityNames = { phone: 'wa_id', userId: 'user_id' }
 
-export type FoundCustomer = { customer: EventCustomer; contact: number | null }
+type FoundCustomer = { customer: EventCustomer; contact: number | null }
 export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCustomer
 
 /**

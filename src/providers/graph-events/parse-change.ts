@@ -34,7 +34,7 @@ import {
 const LEVELS_ABOVE_ELEMENT = 7
 
 /** State that the items of one body share. */
-export type GraphBody = {
+type GraphBody = {
   body: JsonObject
   slice: Slice
   extensions: readonly GraphExtension[]

@@ -21,7 +21,7 @@ import { readGupshupTemplate } from './gupshup-template.ts'
 const PUBLIC_ADDRESS = 'https://partner.gupshup.io/partner/app'
 const SEND_PATHS = { messages: 'v3/message', marketing: 'onboarding/marketing/msg' } as const
 
-export type GupshupOptions = { dispatcher: Dispatcher; timeoutMs: number }
+type GupshupOptions = { dispatcher: Dispatcher; timeoutMs: number }
 
 /** Gupshup's partner API, version 3: Meta's bodies, ids and lists of its own. An app holds one number. */
 export function createGupshupProvider(options: GupshupOptions): Provider {

@@ -33,7 +33,7 @@ export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetc
 }
 
 /** Reads a number as Meta writes it; a member that is absent is empty. */
-export const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
+const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
   phoneNumberId: idOf(item.id),
   // The account was named in the question.
   wabaAccountId: null,

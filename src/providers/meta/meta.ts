@@ -40,7 +40,7 @@ export const WEBHOOK_FIELDS = [
   'account_update',
 ]
 
-export type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
+type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
 
 /** The adapter to Meta's Cloud API. Meta signs its events and makes a handshake; requests name `graphVersion`. */
 export function createMetaProvider(options: MetaOptions): Provider {

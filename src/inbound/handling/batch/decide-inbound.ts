@@ -60,7 +60,7 @@ export type IdentityEvent = { companyId: number; wamid: string | null } & (
 export type InboundEntry = InboundRecord | IdentityEvent
 
 /** The facts of a batch. `people`: by company; `recorded`: keys of the messages and reactions that are there. */
-export type InboundFacts = { people: ReadonlyMap<number, People>; recorded: ReadonlySet<string> }
+type InboundFacts = { people: ReadonlyMap<number, People>; recorded: ReadonlySet<string> }
 
 /** The key of a message or reaction among the recorded ones; undefined: it has no wamid. */
 export const recordKey = ({ companyId, kind, wamid }: Pick<InboundEntry, 'companyId' | 'kind' | 'wamid'>) =>
@@ -85,17 +85,15 @@ export type ChangedConversation = {
 }
 
 /** When the batch first wrote in a window; `isNew`: the batch also wrote in an earlier one. `referral`: the first one. */
-export type OpenedWindow = { openedAt: number; isNew: boolean; referral: object | null }
+type OpenedWindow = { openedAt: number; isNew: boolean; referral: object | null }
 
-export type PlannedMessage = {
+type PlannedMessage = {
   readonly record: InboundRecord
   readonly conversation: PersonConversation
   readonly seq: number
 }
 /** Of each record in turn; undefined: it was recorded before. */
-export type Placement =
-  | { readonly conversation: PersonConversation; readonly message: PlannedMessage | null }
-  | undefined
+type Placement = { readonly conversation: PersonConversation; readonly message: PlannedMessage | null } | undefined
 
 /** The rows of a batch, apart from those that the rules changed in the people. */
 export type InboundDecisions = {

@@ -5,7 +5,7 @@ import type { IdentityEvent } from './decide-inbound.ts'
 import { toRecipientReport, userIdOf } from './status-records.ts'
 
 /** The user ids of recipients to be learnt, and the statuses whose message is not known, which cannot teach theirs yet. */
-export type StatusRecipients = { reports: IdentityEvent[]; unlearnt: ReadonlySet<StatusRecord> }
+type StatusRecipients = { reports: IdentityEvent[]; unlearnt: ReadonlySet<StatusRecord> }
 
 /** Reads which recipients of statuses have user ids that are to be learnt: most are known. */
 export async function readRecipients(tx: Db, records: readonly StatusRecord[]): Promise<StatusRecipients> {

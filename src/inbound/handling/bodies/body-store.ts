@@ -22,7 +22,7 @@ export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promi
 }
 
 /** A body of which items wait for a number; null: nothing came with it, so it cannot be proven. */
-export type WaitingBody = Proof & { eventId: number; body: Buffer | null }
+type WaitingBody = Proof & { eventId: number; body: Buffer | null }
 
 /** The next bodies, by event id, of which unroutable or unverified items wait for a number, its account or its app. */
 export function listWaitingBodies(

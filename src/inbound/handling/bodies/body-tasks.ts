@@ -8,7 +8,7 @@ type Body = { eventId: number; raw: Uint8Array }
 type Plain<Item> = Item extends unknown ? Omit<Item, 'raw'> : never
 
 /** An item without its functions. `json`: its own JSON; null: it is read with `cut`. */
-export type PlainItem = Plain<InboundItem> & { json: string | null }
+type PlainItem = Plain<InboundItem> & { json: string | null }
 
 /** The work on large bodies, by name: `body-reader.ts` runs it in a thread. */
 export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {

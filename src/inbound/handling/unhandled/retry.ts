@@ -6,7 +6,7 @@ import { type IdWindow, lastItemId, listWanted, type RetryFilter, removeMatching
 const BATCH = 100
 
 /** A filter, and how many items to try at most. */
-export type RetryRequest = RetryFilter & { limit: number }
+type RetryRequest = RetryFilter & { limit: number }
 
 /**
  * Requeues kept items that match, oldest first; returns how many. Each batch is removed and queued in one transaction, so that a

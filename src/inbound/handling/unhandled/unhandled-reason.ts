@@ -2,7 +2,7 @@ import type { Unhandled } from './keep-unhandled.ts'
 
 /** Why an item could not be routed or processed, as metrics name it. */
 export const UNHANDLED_REASONS = ['no_number', 'not_proven', 'unreadable', 'no_customer', 'error'] as const
-export type UnhandledReason = (typeof UNHANDLED_REASONS)[number]
+type UnhandledReason = (typeof UNHANDLED_REASONS)[number]
 
 /** The reason of an item that belongs to a connected number, but to no customer. */
 export const NO_CUSTOMER = 'it names no customer'
