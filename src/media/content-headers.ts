@@ -3,14 +3,14 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]{1,100}"
 const MIME_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})[ \\t]*(;|$)`)
 const LONGEST_NAME = 240
 
-/** Types that a browser may show inline: it draws or plays them and runs nothing in them. PDF is not among them. */
+/** Browsers render these inline without running anything in them. PDF is excluded on purpose. */
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/3gpp'])
 
-/** The bare type of what a provider calls the MIME type, without parameters; anything else is of unknown type. */
+/** Returns the bare MIME type without parameters, or the unknown type for anything malformed. */
 export const safeMimeType = (reported: string | null): string =>
   MIME_TYPE.exec(reported?.toLowerCase() ?? '')?.[1] ?? UNKNOWN_TYPE
 
-/** Content-Disposition (RFC 6266): only what cannot run is shown in place, all else is saved. */
+/** Builds Content-Disposition (RFC 6266): inline for types without active content, attachment for all others. */
 export function contentDisposition(mimeType: string, filename: string | null): string {
   const kind = SHOWN.has(mimeType) || mimeType.startsWith('audio/') ? 'inline' : 'attachment'
   const name = safeFilename(filename)
@@ -20,7 +20,7 @@ export function contentDisposition(mimeType: string, filename: string | null): s
   return ascii === name ? plain : `${plain}; filename*=UTF-8''${encodeName(name)}`
 }
 
-/** No folders, no control characters, nothing that turns the reading direction and so hides the ending. */
+/** Strips folders, control characters, and bidi marks, which could hide the extension. */
 function safeFilename(reported: string | null): string {
   const base = (reported ?? '').toWellFormed().split(/[/\\]/).at(-1) ?? ''
   const name = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()

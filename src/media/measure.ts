@@ -6,7 +6,6 @@ import { diskCall } from '../platform/files/disk-call.ts'
 import type { TemporaryFiles } from '../platform/files/temporary-files.ts'
 import type { BlobMeta, Measured } from './blobs/blob-store.ts'
 
-/** More bytes came than may be kept. */
 export class TooLarge extends Error {
   constructor(maxBytes: number) {
     super(`There are more than ${maxBytes} bytes`)
@@ -14,20 +13,17 @@ export class TooLarge extends Error {
   }
 }
 
-/** So much is written before it must reach the disk: no single step of a large file takes long. */
+/** Bytes between syncs, so that no single sync takes long. */
 const SYNC_BYTES = 8 * 1024 * 1024
 
-/**
- * Writes a stream to its end into a temporary file and calls `check` and `keep` with it; returns what went through. Throws what
- * these and the stream throw, TooLarge as soon as there are more than `maxBytes`, and StorageFailure.
- */
+/** Writes a stream to a temporary file for `check` and `keep`. @throws TooLarge, StorageFailure, their errors */
 export function keepMeasured(
   temporary: TemporaryFiles,
   from: Readable,
   { maxBytes, check }: Pick<BlobMeta, 'maxBytes' | 'check'>,
   keep: (path: string, measured: Measured) => Promise<unknown>,
 ): Promise<Measured> {
-  // It may fail before it is read.
+  // The stream may fail before reading starts.
   from.on('error', () => undefined)
   return temporary.use(async (path) => {
     const measured = await writeMeasured(from, path, maxBytes)
@@ -37,7 +33,6 @@ export function keepMeasured(
   })
 }
 
-/** The file is on the disk when this resolves. */
 async function writeMeasured(from: Readable, path: string, maxBytes: number): Promise<Measured> {
   const file = await diskCall(
     () => open(path, 'wx', 0o600),
@@ -68,5 +63,5 @@ async function writeMeasured(from: Readable, path: string, maxBytes: number): Pr
   }
 }
 
-/** A disk that hangs must not keep the caller. */
+/** A hanging disk must not block the caller. */
 const closeUnawaited = (file: FileHandle): void => void file.close().catch(() => undefined)

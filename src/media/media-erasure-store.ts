@@ -1,9 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-/**
- * Marks media as gone, erases what describes them, and queues their copies for deletion: a repeated call finds a copy that was
- * being made meanwhile. Uploaded files that they carried are due.
- */
+/** Marks media as gone. Must be called again to catch copies made meanwhile. */
 export async function markErased(db: Db, companyId: number, messageIds: readonly number[]): Promise<void> {
   await db`
     with released as (

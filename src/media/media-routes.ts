@@ -17,7 +17,6 @@ import { companyNamedBy, type MediaPass } from './signed-address.ts'
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & {
   db: Pool
   signer: MediaSigner
-  /** The secret of the addresses that a company gave out before it was moved here. */
   movedSecret?: (companyId: number) => Promise<Buffer | undefined>
 }
 
@@ -38,7 +37,7 @@ const schema = {
   },
 }
 
-/** Files of messages at their signed addresses, without login (decisions: Conversations and messages). */
+/** Serves message files at signed addresses without login (decisions: Conversations and messages). */
 export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
   const found = { db: deps.db, copyOnDemand: createCopyOnDemand(deps) }
   return async (app) => {
@@ -80,14 +79,14 @@ async function answer(
   return reply.header('content-length', range ? range.end - range.start + 1 : media.sizeBytes).send(body)
 }
 
-/** Addresses that a company gave out before it was moved here are signed with a secret that came with it. */
+/** Addresses issued before a move are signed with the company's earlier secret. */
 async function verifyMoved({ signer, movedSecret }: MediaRoutesDeps, token: string): Promise<MediaPass | undefined> {
   const companyId = companyNamedBy(token)
   const secret = Number.isSafeInteger(companyId) && companyId > 0 ? await movedSecret?.(companyId) : undefined
   return secret && signer.verifyWith(secret, token)
 }
 
-/** Customers' files are served from our origin: nothing in them may run, load or pass for another type. */
+/** Customer files share our origin: nothing in them may run, load, or pass for another type. */
 function headersOf({ mimeType, filename }: StoredMedia): Record<string, string> {
   const type = safeMimeType(mimeType)
   return {
@@ -106,7 +105,7 @@ function isUnchanged({ headers }: FastifyRequest, etag: string): boolean {
   return condition?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false
 }
 
-/** A Range is for GET alone, and with If-Range only for the very file that the client began with. */
+/** Range applies to GET only, and with If-Range only if the ETag matches. */
 function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: number) {
   const condition = headers['if-range']
   const isServed = method === 'GET' && (condition === undefined || condition === etag)
@@ -126,10 +125,7 @@ async function open(
 const secondsUntil = (expiresAt: Date, clock: Clock): number =>
   Math.max(0, Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1_000))
 
-/**
- * The part of `size` bytes that a Range header asks for (RFC 9110, 14): `undefined` is the whole, which also answers
- * headers that cannot be read and those that ask for several parts.
- */
+/** Parses a Range header (RFC 9110, 14). Undefined means the whole file, also for malformed and multi-part ranges. */
 export function parseByteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, first, last] = /^bytes=[ \t]*([0-9]*)-([0-9]*)[ \t]*$/i.exec(header ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined

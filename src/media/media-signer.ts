@@ -1,17 +1,15 @@
 import type { Clock } from '../platform/clock.ts'
 import { addressSecretOf, type MediaPass, mediaAddress, verifyMediaToken } from './signed-address.ts'
 
-/** How long an address is valid from reading (decisions: Conversations and messages). */
 const ADDRESS_LIFE_MS = 7 * 24 * 60 * 60 * 1_000
 
 export type MediaSigner = {
   address(companyId: number, messageId: number): string
   verify(token: string): MediaPass | undefined
-  /** The same for an address that another installation gave out, with its secret. */
   verifyWith(secret: Buffer, token: string): MediaPass | undefined
 }
 
-/** Gives out and checks addresses of media. The first encryption key signs, all verify, so that keys can be replaced. */
+/** Signs and verifies media addresses: the first encryption key signs and all verify, so that keys can rotate. */
 export function createMediaSigner(options: {
   baseUrl: string
   encryptionKeys: readonly string[]

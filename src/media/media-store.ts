@@ -22,10 +22,7 @@ type MediaPlace = { companyId: number; senderId: number; messageId: number }
 
 const LONGEST_ERROR = 500
 
-/**
- * Records media to copy, for many messages at once. The message holds the address; messages without media of the
- * provider, and those recorded before, are skipped. Returns the new rows.
- */
+/** Records media to copy and returns the new rows. Skips messages without provider media and those already recorded. */
 export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<MediaPlace[]> {
   if (media.length === 0) return []
   const items = media.map(({ companyId, messageId, storageKey }) => ({
@@ -50,7 +47,7 @@ export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<M
   `
 }
 
-/** The file of a message, in any state of its copy. */
+/** Returns the media in any copy state. */
 export async function findMedia(db: Db, companyId: number, messageId: number): Promise<MediaRow | undefined> {
   const [row] = await db<MediaRow[]>`
     select
@@ -64,7 +61,7 @@ export async function findMedia(db: Db, companyId: number, messageId: number): P
   return row
 }
 
-/** Marks a copy as stored; false: it is no longer pending. The MIME type that came with the bytes replaces that of the message. */
+/** Marks a copy as stored; false if no longer pending. The downloaded MIME type overrides the message's. */
 export async function markStored(
   db: Db,
   companyId: number,
@@ -85,7 +82,7 @@ export async function markStored(
   return stored.count > 0
 }
 
-/** Queues the bytes of a copy for deletion when its message was erased, revoked or deleted while they were being stored. */
+/** Queues a copy for deletion if its message was erased, revoked or deleted during the copy. */
 export async function discardUnwanted(db: Db, { companyId, messageId, storageKey }: MediaRow): Promise<void> {
   await db`
     insert into discarded_files (company_id, storage_key)
@@ -98,7 +95,7 @@ export async function discardUnwanted(db: Db, { companyId, messageId, storageKey
   `
 }
 
-/** Marks a copy as lost: no further attempt follows. */
+/** Marks a copy as lost; no retry follows. */
 export async function markLost(
   db: Db,
   companyId: number,
@@ -113,7 +110,7 @@ export async function markLost(
   `
 }
 
-/** Counts a failed attempt of a copy that is still pending. */
+/** Counts a failed attempt if the copy is still pending. */
 export async function recordFailedCopy(db: Db, companyId: number, messageId: number, error: string): Promise<void> {
   await db`
     update media

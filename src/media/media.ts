@@ -11,10 +11,7 @@ type GetMediaDeps = {
   copyOnDemand: CopyOnDemand
 }
 
-/**
- * The media of a message, copied now if that has not been done yet. Throws `not_found` when there are none or never
- * will be, and `service_unavailable` when the copy has to wait.
- */
+/** Returns media, copied first if needed. @throws `not_found`, or `service_unavailable` if the copy must wait */
 export async function getStoredMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<StoredMedia> {
   const media = (await findMedia(deps.db, companyId, messageId)) ?? (await noteMedia(deps, companyId, messageId))
   if (media === undefined) throw nothingHere()
@@ -25,10 +22,10 @@ export async function getStoredMedia(deps: GetMediaDeps, companyId: number, mess
   return toStored(copied)
 }
 
-/** The same text for every reason, so that it does not reveal which files exist. */
+/** Must be the same for every reason, so as not to reveal which files exist. */
 export const nothingHere = () => notFound('There is no file at this address, or the address has run out')
 
-/** Messages without a media record, such as those sent by the provider's id before records existed. */
+/** Covers messages without a media record, such as those sent by provider id before records existed. */
 async function noteMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<MediaRow | undefined> {
   await deps.db.begin((tx) => recordMedia(tx, [{ companyId, messageId }]))
   return findMedia(deps.db, companyId, messageId)

@@ -7,14 +7,11 @@ const DIGEST_BYTES = 32
 
 export type MediaPass = { companyId: number; messageId: number; expiresAt: Date }
 
-/** The secret that signs addresses, derived from an encryption key (32 bytes in base64) that it does not reveal. */
+/** Derives the signing secret from an encryption key (32 bytes, base64) without revealing the key. */
 export const addressSecretOf = (encryptionKey: string): Buffer =>
   Buffer.from(hkdfSync('sha256', Buffer.from(encryptionKey, 'base64'), '', 'media address v1', 32))
 
-/**
- * An address at which a message's media can be read without login until `expiresAt`, rounded up to the full hour so
- * that the same address is returned for an hour and can be cached.
- */
+/** Builds a login-free address. Expiry rounds up to the full hour, so that clients can cache the address. */
 export function mediaAddress(
   baseUrl: string,
   secret: Buffer,
@@ -30,7 +27,7 @@ export function mediaAddress(
   return `${baseUrl}/media/${Buffer.concat([head, digestOf(secret, head)]).toString('base64url')}`
 }
 
-/** The media that a token gives access to, if one of the secrets signed it and it has not expired. */
+/** Returns the media a token grants access to, if signed with one of the secrets and not expired. */
 export function verifyMediaToken(secrets: readonly Buffer[], token: string, now: Date): MediaPass | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== HEAD_BYTES + DIGEST_BYTES || bytes.toString('base64url') !== token) return undefined
@@ -46,7 +43,7 @@ export function verifyMediaToken(secrets: readonly Buffer[], token: string, now:
   }
 }
 
-/** The company that a token names, before its signature is checked. */
+/** Reads the company id from a token before its signature is checked. */
 export const companyNamedBy = (token: string): number => {
   const bytes = Buffer.from(token, 'base64url')
   return bytes.length === HEAD_BYTES + DIGEST_BYTES ? Number(bytes.readBigUInt64BE(1)) : 0

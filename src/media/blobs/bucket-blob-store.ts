@@ -26,10 +26,9 @@ const SILENCE_TIMEOUT_MS = 30_000
 const MAX_CONNECTIONS = 50
 
 /**
- * Keeps media in a bucket of an S3-compatible store (the address: see `parseBucketUrl`). The bucket has to exist. A file waits in
- * `temporaryFolder` until its size is known, which the store needs first and the provider does not always send.
- *
- * @throws StartError when it can't be used: the message says why and what to do, and holds no secret.
+ * Opens an existing bucket at a `parseBucketUrl` address. Uploads wait in `temporaryFolder` because S3 needs the size
+ * first.
+ * @throws StartError when the bucket is unusable; the message must not contain secrets
  */
 export async function openBucketBlobStore(
   bucketUrl: string,
@@ -78,10 +77,10 @@ export async function openBucketBlobStore(
 }
 
 const ignore = () => undefined
-/** The client would write lines of its own to the standard error; failures are logged by the service. */
+/** Keeps the client from writing to stderr; the service logs failures. */
 const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore }
 
-/** Bucket names stand in the path, since most stores other than Amazon's have no name per bucket. */
+/** Uses path-style addresses because most compatible stores have no per-bucket hostname. */
 function createClient({ endpoint, region, credentials }: BucketPlace, proxies: Proxies): S3Client {
   const connections = { keepAlive: true, maxSockets: MAX_CONNECTIONS, proxyEnv: toProxyEnv(proxies) }
   return new S3Client({
@@ -89,7 +88,7 @@ function createClient({ endpoint, region, credentials }: BucketPlace, proxies: P
     region,
     forcePathStyle: true,
     ...(credentials && { credentials }),
-    // Checksums beyond those that an operation needs are refused by many compatible stores.
+    // Many compatible stores reject optional checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     logger: SILENT,
@@ -123,7 +122,6 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace, 
 const statusOf = (error: unknown): number | undefined =>
   error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 
-/** Each part that the store takes shows that it goes on. */
 async function* partsOf(path: string, moved: () => void): AsyncGenerator<Buffer> {
   for await (const part of createReadStream(path)) {
     moved()
@@ -131,7 +129,6 @@ async function* partsOf(path: string, moved: () => void): AsyncGenerator<Buffer>
   }
 }
 
-/** Opens an object from `start` on, which may be its end. */
 async function openObject(
   client: S3Client,
   target: { Bucket: string; Key: string },

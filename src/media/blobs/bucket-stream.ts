@@ -1,19 +1,17 @@
 import { Readable } from 'node:stream'
 import { fileGone, storageCall } from '../../platform/files/storage-failure.ts'
 
-/** Opens an object from a byte on; undefined when it does not exist. */
 type OpenAt = (start: number) => Promise<Readable | undefined>
 
-/** A body whose reader wants nothing for this long gives its connection to the bucket back. */
+/** An idle reader releases its bucket connection after this time. */
 const REST_MS = 1_000
 
-/** Bodies of which nothing is wanted, and since when; one timer closes them. */
 const resting = new Map<() => void, number>()
 let timer: NodeJS.Timeout | undefined
 
 /**
- * Returns the bytes of an object from `start` on, once the first have come; undefined when it does not exist. While its reader wants
- * none, it holds no connection: it opens the object again at the byte where it left. Fails when the bucket fails or is silent for 7 s.
+ * Streams an object from `start` once the first bytes arrive; undefined if not found. Idle readers hold no connection:
+ * reading resumes with a new request. Fails if the bucket fails or stays silent for 7 s.
  */
 export async function bucketStream(openAt: OpenAt, start = 0, restMs = REST_MS): Promise<Readable | undefined> {
   let at = start

@@ -1,18 +1,14 @@
 export type BucketPlace = {
-  /** Without credentials: may be shown. */
   endpoint: string
   bucket: string
   region: string
-  /** Absent: what the environment gives, such as the role of the machine. */
+  /** Undefined: use credentials from the environment, such as an instance role. */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined
 }
 
 const DEFAULT_REGION = 'us-east-1'
 
-/**
- * Reads `https://KEY:SECRET@HOST[:PORT]/BUCKET[?region=REGION]`: key and secret percent-encoded, or both left away where
- * the machine has a role; `http:` for a store on the same network. Undefined when it is no such address.
- */
+/** Parses `https://KEY:SECRET@HOST[:PORT]/BUCKET[?region=REGION]`. Key and secret are percent-encoded. */
 export function parseBucketUrl(text: string): BucketPlace | undefined {
   const url = URL.parse(text)
   if (url === null || !['https:', 'http:'].includes(url.protocol)) return undefined

@@ -10,12 +10,7 @@ import { type BlobStore, type ByteRange, isStorageKey } from './blob-store.ts'
 
 const PART_BYTES = 64 * 1024
 
-/**
- * Keeps media in a folder, which every process of the service has to share. A file is written on the same disk under a temporary
- * name, synced to the disk, and then renamed to its final name.
- *
- * @throws UnusableFolder, also from `put` when the disk is full or read-only
- */
+/** Opens a folder, which all processes must share. @throws UnusableFolder, also from `put` on a full disk */
 export async function openFolderBlobStore(path: string): Promise<BlobStore> {
   const folder = resolve(path)
   await makeWritableFolder(folder)
@@ -46,14 +41,14 @@ async function moveTo(folder: string, path: string, target: string): Promise<voi
   await syncFolders(folder, target)
 }
 
-/** Two levels of 256 folders each, since a folder of a million files is slow everywhere. */
+/** Two levels with 256 folders each; a folder with a million files would be slow. */
 function pathOf(folder: string, key: string): string {
   if (!isStorageKey(key)) throw new Error('This is no storage key')
   const random = key.slice(key.indexOf('-') + 1)
   return join(folder, random.slice(0, 2), random.slice(2, 4), key)
 }
 
-/** A name survives a power failure once its folder has reached the disk; the folders above may be new, too. */
+/** A rename survives power loss only after its folder is synced; parent folders may be new too. */
 async function syncFolders(folder: string, path: string): Promise<void> {
   for (let place = dirname(path); place.length >= folder.length; place = dirname(place)) {
     const handle = await open(place, 'r')
@@ -79,7 +74,7 @@ async function* partsOf(path: string, first: Buffer, start: number, end: number)
   }
 }
 
-/** Opens the file for this part alone: a reader that stops reading keeps no file open. */
+/** Opens the file per part, so that a stalled reader holds no descriptor. */
 const readPart = (path: string, at: number, end: number): Promise<Buffer | undefined> =>
   diskCall(async () => {
     const file = await open(path, 'r').catch(ignoreMissing)

@@ -9,18 +9,13 @@ import { withEarlier } from './with-earlier.ts'
 export type PlaceConfig = Pick<Config, 'mediaBucketUrl' | 'mediaEarlierBucketUrl' | 'dataDir' | 'proxies'>
 
 export type Places = {
-  /** What the service uses: reads both places, and writes to the current one. */
   blobStore: BlobStore
   current: BlobStore
-  /** Where media were kept before; files not copied yet are read from here. */
   earlier: BlobStore | undefined
   stop(): Promise<void>
 }
 
-/**
- * Opens the media storage: the bucket that is set, else the folder within DATA_DIR. The earlier place is MEDIA_EARLIER_BUCKET_URL,
- * or, beside a bucket, the folder if there is one.
- */
+/** Opens the configured bucket, or else the folder in DATA_DIR, and the earlier place, if any. */
 export async function openBlobStore(config: PlaceConfig): Promise<Places> {
   const { mediaBucketUrl, mediaEarlierBucketUrl } = config
   const current = await openPlace(config, mediaBucketUrl)
@@ -43,7 +38,7 @@ export async function openBlobStore(config: PlaceConfig): Promise<Places> {
   }
 }
 
-/** Opens one place: a bucket, a folder as a `file:` URL, or without an address the folder within DATA_DIR. */
+/** Opens one place: a bucket, a `file:` URL or, without an address, the folder in DATA_DIR. */
 export async function openPlace(
   config: PlaceConfig,
   address: string | undefined,
@@ -53,12 +48,12 @@ export async function openPlace(
     const folder = address === undefined ? mediaFolder(config) : fileURLToPath(address)
     return { ...(await openFolderBlobStore(folder)), close: () => undefined }
   }
-  // Its client takes 30 MB: only where there is a bucket.
+  // Loaded only when needed: the S3 client takes 30 MB.
   const { openBucketBlobStore } = await import('./bucket-blob-store.ts')
   return openBucketBlobStore(address, resolve(config.dataDir, 'temporary'), { setting, proxies: config.proxies })
 }
 
-/** The folder within DATA_DIR as an address. */
+/** Returns the DATA_DIR media folder as a `file:` URL. */
 export const mediaFolderUrl = (config: Pick<Config, 'dataDir'>): string =>
   pathToFileURL(resolve(mediaFolder(config))).href
 

@@ -1,6 +1,6 @@
 import type { BlobStore } from './blob-store.ts'
 
-/** Writes to the current place, and reads and deletes in both, so that files stay readable until they have been copied. */
+/** Writes to the current place; reads and deletes in both, so that files stay readable until copied. */
 export const withEarlier = (current: BlobStore, earlier: BlobStore): BlobStore => ({
   put: (key, body, meta) => current.put(key, body, meta),
   open: async (key, range) => (await current.open(key, range)) ?? (await earlier.open(key, range)),

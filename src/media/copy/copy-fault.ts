@@ -2,13 +2,9 @@ import type { Measured } from '../blobs/blob-store.ts'
 import { safeMimeType } from '../content-headers.ts'
 import { FILE_TYPES, type FileFacts } from '../uploads/file-type.ts'
 
-/** What is known of a file before its bytes have come; null where nothing is. */
 export type Announced = { mimeType: string | null; sizeBytes: number | null; sha256: string | null }
 
-/**
- * Returns why bytes are not the announced file; undefined: they are. A digest alone decides. Without one, size and kind have to fit:
- * the page of an error, no bytes and half a file are no picture.
- */
+/** Returns why the bytes don't match. A digest alone decides; without one, size and kind must match. */
 export function copyFault(announced: Announced, file: Measured & FileFacts): string | undefined {
   if (announced.sha256 !== null) {
     return announced.sha256 === file.sha256 ? undefined : 'the bytes do not fit the digest'
@@ -30,7 +26,6 @@ function isOfKind(mimeType: string, { detected, isText, isPage }: FileFacts): bo
       return detected?.startsWith('image/') ?? false
     case 'audio':
     case 'video':
-      // One container can hold both, and some streams begin without a mark.
       return detected === undefined ? !isText : /^(audio|video)\//.test(detected) || CONTAINERS.has(detected)
     default:
       if (FILE_TYPES.has(mimeType) && mimeType !== 'text/plain') return detected !== undefined || !isText

@@ -8,10 +8,7 @@ import { type CopyDeps, copyMedia } from './copy-media.ts'
 
 export const MEDIA_COPY = 'media.copy'
 
-/**
- * Notes the media of messages, written before in this transaction, and enqueues a job for each: those that came in, and
- * those that went out by the provider's id. One lane per number: a provider that is slow for one number delays no other.
- */
+/** Enqueues copy jobs for messages written earlier in this transaction. A slow number delays no other. */
 export async function recordMedia(
   tx: Db,
   messages: readonly { companyId: number; messageId: number }[],
@@ -25,7 +22,6 @@ export async function recordMedia(
   if (jobs.length > 0) await enqueueJobs(tx, jobs)
 }
 
-/** The job that copies the media of a message. */
 export const copyKind = (deps: CopyDeps): SingleKind => ({
   kind: MEDIA_COPY,
   laneCap: 4,

@@ -14,18 +14,15 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** How long the provider keeps media that customers sent. */
 const PROVIDER_KEEPS_MS = 7 * 24 * HOUR
 const WAITS_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
-/** One provider blocks a number for an hour after more than five questions that it refused in one. */
+/** One provider blocks a number for an hour after more than five refused requests within an hour. */
 const REFUSED_WAITS_MS = [5 * SECOND, MINUTE, 10 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR]
 
-/** Failed copies of a medium, and whether the provider refused the last one. */
 type CopyFailures = { failures: number; isRefused: boolean }
 
-/** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
-/** The time of a whole copy: request, download and storage. */
+/** Covers request, download and storage. */
 const COPY_DEADLINE_MS = 120_000
 
 type MediaSender = SenderAccess & { readonly provider: ProviderName }
@@ -34,15 +31,14 @@ export type CopyDeps = {
   db: Db
   blobStore: BlobStore
   providers: Providers
-  /** The connected number, with its credential in clear. */
   findSender: (companyId: number, senderId: number) => Promise<MediaSender | undefined>
   clock: Clock
 }
 
-/** `gone`: the provider refused it for as long as it keeps files. `failed`: given up. Both are final, as is `stored`. */
+/** `gone`: refused for as long as the provider keeps files. `failed`: given up. Both are final, like `stored`. */
 type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
 
-/** Copies the media of one message from the provider into the blob store; the handler of its job. Repeating it is safe. */
+/** Copies a message's media from the provider into the blob store. Can be called twice. */
 export async function copyMedia(
   deps: CopyDeps,
   companyId: number,
@@ -57,10 +53,10 @@ export async function copyMedia(
 }
 
 export type Copy = { kind: 'stored' } | { kind: 'failed' } | NotYet
-/** `isRefused`: the provider says that it does not have it. `cause`: what the media storage threw. */
+/** `isRefused`: the provider does not have the file. `cause`: the media storage error. */
 type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number; isRefused: boolean; cause?: unknown }
 
-/** One copy. Resolves when the outcome is final. Failures of provider and blob store are values. */
+/** Attempts one copy. Provider and blob store failures are values. */
 export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
   const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
   const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)
@@ -86,7 +82,6 @@ const notYet = (error: string, retryAfterSeconds = 0): NotYet => ({
 async function fetchFromProvider(deps: CopyDeps, media: MediaRow, signal: AbortSignal): Promise<MediaOutcome> {
   const sender = await deps.findSender(media.companyId, media.senderId)
   const provider = sender && deps.providers[sender.provider]
-  // A number may be back before the provider forgets.
   if (!sender || !provider) return { kind: 'failed', error: { code: null, title: 'not connected', details: null } }
   return provider.fetchMedia(sender, media.providerMediaId, signal)
 }
@@ -114,11 +109,10 @@ async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { k
   }
 }
 
-/** The type of an answer alone makes its page no file. */
+/** A `text/html` response must not become the file's type. */
 const withoutPage = (mimeType: string | null): string | null =>
   safeMimeType(mimeType) === 'text/html' ? null : mimeType
 
-/** Other bytes came than the provider announced. */
 class NotTheFile extends Error {}
 
 async function checkCopy(path: string, measured: Measured, announced: Announced): Promise<void> {
@@ -144,16 +138,13 @@ async function postpone(
   return { kind: 'retry', at: next > allowed ? next : allowed }
 }
 
-/** Names and codes only, where there are any: messages of a store may repeat what was sent to it. */
+/** Returns only names and codes: a store's error message may repeat what was sent. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/**
- * When to try again after a failed copy: soon at first, hourly in the end, and every 12 h for what the provider refuses; undefined
- * once it has forgotten the media.
- */
+/** Returns the next attempt after a failure; undefined once the provider no longer keeps the file. */
 export function nextCopyAt({ failures, isRefused }: CopyFailures, noted: Date, now: Date): Date | undefined {
   const waits = isRefused ? REFUSED_WAITS_MS : WAITS_MS
   const at = now.getTime() + (waits[failures - 1] ?? waits.at(-1) ?? HOUR)

@@ -5,18 +5,15 @@ import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import type { MediaRow } from '../media-store.ts'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
 
-/** How long a reader waits for a copy; the copy itself goes on. */
+/** How long a reader waits; the copy continues afterwards. */
 const PATIENCE_MS = 10_000
-/** Readers cause no more than one copy in this time, so that an address cannot be used to overload the provider. */
+/** At most one copy per file in this time, so that requests can't overload the provider. */
 export const PAUSE_SECONDS = 15
 const COPIES_HELD = 10_000
 
 export type CopyOnDemand = (media: MediaRow) => Promise<void>
 
-/**
- * Copies media that a reader asks for before their copy was made; resolves when the reader should look again.
- * @throws {StorageFailure} when the media storage takes no copy
- */
+/** Copies requested media and resolves when the reader should look again. @throws {StorageFailure} */
 export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
   const copies = new LRUCache<string, Promise<Copy>>({ ...maxEntries(COPIES_HELD), ttl: PAUSE_SECONDS * 1_000 })
   return async (media) => {

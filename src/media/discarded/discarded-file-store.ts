@@ -1,14 +1,12 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 
-/** A file that no row refers to. */
 type DiscardedFile = { companyId: number; storageKey: string }
 
 const FIRST_RETRY_SECONDS = 30
 const LONGEST_RETRY_SECONDS = 3_600
-/** Doublings up to the longest wait. */
 const MAX_DOUBLINGS = 7
 
-/** Queues files for deletion; belongs in the transaction that removes the last reference to them. */
+/** Queues files for deletion. Must run in the transaction that removes the last reference. */
 export async function discardFiles(tx: Db, companyId: number, storageKeys: readonly string[]): Promise<void> {
   if (storageKeys.length === 0) return
   await tx`
@@ -19,10 +17,7 @@ export async function discardFiles(tx: Db, companyId: number, storageKeys: reado
   `
 }
 
-/**
- * Claims up to `limit` due files, of one company or of all, and schedules their next attempt: it happens unless
- * `forgetDiscarded` follows.
- */
+/** Claims up to `limit` due files and schedules their retry, which `forgetDiscarded` cancels. */
 export function claimDiscarded(db: Db, limit: number, companyId?: number): Promise<DiscardedFile[]> {
   return db<DiscardedFile[]>`
     update discarded_files file
@@ -43,7 +38,6 @@ export function claimDiscarded(db: Db, limit: number, companyId?: number): Promi
   `
 }
 
-/** Removes files from the queue once the media storage has deleted them. */
 export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): Promise<void> {
   if (files.length === 0) return
   const rows = files.map(({ companyId, storageKey }) => ({ company_id: companyId, storage_key: storageKey }))
@@ -54,7 +48,7 @@ export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): 
   `
 }
 
-/** Counts the files whose deletion has failed at least once. */
+/** Counts files whose deletion failed at least once. */
 export async function countUndeleted(db: Db): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     select count(*)::integer as count from discarded_files where attempts > 0
@@ -62,7 +56,7 @@ export async function countUndeleted(db: Db): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Whether files of the company wait for their deletion, or are being deleted. */
+/** Returns whether deletions are pending or running for the company. */
 export async function hasDiscarded(db: Db, companyId: number): Promise<boolean> {
   const rows = await db`select from discarded_files where company_id = ${companyId} limit 1`
   return rows.length > 0

@@ -5,13 +5,11 @@ import { claimDiscarded, countUndeleted, forgetDiscarded } from './discarded-fil
 
 export type RemoveDeps = { db: Db; blobStore: Pick<BlobStore, 'remove'> }
 
-/** Files that one claim takes, all of them deleted at once. */
 const AT_ONCE = 16
 
 /**
- * Deletes the discarded files that are due, of one company or of all, until the signal is aborted. Must run outside of a
- * transaction: it waits for the media storage. Stops at a batch of which nothing could be deleted.
- * @throws the first failure, after the other files; what failed waits in the queue
+ * Deletes due files until aborted or a whole batch fails. Must run outside any transaction because storage may be slow.
+ * @throws the first failure, after trying the other files; failed files stay queued
  */
 export async function removeDiscarded(
   { db, blobStore }: RemoveDeps,
@@ -30,7 +28,7 @@ export async function removeDiscarded(
   if (failures.length > 0) throw failures[0]
 }
 
-/** Registers the number of files that could not be deleted, read from the database once per scrape. */
+/** Registers the gauge for failed deletions, read once per scrape. */
 export function registerUndeletedGauge(registry: Registry, db: Db): void {
   new Gauge({
     name: 'parley_undeleted_files',

@@ -7,23 +7,20 @@ import { atOnce, storedFiles } from './stored-files.ts'
 
 const PAGE = 500
 
-/** `missing` counts files that no place has, `removed` those whose owner was deleted while they were copied. */
+/** `missing`: files in neither place. `removed`: files whose owner was deleted during the copy. */
 export type CopyResult = { copied: number; present: number; missing: number; removed: number }
 
 type CopyFilesDeps = {
   db: Pool
   from: Pick<BlobStore, 'open'>
   to: BlobStore
-  /** Notes what is copied, so that a later run can remove what was erased meanwhile. */
+  /** Records copied files, so that a later run can remove those erased meanwhile. */
   journal: string
-  /** Whether the service deletes in the target too; the journal is kept otherwise. */
+  /** Whether the service also deletes in the target; otherwise the journal is kept. */
   isInUse: boolean
 }
 
-/**
- * Copies all files to another place while the service runs; files already there are skipped, so it can be run again after any
- * end. Files erased meanwhile are removed from the target at the end.
- */
+/** Copies all files while the service runs, then removes those erased meanwhile. Can be run again. */
 export async function copyFiles(deps: CopyFilesDeps): Promise<CopyResult> {
   const result: CopyResult = { copied: 0, present: 0, missing: 0, removed: 0 }
   for await (const page of storedFiles(deps.db)) await copyPage(deps, page, result)
@@ -39,7 +36,7 @@ async function copyPage(deps: CopyFilesDeps, page: StoredFile[], result: CopyRes
     else absent.push(file)
   })
   if (absent.length === 0) return
-  // Must be on the disk before the first copy.
+  // Must be on disk before the first copy.
   const lines = absent.map((file) => `\n${JSON.stringify(file)}`).join('')
   await appendFile(deps.journal, lines, { mode: 0o600, flush: true })
   await atOnce(absent, async ({ storageKey, mimeType }) => {
@@ -52,7 +49,6 @@ async function copyPage(deps: CopyFilesDeps, page: StoredFile[], result: CopyRes
       await deps.to.put(storageKey, body, { mimeType, maxBytes: Number.MAX_SAFE_INTEGER })
       result.copied += 1
     } catch (error) {
-      // Erased meanwhile: counted with the removed ones.
       if (!isFileGone(error)) throw error
     }
   })
@@ -65,7 +61,7 @@ async function removeErased({ db, to }: CopyFilesDeps, files: readonly StoredFil
   return erased.length
 }
 
-/** Pages of what this run and earlier ones copied. A kill may tear a line, before anything of its page was copied. */
+/** A kill may tear a line, but only before its page was copied. */
 async function* journaled(path: string): AsyncGenerator<StoredFile[]> {
   const file = await open(path, 'a+')
   let page: StoredFile[] = []

@@ -5,11 +5,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { mediaFolderUrl, openPlace, type PlaceConfig } from '../blobs/open-blob-store.ts'
 import { type CopyResult, copyFiles } from './copy-files.ts'
 
-/**
- * Copies all media to a bucket or folder (a `file:` URL), by default the place that the settings name, while the service runs.
- *
- * @throws StartError when the place can't be used
- */
+/** Copies all media to a bucket or `file:` URL, by default the configured place. @throws StartError */
 export async function copyMediaTo(
   { db, config, blobStore }: { db: Pool; config: PlaceConfig; blobStore: Pick<BlobStore, 'open'> },
   address?: string,
@@ -26,7 +22,6 @@ export async function copyMediaTo(
   }
 }
 
-/** The place without its credentials. */
 function nameOf(address: string): string {
   const { protocol, host, pathname } = new URL(address)
   return `${protocol}//${host}${pathname.replace(/\/$/, '')}`

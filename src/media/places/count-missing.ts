@@ -3,14 +3,14 @@ import { monotonicMs } from '../../platform/clock.ts'
 import type { Places } from '../blobs/open-blob-store.ts'
 import { atOnce, storedFiles } from './stored-files.ts'
 
-/** Maximum number of files to look for, each company's oldest first: those are missing after a change of place. */
+/** Oldest files per company come first: a change of place loses those. */
 const MAX_FILES = 5_000
 const MAX_MS = 5_000
 
-/** `uncopied`: only in the earlier place. `missing`: in no place. */
+/** `uncopied`: only in the earlier place. `missing`: in neither place. */
 export type FileCounts = { looked: number; uncopied: number; missing: number }
 
-/** Counts the stored files that the media storage does not have, among up to 5,000, and for some 5 s. */
+/** Counts stored files absent from the media storage, checking up to 5,000 files for about 5 s. */
 export async function countMissing(
   db: Pool,
   { current, earlier }: Pick<Places, 'current' | 'earlier'>,

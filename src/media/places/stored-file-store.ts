@@ -1,13 +1,12 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** What a file belongs to: a customer's message, an upload or a list of contacts. */
 export type StoredFileKind = 'media' | 'uploads' | 'imports'
 
 export type StoredFile = { kind: StoredFileKind; companyId: number; id: string; storageKey: string; mimeType: string }
 
 export const FILE_KINDS: readonly StoredFileKind[] = ['media', 'uploads', 'imports']
 
-/** Returns up to `limit` stored files of one kind in the order of their ids, after the id. */
+/** Returns up to `limit` stored files with ids after `afterId`, by id. */
 export function listStoredFiles(
   db: Db,
   companyId: number,
@@ -43,7 +42,7 @@ export function listStoredFiles(
   `
 }
 
-/** Returns the keys of those files that still belong to something. */
+/** Returns the storage keys still in use. */
 export async function findStoredKeys(db: Db, files: readonly StoredFile[]): Promise<Set<string>> {
   const items = files.map(({ kind, companyId, id, storageKey }) => ({
     kind,

@@ -3,10 +3,8 @@ import { listCompanyIds } from '../../queue/passes/pass-store.ts'
 import { FILE_KINDS, listStoredFiles, type StoredFile, type StoredFileKind } from './stored-file-store.ts'
 
 const PAGE = 500
-/** Calls of the media storage at a time. */
 const CONCURRENT = 8
 
-/** Pages of all stored files. */
 export async function* storedFiles(db: Pool): AsyncGenerator<StoredFile[]> {
   for (const id of await listCompanyIds(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
 }
@@ -20,7 +18,7 @@ async function* pagesOf(db: Pool, companyId: number, kind: StoredFileKind): Asyn
   } while (last !== undefined)
 }
 
-/** Does the work on all items, eight at a time. */
+/** Runs `work` on all items, eight at a time. */
 export async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const queue = items.values()
   const worker = async () => {

@@ -1,10 +1,8 @@
-/** The kinds of file that a message can carry, named like the types of message. */
 export type FileKind = 'image' | 'video' | 'audio' | 'document' | 'sticker'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** The largest file of each kind that the provider takes. */
 export const MAX_FILE_BYTES: Record<FileKind, number> = {
   image: 5 * MIB,
   video: 16 * MIB,
@@ -12,13 +10,10 @@ export const MAX_FILE_BYTES: Record<FileKind, number> = {
   document: 100 * MIB,
   sticker: 500 * KIB,
 }
-/** The largest sticker that does not move. */
 export const MAX_STILL_STICKER_BYTES = 100 * KIB
 
-/** The type of voice notes. */
 export const VOICE_TYPE = 'audio/ogg; codecs=opus'
 
-/** The types that the provider takes. */
 export const FILE_TYPES: ReadonlyMap<string, FileKind> = new Map([
   ['image/jpeg', 'image'],
   ['image/png', 'image'],
@@ -40,16 +35,14 @@ export const FILE_TYPES: ReadonlyMap<string, FileKind> = new Map([
   ['text/plain', 'document'],
 ])
 
-/** The kind of a file that was taken. */
 export const kindOf = (mimeType: string): FileKind => FILE_TYPES.get(mimeType) ?? 'document'
 
-/** Other names of types that the provider takes. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ['audio/x-m4a', 'audio/mp4'],
   ['audio/apple', 'audio/mp4'],
 ])
 
-/** Files of older versions of Office share one format: only the extension distinguishes them. */
+/** Old Office files share one format; only the extension tells them apart. */
 const COMPOUND_FILE = 'application/x-cfb'
 const COMPOUND_TYPES: ReadonlyMap<string, string> = new Map([
   ['doc', 'application/msword'],
@@ -57,23 +50,17 @@ const COMPOUND_TYPES: ReadonlyMap<string, string> = new Map([
   ['ppt', 'application/vnd.ms-powerpoint'],
 ])
 
-/** The type of a file by its bytes. */
 export type FileFacts = {
-  /** The type that the bytes name; undefined: they name none. */
   detected: string | undefined
-  /** The bytes are text in UTF-8. */
   isText: boolean
-  /** The text is an HTML page. */
   isPage: boolean
-  /** It is a picture that moves. */
   isAnimated: boolean
   sizeBytes: number
 }
 
-/** The type that the provider takes the file for, or why it would refuse it. */
 type FileDecision = { mimeType: string; kind: FileKind } | { fault: string }
 
-/** Decides by the bytes of a file, and by the ending of its name where they do not say enough, whether it can be sent. */
+/** Decides whether a file can be sent, by its bytes and, where those are ambiguous, the filename extension. */
 export function decideFile(facts: FileFacts, filename: string | null): FileDecision {
   const { detected, sizeBytes } = facts
   if (sizeBytes === 0) return { fault: 'is empty' }

@@ -6,10 +6,7 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileKind, kindOf } from './file-type.ts'
 import { findStoredUpload } from './upload-store.ts'
 
-/**
- * An uploaded file, to be read to its end or destroyed; undefined: the company has none of this id.
- * @throws {StorageFailure}
- */
+/** Opens an upload, which the caller must read to the end or destroy. @throws {StorageFailure} */
 export async function openUpload(
   { db, blobStore }: { db: Db; blobStore: BlobStore },
   companyId: number,

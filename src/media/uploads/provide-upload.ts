@@ -9,13 +9,11 @@ import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileKind, kindOf } from './file-type.ts'
 import { findUpload, saveUploadCopy, type Upload } from './upload-store.ts'
 
-/** Providers keep a file for 30 days: one that may expire before it is sent is given to them again. */
+/** Providers keep uploads for 30 days; older copies are uploaded again, so that none expires before sending. */
 const COPY_DAYS = 25
-/** Repeated sends of one file ask the database so often. */
 const TTL_MS = 3_000
 const MAX_FILES = 5_000
 
-/** A file that a number can send. */
 export type ProvidedFile = {
   mediaId: string
   kind: FileKind
@@ -26,9 +24,7 @@ export type ProvidedFile = {
 
 export type Provision =
   | { kind: 'provided'; file: ProvidedFile }
-  /** The company has no such file, or it was deleted. */
   | { kind: 'missing' }
-  /** The file is of another type than the message. */
   | { kind: 'mismatch'; fileKind: FileKind }
   | { kind: 'refused' | 'unavailable'; error: ProviderError }
   | { kind: 'throttled'; retryAfterSeconds: number }
@@ -41,10 +37,7 @@ export type ProvideUpload = (
 
 type ProvideDeps = { db: Db; blobStore: BlobStore; providers: Providers }
 
-/**
- * Finds a file and gives it to the provider of the number that is to send it, unless that has it. Sends of one file that come at
- * once share the call.
- */
+/** Finds a file and uploads it to the sender's provider unless already there. Concurrent sends share the call. */
 export function createProvideUpload(deps: ProvideDeps): ProvideUpload {
   const provisions = createPromiseCache<string, Provision>({ max: MAX_FILES, ttlMs: TTL_MS })
   return async (companyId, sender, { mediaId, messageType }) => {
@@ -66,7 +59,7 @@ async function provide(
   if (upload === undefined) return { kind: 'missing' }
   const { mimeType, filename, providerMediaId } = upload
   const fileKind = kindOf(mimeType)
-  // Every file can be sent as a document.
+  // Any file can be sent as a document.
   if (messageType !== fileKind && messageType !== 'document') return { kind: 'mismatch', fileKind }
   const file = { mediaId, kind: fileKind, mimeType, filename }
   if (providerMediaId !== null) return { kind: 'provided', file: { ...file, providerMediaId } }

@@ -2,14 +2,12 @@ import { open } from 'node:fs/promises'
 import { diskCall } from '../../platform/files/disk-call.ts'
 import type { FileFacts } from './file-type.ts'
 
-/** So much of a file shows whether it is text, and whether a picture moves. */
 const HEAD_BYTES = 64 * 1024
-/** The flags of a WebP file with an extended header, and the one of an animation. */
 const WEBP_FLAGS_AT = 20
 const WEBP_ANIMATION = 0x02
 const HTML = /^\s*<(!doctype\s+html|html)\b/i
 
-/** Reads what the bytes of a file on this machine show. */
+/** Reads a local file's facts from its bytes. */
 export async function readFileFacts(path: string, sizeBytes: number): Promise<FileFacts> {
   const head = await diskCall(() => readHead(path, Math.min(sizeBytes, HEAD_BYTES)))
   const detected = await diskCall(() => detectType(path))
@@ -29,16 +27,14 @@ async function readHead(path: string, length: number): Promise<Buffer> {
 }
 
 async function detectType(path: string): Promise<string | undefined> {
-  // Loaded when it is needed: an idle service does without it.
   const { fileTypeFromFile } = await import('file-type')
-  // A file that breaks off where its type promises more.
+  // A truncated file throws.
   return fileTypeFromFile(path).then(
     (found) => found?.mime,
     () => undefined,
   )
 }
 
-/** Text in UTF-8; undefined: it is none. */
 function textOf(head: Buffer, sizeBytes: number): string | undefined {
   if (head.includes(0)) return undefined
   try {

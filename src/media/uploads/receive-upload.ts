@@ -9,18 +9,16 @@ import { decideFile, type FileFacts, type FileKind, MAX_FILE_BYTES } from './fil
 import { readFileFacts } from './read-file-facts.ts'
 import { completeUpload, deleteUpload, insertUpload, readUnsent } from './upload-store.ts'
 
-/** Days that a file is kept before a message carries it. */
 export const UNSENT_DAYS = 30
-/** Files of one company that no message carries, and their bytes. */
+/** Limits for files without a message, per company. */
 const MAX_UNSENT_FILES = 1_000
 const MAX_UNSENT_BYTES = 2 * 1024 ** 3
-/** Files that arrive at the same time: of one company, and of all in one process. */
+/** Concurrent uploads, per company and per process. */
 const MAX_ARRIVING = 4
 const MAX_ARRIVING_IN_PROCESS = 32
 
 export type UploadDeps = { db: Pool; blobStore: BlobStore }
 
-/** A file that is stored, and not yet the company's. */
 export type ReceivedFile = { id: string; storageKey: string; sizeBytes: number; sha256: string; facts: FileFacts }
 
 export type TakenFile = {
@@ -32,10 +30,9 @@ export type TakenFile = {
   expiresAt: Date
 }
 
-/** Counts the files that are arriving. */
 type Arrivals = { take(companyId: number): () => void }
 
-/** @throws {AppError} from `take`: 429 when too many files of the company, or of all, are arriving */
+/** @throws {AppError} from `take`: 429 when too many uploads are running for the company or in total */
 export function createArrivals(): Arrivals {
   const open = new Map<number, number>()
   let total = 0
@@ -58,8 +55,8 @@ export function createArrivals(): Arrivals {
 }
 
 /**
- * Stores a file as it arrives. The caller takes or discards it; after a crash a sweep deletes it.
- * @throws {AppError} 413 above the largest file of all kinds, 422 when too many files wait to be sent, 429; 503 while the database
+ * Stores an upload. The caller must take or discard the file; after a crash a sweep deletes it.
+ * @throws {AppError} 413 above the largest size for any kind, 422 with too many unsent files, 429; 503 if the database
  * does not answer
  */
 export async function receiveFile(
@@ -75,7 +72,7 @@ export async function receiveFile(
     return await storeFile(deps, companyId, body)
   } finally {
     release()
-    // A client may read the answer only after it has sent its whole body.
+    // Some clients read the response only after sending the whole body.
     body.resume()
   }
 }
@@ -101,20 +98,19 @@ async function storeFile(deps: UploadDeps, companyId: number, body: Readable): P
     })
     return { ...file, ...measured, facts: await reading.promise }
   } catch (error) {
-    // The sweep deletes what a silent database leaves.
     await withTimeout(discard()).catch(() => undefined)
     throw error instanceof TooLarge ? payloadTooLarge(MAX_FILE_BYTES.document) : error
   }
 }
 
-/** The type of a received file, by its bytes. Throws 422 that says why WhatsApp does not take it. */
+/** Detects the type. @throws {AppError} 422 with the reason WhatsApp rejects the file */
 export function inspectFile({ facts }: ReceivedFile, filename: string | null): { mimeType: string; kind: FileKind } {
   const decision = decideFile(facts, filename)
   if ('fault' in decision) throw validationError([{ path: 'body', message: decision.fault }])
   return decision
 }
 
-/** Makes a received file the company's. Undefined: it took so long that the sweep has deleted it. */
+/** Assigns a received file to the company; undefined if the sweep already deleted the file. */
 export async function takeFile(
   tx: Db,
   companyId: number,
@@ -125,7 +121,7 @@ export async function takeFile(
   return expiresAt && { mediaId: id, kind, mimeType, filename, sizeBytes, expiresAt }
 }
 
-/** Discards a received file that was not taken. One whose commit was not confirmed may have been taken: it stays. */
+/** Discards a received file unless taken: an unconfirmed commit may have taken the file. */
 export async function discardFile(
   { db }: Pick<UploadDeps, 'db'>,
   companyId: number,

@@ -77,19 +77,17 @@ WhatsApp takes JPEG and PNG up to 5 MiB, WebP stickers up to 100 KiB (animated 5
 \`mediaId\` works with every number of the company, as often as needed. The service gives the file to the provider of the number
 when it is first sent, and keeps the bytes: as long as a message carries the file, and ${UNSENT_DAYS} days before one does.`
 
-/** The upload of files that messages carry. */
 export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     const arrivals = createArrivals()
     const received = new WeakMap<FastifyRequest, ReceivedFile>()
-    // A file is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
+    // The digest replaces the streamed body in Idempotency-Key comparisons.
     app.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
       if (isForm(request.headers['content-type'])) throw notAFile()
       const file = await receiveFile(deps, arrivals, request.caller.companyId, payload)
       received.set(request, file)
       request.bodyBytes = Buffer.from(file.sha256, 'hex')
     })
-    // The file of a request that is answered otherwise: a refused or repeated one.
     app.addHook('onResponse', async (request) => {
       const file = received.get(request)
       if (file !== undefined) await discardFile(deps, request.caller.companyId, file)
@@ -99,7 +97,6 @@ export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
       '/public/v1/whatsapp/media',
       {
         config: { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'], takesLong: true, streamsBody: true },
-        // The body is a stream.
         validatorCompiler: compileExceptBody,
         schema: {
           tags: ['WhatsApp'],

@@ -2,7 +2,6 @@ import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
 
-/** A file that arrived whole. */
 export type Upload = {
   id: string
   storageKey: string
@@ -12,10 +11,10 @@ export type Upload = {
   sha256: string
 }
 
-/** A file that does not arrive whole within this time never does. */
+/** Uploads still incomplete after this time are abandoned. */
 const ARRIVAL_MINUTES = 60
 
-/** Records a file that is about to arrive. */
+/** Records an upload before its bytes arrive. */
 export async function insertUpload(db: Db, companyId: number, id: string, storageKey: string): Promise<void> {
   await db`
     insert into uploads (company_id, id, storage_key, due_at)
@@ -23,7 +22,7 @@ export async function insertUpload(db: Db, companyId: number, id: string, storag
   `
 }
 
-/** Records what a file turned out to be; returns when it is deleted if no message carries it. Undefined: it is gone. */
+/** Completes an upload; returns the deletion time for unsent files, or undefined if already deleted. */
 export async function completeUpload(
   tx: Db,
   companyId: number,
@@ -44,7 +43,7 @@ export async function completeUpload(
   return row?.dueAt
 }
 
-/** The files of a company that no message carries, those that are arriving among them. */
+/** Counts the company's files without a message, including unfinished uploads. */
 export async function readUnsent(db: Db, companyId: number): Promise<{ files: number; bytes: number }> {
   const [row] = await db<[{ files: number; bytes: number }]>`
     select count(*)::integer as files, coalesce(sum(size_bytes), 0)::bigint as bytes
@@ -54,7 +53,7 @@ export async function readUnsent(db: Db, companyId: number): Promise<{ files: nu
   return { files: row.files, bytes: Number(row.bytes) }
 }
 
-/** Deletes the record of a file that was not taken, and queues its bytes for deletion; false: there is none. */
+/** Deletes an untaken upload and queues its bytes for deletion; returns false if none was found. */
 export async function deleteUpload(db: Db, companyId: number, id: string): Promise<boolean> {
   const discarded = await db`
     with deleted as (
@@ -67,7 +66,6 @@ export async function deleteUpload(db: Db, companyId: number, id: string): Promi
   return discarded.count > 0
 }
 
-/** A file of a company that arrived whole. */
 export async function findStoredUpload(db: Db, companyId: number, id: string): Promise<Upload | undefined> {
   const [row] = await db<Upload[]>`
     select id, storage_key, mime_type, filename, size_bytes, sha256
@@ -77,10 +75,9 @@ export async function findStoredUpload(db: Db, companyId: number, id: string): P
   return row
 }
 
-/** A file, and the id under which a number can send it; null: the provider does not have it. */
 type UploadWithCopy = Upload & { providerMediaId: string | null }
 
-/** A file of a company with its id at the provider of a number, if that copy was made in the last `copyDays`. */
+/** Returns a complete upload with its provider id for the sender, unless that copy is older than `copyDays`. */
 export async function findUpload(
   db: Db,
   companyId: number,
@@ -101,7 +98,7 @@ export async function findUpload(
   return row
 }
 
-/** Records the id that a provider gave a file. */
+/** Records the provider's id for a file. */
 export async function saveUploadCopy(
   db: Db,
   companyId: number,
@@ -120,10 +117,7 @@ export async function saveUploadCopy(
 
 type CarriedUpload = { companyId: number; messageId: number; senderId: number; uploadId: string }
 
-/**
- * Records which files messages carry, which were written before in this transaction: the files stay as long as the messages. A
- * file that was deleted meanwhile is skipped.
- */
+/** Links uploads to messages written earlier in this transaction. Skips files deleted meanwhile. */
 export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): Promise<void> {
   const rows = carried.map(({ companyId, messageId, senderId, uploadId }) => ({
     company_id: companyId,
@@ -160,7 +154,7 @@ export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): P
 
 type DueUpload = { companyId: number; id: string; storageKey: string }
 
-/** Locks files that are due, of one company or of all. */
+/** Locks due uploads, for one company or all. */
 export function lockDueUploads(tx: Db, { limit, skip }: ExpiryBatch, companyId?: number): Promise<DueUpload[]> {
   return tx<DueUpload[]>`
     select company_id, id, storage_key
@@ -173,7 +167,7 @@ export function lockDueUploads(tx: Db, { limit, skip }: ExpiryBatch, companyId?:
   `
 }
 
-/** Keeps those of the locked files that messages carry; returns the others. */
+/** Keeps locked uploads used by messages; returns the others. */
 export async function keepCarried(tx: Db, locked: readonly DueUpload[]): Promise<DueUpload[]> {
   const kept = await tx<{ companyId: number; id: string }[]>`
     update uploads upload
@@ -189,7 +183,7 @@ export async function keepCarried(tx: Db, locked: readonly DueUpload[]): Promise
   return locked.filter((one) => !keptKeys.has(`${one.companyId} ${one.id}`))
 }
 
-/** Deletes the records of locked files, and queues their bytes for deletion. */
+/** Deletes locked uploads and queues their bytes for deletion. */
 export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promise<void> {
   await tx`
     with deleted as (
