@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
-import { toHiddenMember } from '../../http/paging/hidden-matches.ts'
+import { findHidden, type HiddenMatches, toHiddenMember } from '../../http/paging/hidden-matches.ts'
 import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../../http/paging/paging.ts'
 import { validationError } from '../../platform/errors.ts'
 import { findConversation } from '../conversation-store.ts'
@@ -14,6 +14,7 @@ import {
 } from './conversation-cursor.ts'
 import { type ConversationFilter, MAX_FILTERED_OFFSET, MAX_RANKED } from './conversation-filter.ts'
 import {
+  countFiltered,
   findLookedAtEnd,
   type ListedConversation,
   listConversations,
@@ -21,7 +22,6 @@ import {
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
-import { findHiddenConversations } from './hidden-conversations.ts'
 import { findMatches, type MatchContacts } from './search-matches.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
@@ -50,9 +50,9 @@ export const ConversationQuery = Type.Object({
 type ConversationQuery = Static<typeof ConversationQuery>
 
 /**
- * One page of the list, newest activity first. With a filter nothing is counted: a page says whether another follows. A search
- * that matches many conversations may return a short page, whose next cursor goes on behind the conversations it looked at.
- * @throws {AppError} 422 for an unknown cursor, and with a filter for a page beyond its 10,000th record
+ * Returns one page, newest activity first. Only unfiltered pages have a total. A search with many matches can return a
+ * short page, whose next cursor continues after the examined conversations. 422 for an unknown cursor, or a filtered
+ * page beyond record 10,000.
  */
 export async function readConversationPage(
   db: Db,
@@ -77,7 +77,7 @@ export async function readConversationPage(
     return { ...shown, ...toHiddenMember(isNone ? await findHiddenConversations(db, companyId, filter) : null) }
   }
   const total = await readConversationTotal(db, companyId)
-  // One more than requested shows whether another follows: the total may be older than the rows.
+  // Reads one extra row: the total may lag behind the rows.
   const found = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize + 1, total })
   const rows = found.slice(0, page.pageSize)
   const pagination = toPagination(total, page.page, page.pageSize)
@@ -88,13 +88,12 @@ export async function readConversationPage(
   return { rows, pagination: { ...pagination, ...toCursors(around) } }
 }
 
-/** A search ranks when it matches few, or in a short list. */
 async function isRankable(db: Db, companyId: number, { matches }: ConversationFilter): Promise<boolean> {
   if (matches === undefined) return false
   return 'contacts' in matches || (await readConversationTotal(db, companyId)) <= MAX_RANKED
 }
 
-/** A cursor goes on in the order that it comes from, or, if that cannot be, without leaving a conversation out. */
+/** Keeps the cursor's order if possible, else must not skip conversations. */
 function inOneOrder(
   filter: ConversationFilter,
   cursor: ConversationCursor | undefined,
@@ -106,7 +105,6 @@ function inOneOrder(
   return { filter, cursor: starts ? undefined : { ...cursor, at } }
 }
 
-/** The places where the pages before and after a page start; undefined: there is none. */
 type Around = { previous: ActivityPlace | undefined; next: ActivityPlace | undefined }
 
 const placeOf = (row: ListedConversation | undefined): ActivityPlace | undefined =>
@@ -137,7 +135,6 @@ async function readFiltered(
     const message = `must lie within the first ${MAX_FILTERED_OFFSET} records of a filtered list: use before`
     throw validationError([{ path: 'page', message }])
   }
-  // One more than requested shows whether another page follows.
   const rows = await listFiltered(db, companyId, filter, { offset, limit: pageSize + 1 })
   const hasNext = rows.length > pageSize && offset + pageSize < MAX_FILTERED_OFFSET
   const shown = rows.slice(0, pageSize)
@@ -149,7 +146,6 @@ async function readFiltered(
   return { rows: shown, pagination: { ...pagination, ...toCursors(around) } }
 }
 
-/** A page from a cursor. There may be conversations on the cursor's other side: its own is there as a rule. */
 async function listFrom(
   db: Db,
   companyId: number,
@@ -158,7 +154,6 @@ async function listFrom(
   filter: ConversationFilter,
 ): Promise<{ rows: ListedConversation[]; around: Around }> {
   const { side, at } = cursor
-  // One more than requested shows whether another page follows.
   const found = await listConversationsFrom(db, companyId, cursor, pageSize + 1, filter)
   if (found.length === 0 && 'chatId' in at && (await findConversation(db, companyId, at.chatId)) === undefined) {
     throw unknownConversationCursor(side)
@@ -171,4 +166,21 @@ async function listFrom(
   }
   const rows = isMore ? found.slice(1) : found
   return { rows, around: { previous: isMore ? placeOf(rows.at(0)) : end, next: placeOf(rows.at(-1)) } }
+}
+
+const FILTER_MEMBERS = { status: 'status', unread: 'isUnread', channelId: 'senderId', assignee: 'assignee' } as const
+const FILTER_NAMES = ['status', 'unread', 'channelId', 'assignee'] as const
+
+async function findHiddenConversations(
+  db: Db,
+  companyId: number,
+  filter: ConversationFilter,
+): Promise<HiddenMatches | null> {
+  const { matches } = filter
+  const present = FILTER_NAMES.filter((name) => filter[FILTER_MEMBERS[name]] !== undefined)
+  if (matches === undefined || present.length === 0) return null
+  return findHidden(present, (kept) => {
+    const others = Object.fromEntries(kept.map((name) => [FILTER_MEMBERS[name], filter[FILTER_MEMBERS[name]]]))
+    return countFiltered(db, companyId, { ...others, matches })
+  })
 }
