@@ -1,18 +1,16 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 
-/** The side that answers the conversations of a customer from now on. */
 export type Handover = {
   companyId: number
-  /** WhatsApp business account of the numbers, and the number if the event names it. */
+  /** WhatsApp business account; `phoneNumberId` is null if the event covers all its numbers. */
   account: string
   phoneNumberId: string | null
-  /** Of the customer. */
   identities: readonly string[]
   controlledBy: 'business' | 'agent' | null
   occurredAt: Date
 }
 
-/** Applies handovers: the latest of each conversation counts, in any order. Returns the conversations that changed. */
+/** Applies handovers in any order: each conversation's latest wins. Returns the changed conversations. */
 export async function applyHandovers(
   tx: Db,
   handovers: readonly Handover[],

@@ -1,10 +1,9 @@
 import type { Db } from '../db/connect.ts'
 import { isAmong } from './message-month.ts'
 
-/** The text of an erased message. */
 export const ERASED_TEXT = '[erased]'
 
-/** Detaches the customers of a contact from their identities, which the caller has locked, and erases what names them. */
+/** Detaches a contact's customers and erases their personal data. The caller must hold the identity locks. */
 export async function detachCustomer(tx: Db, companyId: number, contactId: number): Promise<void> {
   const customers = await tx<{ id: number }[]>`
     select id from customers where (company_id, contact_id) = (${companyId}, ${contactId}) order by id
@@ -15,7 +14,6 @@ export async function detachCustomer(tx: Db, companyId: number, contactId: numbe
   }
 }
 
-/** Locks the identities that a customer has, and the customer. */
 const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
   select identity
   from lock_customers(
@@ -28,7 +26,7 @@ const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
   )
 `
 
-/** Erases a customer that the caller has locked. Conversations stay with their counts. */
+/** The caller must hold the customer lock. Conversations keep their counts. */
 async function erasePerson(tx: Db, companyId: number, customerId: number): Promise<void> {
   await tx`delete from customer_identities where (company_id, customer_id) = (${companyId}, ${customerId})`
   await tx`update customers set phone = null where (company_id, id) = (${companyId}, ${customerId})`
@@ -54,7 +52,7 @@ async function erasePerson(tx: Db, companyId: number, customerId: number): Promi
   `
 }
 
-/** Erases what a conversation of the contact holds of its customer; does nothing once another contact has it. */
+/** Erases customer data from a contact's conversation; does nothing once another contact owns the conversation. */
 export async function eraseCustomer(tx: Db, companyId: number, contactId: number, id: number): Promise<void> {
   const read = () => tx<{ customerId: number }[]>`
     select customer.id as customer_id
@@ -70,13 +68,12 @@ export async function eraseCustomer(tx: Db, companyId: number, contactId: number
 }
 
 export type ConversationBatch = {
-  /** Conversations of the contact. */
   own: number[]
   groups: number[]
   last: number | null
 }
 
-/** Of the next `limit` conversations of the company after an id: those of the contact, and those of groups. */
+/** Scans `limit` conversations after an id for the contact's own and for groups. */
 export async function findConversations(
   db: Db,
   companyId: number,
@@ -112,10 +109,7 @@ export async function findConversations(
 export type MessageKey = { id: number; wamid: string | null }
 export type MessageBatch = { messages: MessageKey[]; last: number | null }
 
-/**
- * Of the next `limit` messages of a conversation after a seq: all, or, with `writers`, the inbound ones that show one of
- * them as their writer, as messages of groups do.
- */
+/** Scans `limit` messages after a seq: returns all, or only inbound ones by `writers`, as in groups. */
 export async function findMessages(
   db: Db,
   companyId: number,
@@ -153,10 +147,9 @@ export async function findMessages(
   return step ?? { messages: [], last: null }
 }
 
-/** A wamid, which encodes the customer's phone number, and what replaces it. */
 export type ErasedWamid = { wamid: string; erased: string }
 
-/** The wamids of messages, and of the reactions, edits and revokes that name them. */
+/** Lists the wamids of messages and of their reactions, edits and revokes. */
 export async function listWamids(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<ErasedWamid[]> {
   const own = messages.flatMap(({ id, wamid }) => (wamid === null ? [] : [{ wamid, erased: `erased:${id}` }]))
   const wamids = own.map(({ wamid }) => wamid)
@@ -172,7 +165,7 @@ export async function listWamids(db: Db, companyId: number, messages: readonly M
   return [...own, ...facts]
 }
 
-/** Erases messages with their statuses, reactions and changes. The rows stay, so that the pages of a conversation do. */
+/** Erases messages with statuses, reactions and changes. Keeps the rows, so that pages stay intact. */
 export async function eraseMessages(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<void> {
   const ids = messages.map(({ id }) => id)
   await db`

@@ -112,7 +112,7 @@ export const ConversationRecord = Type.Object(
 )
 export type ConversationRecord = Static<typeof ConversationRecord>
 
-/** A conversation as lists show it. `now` decides whether the window is open. */
+/** `now` decides whether the window is open. */
 export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
   contact: { id: row.contactId, phone: row.phone, name: customerName(row), userId: row.userId },
@@ -147,7 +147,6 @@ function windowOf(lastInboundAt: Date | null, now: Date): ConversationRecord['wi
   return { isOpen: closesAt > now, closesAt: closesAt.toISOString() }
 }
 
-/** First and last name, else first name, else the WhatsApp profile name, else null. */
 export function customerName({
   firstName,
   lastName,

@@ -36,7 +36,6 @@ import {
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'], roles: ['agent'] } as const
-/** The lists refuse a malformed cursor. */
 const listConfig = { ...config, errors: ['validation_error'] } as const
 const tags = ['Conversations']
 
@@ -48,7 +47,7 @@ const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be bla
 
 type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts; publish: Publish }
 
-/** Conversations, their messages and what can be changed of them (spec: Conversations and messages). */
+/** Registers the conversation endpoints (spec: Conversations and messages). */
 export function conversationRoutes({
   db,
   clock,
@@ -232,14 +231,12 @@ export function conversationRoutes({
   }
 }
 
-/** The members of a change, the assignee without blanks at its ends; 422 when nothing is left of it. */
 function trimmed({ status, unreadMessages, assignee: requested }: ConversationChange): ConversationChange {
   const assignee = requested?.trim() ?? requested
   if (assignee === '') throw validationError([BLANK_ASSIGNEE])
   return { status, unreadMessages, assignee }
 }
 
-/** The seqs of a page before or after an id. */
 async function rangeFrom(
   db: Db,
   companyId: number,

@@ -6,27 +6,24 @@ import { type Conversation, listConversationsByIds } from './list/conversation-l
 import { isAmong, isSince } from './message-month.ts'
 import type { MessagePricing } from './usage/usage.ts'
 
-/** The conversation with this id; undefined when the company has none. */
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
   const [conversation] = await listConversationsByIds(db, companyId, [id])
   return conversation
 }
 
-/** The members to change. */
 export type ConversationChange = {
   status?: ConversationStatus | undefined
   unreadMessages?: 0 | undefined
   assignee?: string | null | undefined
 }
 
-/** Changes these members; false when the company has no such conversation. */
 export async function updateConversation(
   db: Db,
   companyId: number,
   id: number,
   { status, unreadMessages, assignee }: ConversationChange,
 ): Promise<boolean> {
-  // The conversation is locked before its activity, as everywhere.
+  // Must lock the conversation before its activity, as elsewhere.
   const result = await db`
     with changed as (
       update conversations
@@ -59,7 +56,6 @@ export type Message = {
   media: {
     link?: string | null
     providerMediaId?: string | null
-    /** The uploaded file that it carries. */
     uploadId?: string
     mimeType?: string | null
     filename?: string | null
@@ -76,7 +72,7 @@ export type Message = {
   content: StructuredContent | null
   context: MessageContext | null
   quotedWamid: string | null
-  /** The message that it answers, if that is known; of its text the first 500 characters. */
+  /** Null if unknown; the first 500 characters of its text. */
   quoted: {
     id: number
     wamid: string
@@ -87,7 +83,7 @@ export type Message = {
   } | null
 }
 
-/** Messages of a conversation by their seq, newest first: both ends included. Of the months, those of the conversation are read. */
+/** Lists messages from seq to seq, inclusive, newest first; reads only the conversation's months. */
 export function listMessages(
   db: Db,
   companyId: number,
@@ -105,10 +101,8 @@ export function listMessages(
   `
 }
 
-/** Of the text of a quoted message: enough for the lines that show it. */
 const QUOTED_CHARACTERS = 500
 
-/** The members of a `Message` in `message`. */
 const messageColumns = sql`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
   message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
@@ -139,10 +133,8 @@ const messageColumns = sql`
   ) as reaction
 `
 
-/** A message and the conversation that it belongs to. */
 export type PlacedMessage = Message & { conversationId: number; createdAt: Date }
 
-/** The messages of these ids that the company has. */
 export const listMessagesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<PlacedMessage[]> =>
   db<PlacedMessage[]>`
     select ${messageColumns}, message.conversation_id, message.created_at
@@ -151,7 +143,6 @@ export const listMessagesByIds = (db: Db, companyId: number, ids: readonly numbe
     order by message.id
   `
 
-/** The ids of the conversations of contacts, at most `limit`. */
 export async function listConversationIdsOf(
   db: Db,
   companyId: number,
@@ -169,10 +160,7 @@ export async function listConversationIdsOf(
   return rows.map(({ id }) => id)
 }
 
-/**
- * Finds the seq of the last message whose id is at most `id`, whether or not that message exists: ids grow with seqs. Before
- * the first message it is the seq of the last expired one. Takes one probe for an existing message, else a binary search.
- */
+/** Finds the last seq at or before an id, else the last expired seq: one probe if the message exists, or binary search. */
 export async function findPlace(
   db: Db,
   companyId: number,
@@ -216,7 +204,6 @@ export async function findPlace(
   return rows[0]?.seq ?? expiredCount
 }
 
-/** Whether the customer of an identity has written to any of the company's numbers since. */
 export async function hasWrittenSince(db: Db, companyId: number, identity: string, since: Date): Promise<boolean> {
   const rows = await db`
     select

@@ -4,7 +4,7 @@ import { parseId } from '../platform/ids.ts'
 import { findConversation } from './conversation-store.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
 
-/** The conversation that a path names; 404 when the company has none of this id. */
+/** Returns a conversation by its path id, or throws 404. */
 export async function getConversation(db: Db, companyId: number, chatId: string): Promise<Conversation> {
   const id = parseId(chatId)
   const conversation = id === undefined ? undefined : await findConversation(db, companyId, id)

@@ -3,7 +3,6 @@ import { listMessagesByIds, type Message } from './conversation-store.ts'
 
 export type ReportedStatus = {
   status: string
-  /** By the provider's clock. */
   occurredAt: Date | null
   createdAt: Date
   error: Message['error']
@@ -18,7 +17,6 @@ export type MessageDelivery = {
 
 export type StoredMessageDetails = { message: Message; statuses: ReportedStatus[]; deliveries: MessageDelivery[] }
 
-/** A message of a conversation with the statuses that the provider reported and its deliveries to receivers. */
 export async function findMessageDetails(
   db: Db,
   companyId: number,

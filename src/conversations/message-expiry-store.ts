@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { IDS_A_MONTH } from './message-month.ts'
 
-/** Returns companies with expired messages from before the partitions by month. Ids grow with time, so each company costs one probe. */
+/** Returns companies with expired pre-partition messages. Ids grow with time, so each company costs one probe. */
 export async function listCompaniesWithEarlier(db: Db, days: number, limit: number): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select company.id
@@ -21,7 +21,6 @@ export async function listCompaniesWithEarlier(db: Db, days: number, limit: numb
   return rows.map(({ id }) => id)
 }
 
-/** Returns the oldest expired messages of a company from before the months. */
 export async function findEarlierMessages(
   db: Db,
   companyId: number,
@@ -43,7 +42,7 @@ export async function findEarlierMessages(
   return rows.map(({ id }) => id)
 }
 
-/** Deletes messages from before the months with what belongs to them, and queues their files for deletion. Their conversations stay, and start after them. */
+/** Deletes pre-partition messages and queues their files. Their conversations then start after them. */
 export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await db`
     with target as materialized (

@@ -5,10 +5,8 @@ import { isAmong } from './message-month.ts'
 type MessageId = { companyId: number; id: number }
 
 /**
- * Locks messages in the order of their keys, and reads their statuses. Statements that follow see the messages as they are now.
- *
- * The lock is a statement of its own, and joins nothing: PostgreSQL 18.4 crashes when a statement that has locked a row which
- * changed in the meantime looks up a partition by a value of another row (docs/decisions/0016).
+ * Locks messages in key order and reads statuses. Must not join: PostgreSQL 18.4 crashes if a statement locks a
+ * concurrently changed row, then looks up a partition by another row's value (docs/decisions/0016).
  */
 export async function lockMessages(
   tx: Db,

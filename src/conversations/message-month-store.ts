@@ -2,23 +2,22 @@ import { type Db, type Fragment, sql } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { IDS_A_MONTH, monthOf } from './message-month.ts'
 
-/** Months ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
+/** Also how long the service can be stopped without missing partitions. */
 const MONTHS_AHEAD = 2
 
-/** Creates the partitions of this month and the coming ones. */
 export async function makeMessageMonths(db: Db): Promise<void> {
   const [row] = await db<[{ now: Date }]>`select now() as now`
   const present = monthOf(row.now)
   for (let month = present; month <= present + MONTHS_AHEAD; month += 1) await makeMessageMonth(db, month)
 }
 
-/** Creates the partition of a month, counted since January 1970; returns whether it was missing. */
+/** Returns whether the partition was missing. Months count from January 1970. */
 export async function makeMessageMonth(db: Db, month: number): Promise<boolean> {
   const [row] = await db<[{ created: boolean }]>`select make_message_month(${month}::integer) as created`
   return row.created
 }
 
-/** The oldest month that ended more than `keepDays` days ago; undefined when there is none. */
+/** Finds the oldest month ended over `keepDays` days ago. */
 export async function findExpiredMonth(db: Db, keepDays: number): Promise<number | undefined> {
   const [row] = await db<{ month: number }[]>`
     select oldest.month
@@ -34,11 +33,7 @@ export async function findExpiredMonth(db: Db, keepDays: number): Promise<number
   return row?.month
 }
 
-/**
- * Drops the partition of a month that ended more than `keepDays` days ago; returns whether it did. Waits at most 30 ms for locks.
- *
- * @throws the database's error 55P03 when a lock was not to be had: try again later
- */
+/** Drops a month ended over `keepDays` days ago; throws 55P03 after a 30 ms lock wait: retry later. */
 export async function dropMessageMonth(db: Db, month: number, keepDays: number): Promise<boolean> {
   const [row] = await db<[{ dropped: boolean }]>`
     select drop_message_month(${month}::integer, ${keepDays}::integer) as dropped
@@ -46,12 +41,11 @@ export async function dropMessageMonth(db: Db, month: number, keepDays: number):
   return row.dropped
 }
 
-/** The ids of messages of the months that ended more than `days` days ago. */
 const areExpired = (id: Fragment, days: number) => sql`
   ${id} >= ${IDS_A_MONTH}::bigint and ${id} < message_id_floor(now() - make_interval(days => ${days}))
 `
 
-/** Returns companies with rows of a table about messages of expired months. */
+/** Returns companies with rows for expired months. */
 export async function listCompaniesWithExpired(
   db: Db,
   table: 'media' | 'message_status_events',
@@ -71,10 +65,7 @@ export async function listCompaniesWithExpired(
   return rows.map(({ id }) => id)
 }
 
-/**
- * Deletes the oldest descriptions of files of expired months, and queues the files for deletion; returns how many. Uploaded files
- * that they carried are due.
- */
+/** Deletes the oldest media rows in expired months and queues their files; returns how many. Their uploads fall due. */
 export async function expireMedia(
   db: Db,
   companyId: number,
@@ -110,7 +101,6 @@ export async function expireMedia(
   return row.count
 }
 
-/** Deletes the oldest statuses of messages of expired months; returns how many. */
 export async function expireStatusEvents(
   db: Db,
   companyId: number,
@@ -131,12 +121,11 @@ export async function expireStatusEvents(
   return expired.count
 }
 
-/** A conversation of a company, after which a walk over a month goes on. */
 export type WalkPlace = { companyId: number; id: number }
 
 /**
- * Lets the next `limit` conversations with messages of a month start after that month; returns the last one, undefined at the end.
- * The text of the last message and the referral go with it. The walk reads one entry of an index for each conversation, not for each message.
+ * Moves conversation starts past an expired month, `limit` at a time, clearing last text and referral; returns the last
+ * one, undefined at the end. Reads one index entry per conversation.
  */
 export async function startConversationsAfter(
   db: Db,

@@ -1,41 +1,37 @@
 import { type Fragment, sql } from '../db/connect.ts'
 import { systemClock } from '../platform/clock.ts'
 
-/** A message's id is the month of its creation, counted since January 1970 (UTC), times this, and a number. */
+/** A message id is its UTC month since January 1970 times this, plus a number. */
 export const IDS_A_MONTH = 1_000_000_000_000
 
 const FIRST_YEAR = 1970
 const DAY_MS = 86_400_000
 
-/** The month of a time, counted since January 1970. */
 export const monthOf = (at: Date): number => (at.getUTCFullYear() - FIRST_YEAR) * 12 + at.getUTCMonth()
 
-/** The month of an id; 0: the message is older than the partitions by month. */
+/** Returns 0 for pre-partition messages. */
 export const monthOfId = (id: number): number => Math.floor(id / IDS_A_MONTH)
 
-/** The provider repeats an event for 7 days, delivers for 30 days, and reports that a message was read when it is. */
+/** The provider repeats events for 7 days and delivers for 30; read receipts can follow later. */
 const RECENT_DAYS = 62
 
 /**
- * The condition that a message of the last two months fulfils, and each from before the months: for statements that would
- * otherwise look into the index of every month.
- *
- * The bound is a part of the text, which changes once a month, so that the planner leaves out the other months. Left out when a
- * statement begins, by a parameter or by `now()`, they make PostgreSQL 18.4 skip rows of a statement that meets a row that was
- * changed at the same time: the recheck of that row renumbers the partitions once more.
+ * Restricts a statement to the last two months and pre-partition messages, to avoid probing every month's index.
+ * Must be literal text, which changes monthly, for plan-time pruning: with run-time pruning by a parameter or `now()`,
+ * PostgreSQL 18.4 skips rows when rechecking a concurrently changed row renumbers the partitions.
  */
 export const isRecent = (): Fragment => {
   const first = monthOf(new Date(systemClock.now().getTime() - RECENT_DAYS * DAY_MS)) * IDS_A_MONTH
   return sql`(message.id >= ${sql.unsafe(String(first))} or message.id < 1000000000000)`
 }
 
-/** The condition that a message fulfils when it was created after a time, by any clock that is at most a day ahead. */
+/** Matches messages since a time, by any clock at most a day ahead. */
 export const isSince = (from: Date): Fragment => {
   const first = monthOf(new Date(from.getTime() - DAY_MS)) * IDS_A_MONTH
   return sql`(message.id >= ${first}::bigint or message.id < 1000000000000)`
 }
 
-/** The condition that messages of the months of these ids fulfil; a part of the text, as in isRecent. */
+/** Matches the months of these ids; literal text, as in `isRecent`. */
 export const isAmong = (ids: readonly number[]): Fragment => {
   const months = [...new Set(ids.map(monthOfId))].toSorted((a, b) => a - b)
   if (months.length === 0) return sql`false`

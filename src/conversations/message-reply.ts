@@ -111,7 +111,6 @@ export const MessageRecord = Type.Object(
 )
 export type MessageRecord = Static<typeof MessageRecord>
 
-/** A message with its statuses at the provider and its deliveries. */
 export const MessageDetailsRecord = Type.Object(
   {
     message: MessageRecord,
@@ -143,10 +142,9 @@ export const MessageDetailsRecord = Type.Object(
 )
 export type MessageDetailsRecord = Static<typeof MessageDetailsRecord>
 
-/** Where a message's media can be fetched. */
 export type MediaAddress = (companyId: number, messageId: number) => string
 
-/** A message as lists show it. The address of a file is signed for this company and may expire. */
+/** The media URL is signed for this company and may expire. */
 export const toMessageRecord = (row: Message, companyId: number, mediaAddress: MediaAddress): MessageRecord => ({
   id: row.id,
   wamid: row.wamid,
@@ -179,7 +177,6 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
 const toContent = (content: Message['content']): StructuredContent | null =>
   content?.type === 'reply' ? { ...content, reply: toReplyMember(content.reply) } : content
 
-/** The members of the envelope that content and context have. */
 const toMembers = ({ content, context }: Message): Pick<MessageRecord, keyof typeof MESSAGE_MEMBERS> => ({
   reply: content?.type === 'reply' ? toReplyMember(content.reply) : null,
   location: content?.type === 'location' ? content.location : null,
@@ -195,7 +192,6 @@ const toMembers = ({ content, context }: Message): Pick<MessageRecord, keyof typ
 const isStoredHere = ({ providerMediaId, uploadId }: NonNullable<Message['media']>): boolean =>
   Boolean(providerMediaId) || uploadId !== undefined
 
-/** A message with its statuses and deliveries, in order. */
 export const toMessageDetails = (
   details: StoredMessageDetails,
   companyId: number,

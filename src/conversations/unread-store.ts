@@ -2,15 +2,13 @@ import { type Db, type Fragment, jsonRows, type Pool, sql } from '../db/connect.
 import { isAmong, isRecent } from './message-month.ts'
 
 /**
- * Counts as unread only what customers wrote after these outbound messages: an answer that the provider accepted, or may
- * have accepted, shows that the conversation was read. Text and media also take it over from the agent of the provider.
- *
- * The count is apart from the lock: a statement that waits for a lock does not see what a customer wrote meanwhile.
+ * Marks conversations as read up to messages the provider may have accepted; text and media also take over from its
+ * agent. A statement of its own, since one that waits for a lock misses messages written meanwhile.
  */
 export async function readUpTo(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
   const answered = answeredBy(tx, messages)
   await Promise.all([
-    // The messages are looked up below the sort, and none after the first lock (docs/decisions/0016).
+    // Must look up messages below the sort, none after the first lock (docs/decisions/0016).
     tx`
       select
       from (${answered}) as answered
@@ -38,7 +36,6 @@ export async function readUpTo(tx: Db, messages: readonly { companyId: number; i
   ])
 }
 
-/** The conversations of outbound messages, with the last message of each, and the time of the last one that took it over. */
 const answeredBy = (tx: Db, messages: readonly { companyId: number; id: number }[]) => sql`
   select message.company_id, message.conversation_id, max(message.seq) as seq,
     max(message.created_at) filter (where message.template is null) as taken_at
@@ -53,7 +50,6 @@ const answeredBy = (tx: Db, messages: readonly { companyId: number; id: number }
 
 const isUnreadOrTaken = sql`(conversation.unread_messages > 0 or answered.taken_at > conversation.controlled_at)`
 
-/** How many messages the customer of `conversation` wrote after a seq. */
 const writtenAfter = (seq: Fragment) => sql`
   select count(*)::integer
   from messages message
@@ -63,7 +59,6 @@ const writtenAfter = (seq: Fragment) => sql`
     and message.direction = 'inbound'
 `
 
-/** Copies the counts of the `changed` conversations to the list. */
 const showUnread = sql`
   update conversation_activity activity
   set is_unread = changed.unread_messages > 0
@@ -72,7 +67,7 @@ const showUnread = sql`
     and activity.is_unread <> (changed.unread_messages > 0)
 `
 
-/** Counts as unread only what the customer wrote after the message of this seq. */
+/** Marks a conversation as read up to a seq. */
 export const markRead = (db: Pool, companyId: number, conversationId: number, seq: number): Promise<void> =>
   db.begin(
     'isolation level read committed',

@@ -1,2 +1,2 @@
-/** The time after a customer's message in which free text may be sent. */
+/** Time after a customer message in which free text can be sent. */
 export const WINDOW_MS = 24 * 60 * 60 * 1000

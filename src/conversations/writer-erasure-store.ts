@@ -1,6 +1,5 @@
 import type { Db } from '../db/connect.ts'
 
-/** Returns the conversations of the customers of a contact. */
 export async function listConversationsOf(db: Db, companyId: number, contactId: number): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select conversation.id
@@ -12,7 +11,7 @@ export async function listConversationsOf(db: Db, companyId: number, contactId: 
   return rows.map(({ id }) => id)
 }
 
-/** Finds up to `limit` edits and revokes by these writers, whether or not their message is there; returns their wamids. */
+/** Finds up to `limit` edits and revokes by these writers, also without message; returns wamids. */
 export async function findChanges(
   db: Db,
   companyId: number,
@@ -34,7 +33,7 @@ export async function deleteChanges(db: Db, companyId: number, wamids: readonly 
 
 export type ReactionBatch = { wamids: string[]; last: string | null }
 
-/** Of the next `limit` reactions of the company after a wamid: those by these writers. */
+/** Scans `limit` reactions after a wamid for these writers. */
 export async function findReactions(
   db: Db,
   companyId: number,
@@ -61,7 +60,7 @@ export async function deleteReactions(db: Db, companyId: number, wamids: readonl
   await db`delete from message_reactions where company_id = ${companyId} and wamid = any(${[...wamids]}::text[])`
 }
 
-/** Deletes up to `limit` statuses to these recipients that wait for their message; returns how many. */
+/** Deletes up to `limit` waiting statuses; returns how many. */
 export async function eraseWaitingStatuses(
   db: Db,
   companyId: number,

@@ -14,7 +14,6 @@ const Assignee = Type.Object(
   { title: 'Assignee', example: { name: 'Mara', signedInAt: '2026-03-02T08:55:00.000Z' } },
 )
 
-/** The people whom conversations can be assigned to. */
 export function assigneeRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

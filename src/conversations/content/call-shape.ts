@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { nullableTime } from '../../http/shapes.ts'
 
-/** A call, in envelopes and in the record of a message. */
 export const CallShape = Type.Object(
   {
     direction: Type.Enum(['inbound', 'outbound'], { description: 'Inbound: the customer called.' }),

@@ -6,7 +6,6 @@ import { ReplyShape } from './reply-shape.ts'
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
 const providersOwn = (description: string) => orNull(Type.Object({}, { additionalProperties: true, description }))
 
-/** The ad or post that a customer came from. */
 export const REFERRAL = providersOwn('The ad or post that the customer came from, as the provider describes it.')
 
 const ReportedErrorShape = Type.Object(
@@ -18,10 +17,9 @@ const ReportedErrorShape = Type.Object(
   { title: 'MessageFailure', description: 'What went wrong, as the provider reports it.' },
 )
 
-/** An error in envelopes and records. */
 export const ERROR = orNull(ReportedErrorShape)
 
-/** Members that envelopes and records share. Each is null for messages of other kinds. */
+/** Null for other message kinds. */
 export const MESSAGE_MEMBERS = {
   reply: orNull(ReplyShape),
   location: providersOwn('The location as the provider describes it.'),

@@ -11,7 +11,6 @@ const CallPermissionShape = Type.Object(
   { title: 'EnvelopeCallPermission', description: 'The answer to a call permission request.' },
 )
 
-/** The choice of a customer, in envelopes and in the record of a message. */
 export const ReplyShape = Type.Object(
   {
     id: nullableText('The id of the button or of the row of a list.'),
@@ -24,7 +23,7 @@ export const ReplyShape = Type.Object(
   { title: 'EnvelopeReply', description: 'The choice of the customer.' },
 )
 
-/** A stored choice in the present shape; one of an earlier version lacks members. */
+/** Fills in members missing from earlier versions. */
 export const toReplyMember = (stored: Partial<Static<typeof ReplyShape>>): Static<typeof ReplyShape> => ({
   id: stored.id ?? null,
   title: stored.title ?? null,

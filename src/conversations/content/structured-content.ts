@@ -24,12 +24,11 @@ const KINDS = {
 }
 type Kinds = { [Kind in keyof typeof KINDS]: Static<(typeof KINDS)[Kind]> }
 
-/** The content of a message in addition to text and media: its `type` names the one member that is present. */
+/** `type` is the name of the only member present. */
 export type StructuredContent = {
   [Kind in keyof Kinds]: { type: Kind } & { [Member in Kind]: Kinds[Kind] }
 }[keyof Kinds]
 
-/** Structured content in the record of a message. */
 export const StructuredContentShape = Type.Unsafe<StructuredContent>(
   Type.Object(
     {

@@ -5,17 +5,16 @@ import { sourceOf } from './conversation-source.ts'
 
 export type Conversation = {
   id: number
-  /** The connected number, as displayed, and its name. */
   senderId: number
   phoneNumber: string
   phoneName: string
   contactId: number
-  /** The number at which the customer is reached, in digits as written; null: hidden, or another person's by now. */
+  /** Digits as written; null: hidden, or now another person's. */
   phone: string | null
   firstName: string | null
   lastName: string | null
   profileName: string | null
-  /** The user id at which the customer is reached from this number. */
+  /** Valid for this number only. */
   userId: string | null
   groupId: string | null
   status: ConversationStatus
@@ -26,26 +25,24 @@ export type Conversation = {
   lastText: string | null
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
-  /** Null: it is deleted. */
+  /** Null: deleted. */
   lastStatus: string | null
   lastMessageId: number | null
   lastKind: string | null
-  /** The products of an order, or contact cards. */
+  /** Products in an order, or contact cards. */
   lastItemCount: number | null
-  /** Opens the 24-hour window. */
   lastInboundAt: Date | null
   assignee: string | null
   controlledBy: 'business' | 'agent' | null
-  /** The ad or post that the last window began with, as the provider describes it. */
+  /** Ad or post that started the last window, in the provider's format. */
   referral: object | null
   createdAt: Date
   updatedAt: Date
 }
 
-/** A conversation of the list, with its last activity in microseconds since 1970. */
 export type ListedConversation = Conversation & Pick<ActivityPlace, 'activityUs'> & { readonly starts: boolean | null }
 
-/** How many conversations the company has, without counting them. */
+/** Reads a stored total, without counting. */
 export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
   const rows = await db<{ total: number }[]>`
     select coalesce(sum(total), 0)::bigint as total from conversation_counts where company_id = ${companyId}
@@ -53,7 +50,7 @@ export async function readConversationTotal(db: Db, companyId: number): Promise<
   return rows[0]?.total ?? 0
 }
 
-/** A range of the list, newest activity first. The far half is read from its own end. */
+/** Lists a range, newest activity first. The far half is read from its own end. */
 export async function listConversations(
   db: Db,
   companyId: number,
@@ -67,7 +64,7 @@ export async function listConversations(
   return rows.reverse()
 }
 
-/** The conversations next to a place, in the order of the list; none when the company has no conversation of the cursor's id. */
+/** Lists a cursor's neighbours in list order; none if the cursor's conversation doesn't exist. */
 export async function listConversationsFrom(
   db: Db,
   companyId: number,
@@ -87,7 +84,6 @@ export async function listConversationsFrom(
   return isBefore ? rows : rows.reverse()
 }
 
-/** The condition of the conversations on one side of a cursor. */
 function beyond(companyId: number, { side, at }: ConversationCursor): Fragment {
   const anchor =
     'chatId' in at
@@ -114,10 +110,7 @@ function beyondRanked(side: ConversationCursor['side'], starts: boolean, { activ
     : sql`and (activity.starts, activity.active_at, activity.conversation_id) > ${anchor}`
 }
 
-/**
- * The place of the last conversation that a search which matches many looks at from the same beginning, if it does
- * not reach the list's end.
- */
+/** Finds where a search with many matches stops examining, if before the list's end. */
 export async function findLookedAtEnd(
   db: Db,
   companyId: number,
@@ -139,7 +132,6 @@ export async function findLookedAtEnd(
   return end
 }
 
-/** A range of the conversations that fit a filter, newest activity first. */
 export const listFiltered = (
   db: Db,
   companyId: number,
@@ -148,7 +140,7 @@ export const listFiltered = (
 ): Promise<ListedConversation[]> =>
   selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(filter), filter })
 
-/** How many conversations fit a filter with a search, among the latest `MAX_EXAMINED` when it matches many. */
+/** Counts matches, within the latest `MAX_EXAMINED` conversations if there are many. */
 export async function countFiltered(
   db: Db,
   companyId: number,
@@ -162,7 +154,6 @@ export async function countFiltered(
   return { total: row?.total ?? 0, isExact: (await findLookedAtEnd(db, companyId, filter)) === undefined }
 }
 
-/** The conversations of these ids that the company has. */
 export const listConversationsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Conversation[]> =>
   selectConversations(db, companyId, {
     order: 'desc',
@@ -175,14 +166,11 @@ type Range = {
   order: 'asc' | 'desc'
   offset: number
   limit: number
-  /** Conditions on `activity`, each after an `and`. */
   where?: Fragment
   filter?: ConversationFilter
-  /** Of a ranked list. */
   cursor?: ConversationCursor
 }
 
-/** The page is found in the index alone; only its rows are joined to their contacts. */
 function selectConversations(db: Db, companyId: number, range: Range): Promise<ListedConversation[]> {
   const { order, offset, limit, where = sql``, filter = {}, cursor } = range
   const direction = order === 'desc' ? sql`desc` : sql`asc`
@@ -246,7 +234,7 @@ function selectConversations(db: Db, companyId: number, range: Range): Promise<L
   `
 }
 
-/** The conditions of a filter, but for the search: each is a range of an index in the order of the list. */
+/** Each condition is an index range in list order. */
 function fits({ status, isUnread, senderId, assignee }: ConversationFilter): Fragment {
   return sql`
     ${status === undefined ? sql`` : sql`and activity.status = ${status}`}

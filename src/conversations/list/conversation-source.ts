@@ -2,13 +2,9 @@ import { type Fragment, sql } from '../../db/connect.ts'
 import { startsWord } from '../../db/word-start.ts'
 import { type ConversationFilter, MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-filter.ts'
 
-/** Conversations of one contact that a search looks at: a contact has one for each connected number. */
 const MAX_OF_CONTACT = 100
 
-/**
- * Where the list is read from. A search with few matches gives its conversations, which are sorted. With many, the
- * conversations of the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
- */
+/** Builds the list source: sorts few matches; for many, examines up to `MAX_EXAMINED` conversations in list order. */
 export function sourceOf(
   companyId: number,
   { matches, isRanked }: Pick<ConversationFilter, 'matches' | 'isRanked'>,
@@ -22,13 +18,12 @@ export function sourceOf(
     limit ${MAX_EXAMINED}
   )`
   const { contains, starts } = comparisons(matches)
-  // As a column it would be computed for all that are looked at, also behind the page.
+  // A select column would be computed beyond the page as well.
   if (!isRanked) return { from: examined(sql``), and: sql`and ${ofNames(companyId, contains)}` }
   const rank = ofNames(companyId, sql`case when ${contains} then ${starts} end`)
   return { from: examined(sql`, ${rank} as starts`), and: sql`and activity.starts is not null` }
 }
 
-/** Whether the names of a conversation contain a text, and whether one of their words starts with it. */
 function comparisons({ texts, profileText }: Extract<SearchMatches, { texts: unknown }>) {
   const places = [
     ...texts.map((text) => ({ column: sql`contact.search_text`, text })),
@@ -51,7 +46,7 @@ const ofNames = (companyId: number, value: Fragment): Fragment => sql`(
 const oneOf = (conditions: readonly Fragment[]): Fragment =>
   conditions.reduce((before, next) => sql`${before} or ${next}`)
 
-/** Lateral with a limit: a probe of the index for each row, independent of the statistics. */
+/** A lateral limit forces one index probe per row, regardless of statistics. */
 function fewConversations(
   companyId: number,
   { contacts, conversations }: Extract<SearchMatches, { contacts: unknown }>,

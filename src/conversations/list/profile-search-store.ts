@@ -2,10 +2,9 @@ import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
 import { startsWord } from '../../db/word-start.ts'
 import type { RankedMatch } from './conversation-filter.ts'
 
-/** How many of the newest conversations show whether many match. */
 const SAMPLE = 500
 
-/** Whether the index would find more than a tenth of the newest conversations. */
+/** Estimates from the newest `SAMPLE` conversations whether more than a tenth would match. */
 export async function areManyProfiles(db: Db, companyId: number, trigrams: readonly string[]): Promise<boolean> {
   const [row] = await db<{ held: number }[]>`
     select count(*) filter (where ${holding(trigrams)}) as held
@@ -20,10 +19,7 @@ export async function areManyProfiles(db: Db, companyId: number, trigrams: reado
   return (row?.held ?? 0) > SAMPLE / 10
 }
 
-/**
- * The conversations whose profile name contains a text, in no order, among those that the index finds for its trigrams, of
- * which `limit` are looked at; whether these were all.
- */
+/** Finds profile names with a text among the first `limit` trigram hits, unordered; also whether these were all. */
 export async function selectByProfile(
   db: Db,
   companyId: number,
@@ -57,7 +53,7 @@ const holding = (trigrams: readonly string[]): Fragment =>
     .map((trigram) => sql`conversation.profile_search like ${`%${trigram}%`}`)
     .reduce((before, next) => sql`${before} and ${next}`)
 
-/** Conversations whose profile name has letters beyond ASCII, among the next `limit` after an id; `last`: null at the end. */
+/** Reads non-ASCII profile names among `limit` conversations after an id; `last` is null at the end. */
 export async function readProfileRows(
   db: Db,
   companyId: number,
@@ -81,7 +77,7 @@ export async function readProfileRows(
   return { last, rows }
 }
 
-/** Replaces the search texts of conversations that still have these names; passes over those that are being written. */
+/** Replaces search texts where the name is unchanged; skips locked rows. */
 export async function writeProfileTexts(
   db: Db,
   companyId: number,

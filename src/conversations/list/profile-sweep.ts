@@ -2,14 +2,10 @@ import type { Db } from '../../db/connect.ts'
 import { indexedText } from '../../platform/text/search-text.ts'
 import { readProfileRows, writeProfileTexts } from './profile-search-store.ts'
 
-/** Conversations that one statement looks at, and that one writes. */
 const WINDOW = 5_000
 const WRITTEN_AT_ONCE = 500
 
-/**
- * Folds the profile names of a company's conversations again. A conversation that is being written is left out: an inbound
- * message folds its name.
- */
+/** Refolds a company's profile names; skips locked conversations, whose inbound message folds the name. */
 export async function refoldProfiles(db: Db, companyId: number, pause: () => Promise<void>): Promise<void> {
   for (let after = 0; ; ) {
     const { last, rows } = await readProfileRows(db, companyId, after, WINDOW)

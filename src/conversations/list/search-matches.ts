@@ -3,16 +3,15 @@ import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
 import { MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-filter.ts'
 import { areManyProfiles, selectByProfile } from './profile-search-store.ts'
 
-/** The contacts that a search matches: the texts that they contain, and their ids unless they are many. */
+/** `matches` is null if there are many. */
 type ContactMatches = { readonly texts: readonly string[]; readonly matches: readonly RankedMatch[] | null }
 
-/** Finds the contacts that a search matches; undefined when it contains nothing to search for. */
 export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<ContactMatches | undefined>
 
-/** More conversations than this are not worth a list of ids: the list is read in its own order instead. */
+/** Above this the list is read in its own order. */
 const FEW = 1_000
 
-/** The conversations whose contact or profile name a search matches; undefined when it contains nothing to search for. */
+/** Finds conversations by contact or profile name; undefined without searchable text. */
 export async function findMatches(
   db: Db,
   companyId: number,
@@ -30,7 +29,6 @@ export async function findMatches(
   return { texts, profileText: profileText === '' ? null : profileText }
 }
 
-/** The conversations whose profile name contains a text; null when they are many or the index cannot count them. */
 async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly RankedMatch[] | null> {
   if (text === '') return []
   const trigrams = trigramsOf(text)

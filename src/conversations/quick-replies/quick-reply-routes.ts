@@ -52,7 +52,7 @@ const OneQuickReply = Type.Object(
   { title: 'OneQuickReply', description: 'The quick reply.' },
 )
 
-/** Texts that agents use again (docs/conversations.md). */
+/** Registers the quick reply endpoints (docs/conversations.md). */
 export function quickReplyRoutes({ db }: { db: Pool }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

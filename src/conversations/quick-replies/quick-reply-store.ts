@@ -1,6 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
 
-/** A text of a company that agents choose by its title while they answer. */
 export type QuickReply = {
   readonly id: number
   readonly title: string
@@ -13,7 +12,6 @@ export type QuickReplyValues = { title: string; text: string }
 
 const columns = sql`id, title, text, created_at, updated_at`
 
-/** The quick replies of a company by title. */
 export const selectQuickReplies = (db: Db, companyId: number, limit: number): Promise<QuickReply[]> => db<QuickReply[]>`
   select ${columns}
   from quick_replies
@@ -27,7 +25,7 @@ export async function countQuickReplies(db: Db, companyId: number): Promise<numb
   return row.count
 }
 
-/** Inserts a quick reply; undefined when the company has one with this title, in any letter case. */
+/** Returns undefined if the title exists, ignoring case. */
 export async function insertQuickReply(
   db: Db,
   companyId: number,
@@ -41,7 +39,6 @@ export async function insertQuickReply(
   return created
 }
 
-/** Updates the members that are not null; undefined when the company has no such quick reply. */
 export async function updateQuickReplyRow(
   db: Db,
   companyId: number,
@@ -56,7 +53,6 @@ export async function updateQuickReplyRow(
   return updated
 }
 
-/** False when the company has no such quick reply. */
 export async function deleteQuickReply(db: Db, companyId: number, id: number): Promise<boolean> {
   const deleted = await db`delete from quick_replies where company_id = ${companyId} and id = ${id}`
   return deleted.count > 0

@@ -11,17 +11,15 @@ import {
   updateQuickReplyRow,
 } from './quick-reply-store.ts'
 
-/** Quick replies of one company. */
 export const MAX_QUICK_REPLIES = 200
 const UNIQUE_VIOLATION = '23505'
 
 export type QuickReplyChange = Partial<QuickReplyValues>
 
-/** The quick replies of a company by title. */
 export const listQuickReplies = (db: Db, companyId: number): Promise<QuickReply[]> =>
   selectQuickReplies(db, companyId, MAX_QUICK_REPLIES)
 
-/** @throws {AppError} 409 when the company has the title, in any letter case; 422 when it has 200 quick replies */
+/** @throws AppError 409 for an existing title, ignoring case; 422 beyond 200 quick replies */
 export async function createQuickReply(db: Db, companyId: number, input: QuickReplyValues): Promise<QuickReply> {
   const values = trimmed(input)
   if ((await countQuickReplies(db, companyId)) >= MAX_QUICK_REPLIES) throw tooMany()
@@ -30,7 +28,7 @@ export async function createQuickReply(db: Db, companyId: number, input: QuickRe
   return created
 }
 
-/** @throws {AppError} 404; 409 when another quick reply of the company has the title */
+/** @throws AppError 404; 409 for another quick reply's title */
 export async function updateQuickReply(
   db: Db,
   companyId: number,
@@ -46,12 +44,10 @@ export async function updateQuickReply(
   return updated
 }
 
-/** @throws {AppError} 404 */
 export async function removeQuickReply(db: Db, companyId: number, id: number | undefined): Promise<void> {
   if (id === undefined || !(await deleteQuickReply(db, companyId, id))) throw quickReplyNotFound()
 }
 
-/** The faults that the shape cannot find: a title or text of blanks only. */
 export const quickReplyFaults = (values: QuickReplyChange): FieldFault[] =>
   (['title', 'text'] as const).flatMap((path) =>
     values[path]?.trim() === '' ? [{ path, message: 'must not be blank' }] : [],

@@ -4,13 +4,9 @@ import { addToCall } from './call.ts'
 import type { TargetMessage } from './message-change-store.ts'
 
 export type CallEvent = { companyId: number; callId: string; call: VoiceCall }
-/** A message of a call, and the call after an event. */
 export type ChangedCall = TargetMessage & { call: VoiceCall }
 
-/**
- * Adds events to the messages of their calls, in their order. Answers for each with the changed message; undefined: the event came
- * before, or the message is gone.
- */
+/** Adds call events in order. Returns each changed message, or undefined for a repeated event or missing message. */
 export async function recordCallEvents(
   tx: Db,
   events: readonly CallEvent[],

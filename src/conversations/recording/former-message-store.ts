@@ -1,18 +1,13 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** The key of an envelope of a company. */
 export type EnvelopeKey = { eventId: string; day: number }
-/** A message without kind and content, and the envelope that receivers got. */
 export type FormerMessage = { id: number; wamid: string; envelope: string }
 
 const EVENT = 'whatsapp.message.received'
-/** Processes of the version before write messages until the last one has been replaced. */
+/** The previous version's processes can write such messages until all are replaced. */
 const MIGRATION = '0067_content_passes.sql'
 
-/**
- * Reads the messages of earlier versions among the next `limit` envelopes of a company after a key; `last`: undefined at the
- * end. Revoked messages keep no content.
- */
+/** Reads unrevoked earlier messages among `limit` envelopes after a key; `last` is undefined at the end. */
 export async function readFormerMessages(
   db: Db,
   companyId: number,
@@ -48,7 +43,6 @@ export async function readFormerMessages(
   return { last, messages }
 }
 
-/** What a message of an earlier version states. */
 export type StatedMessage = {
   id: number
   messageKind: string | null
@@ -57,7 +51,6 @@ export type StatedMessage = {
   error: object | null
 }
 
-/** Writes what messages state; passes over messages that are being written, or were revoked meanwhile. */
 export async function writeStated(db: Db, companyId: number, messages: readonly StatedMessage[]): Promise<void> {
   const rows = messages.map(({ messageKind, ...message }) => ({ ...message, kind: messageKind }))
   await db`

@@ -2,7 +2,6 @@ import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { indexedText } from '../../platform/text/search-text.ts'
 import { isRecent } from '../message-month.ts'
 
-/** A conversation that a batch creates or changes. */
 export type ConversationWrite = {
   companyId: number
   id: number
@@ -20,13 +19,12 @@ export type ConversationWrite = {
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
   lastInboundAt: Date | null
-  /** The last 24-hour window that the batch writes in; `isNew`: the batch began it. `referral`: the first one. */
+  /** Last 24-hour window in the batch; `isNew`: opened by the batch. `referral` is the window's first. */
   window: { openedAt: Date; isNew: boolean; referral: object | null } | null
-  /** The place of its last record among those of the same moment; null: it has none. */
+  /** Orders records from the same moment; null: no record. */
   place: number | null
 }
 
-/** Creates and changes conversations, each once. */
 export async function writeConversations(tx: Db, conversations: readonly ConversationWrite[], at: Date): Promise<void> {
   const created = conversations.filter(({ isNew }) => isNew).map(toRow)
   const changed = conversations.filter(({ isNew }) => !isNew).map(toRow)
@@ -36,7 +34,6 @@ export async function writeConversations(tx: Db, conversations: readonly Convers
   ])
 }
 
-/** Members that are null or false are left out: they are most of a batch. */
 const toRow = (conversation: ConversationWrite) => ({
   company_id: conversation.companyId,
   id: conversation.id,
@@ -69,7 +66,7 @@ const fromRows = (tx: Db, rows: readonly object[]) => sql`
   )
 `
 
-/** The first referral of the last window: one that ended before the batch counts no more, one that the batch is late for stays. */
+/** The last window's first referral: drops those from windows before the batch, keeps those from later ones. */
 const referralOf = sql`
   case
     when input.opened_at is null then existing.referral
@@ -80,7 +77,7 @@ const referralOf = sql`
   end
 `
 
-/** The list keeps the order of what came at one moment. */
+/** Keeps the order within one moment. */
 const activeAt = (at: Date) => sql`${at}::timestamptz + input.place * interval '1 microsecond'`
 
 const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
@@ -148,7 +145,6 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   on conflict (company_id, writer) do update set total = existing.total + excluded.total
 `
 
-/** A message of a customer, or of the business in its phone app. */
 export type MessageWrite = {
   companyId: number
   id: number
@@ -205,13 +201,11 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
   `
 }
 
-/** A reaction to a message, which may arrive later. */
 export type ReactionWrite = {
   companyId: number
   wamid: string | null
   targetWamid: string | null
   emoji: string | null
-  /** The identities of the customer. */
   writers: readonly string[]
   occurredAt: Date
 }
@@ -237,12 +231,11 @@ export async function insertReactions(tx: Db, reactions: readonly ReactionWrite[
   `
 }
 
-/** A wamid of a message, or of a reaction. */
 export type WamidKey = { companyId: number; wamid: string; isReaction: boolean }
-/** Whether a wamid of a batch is recorded, and whether edits or revokes of it wait. */
+/** `isChanged`: edits or revokes are waiting. */
 export type KnownWamid = WamidKey & { isRecorded: boolean; isChanged: boolean }
 
-/** The wamids among these that are recorded, as a message or as a reaction, or that edits and revokes name. */
+/** Finds wamids recorded as message or reaction, or with waiting edits and revokes. */
 export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<KnownWamid[]> {
   const groups = Map.groupBy(wamids, ({ companyId, isReaction }) => `${companyId} ${isReaction}`)
   const rows = [...groups.values()].map((keys) => ({
@@ -278,7 +271,7 @@ export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<Kn
   `
 }
 
-/** Applies the edits and revokes that name these messages. */
+/** Applies waiting edits and revokes. */
 export async function applyMessageChanges(
   tx: Db,
   wamids: readonly { companyId: number; wamid: string }[],

@@ -1,29 +1,24 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { applyMessageChanges } from './inbound-store.ts'
 
-/** An edit or a revoke of a message, by the customer or by the business in its phone app. */
 export type MessageChange = {
   companyId: number
   senderId: number
-  /** Of the message that it names. */
+  /** Of the target message. */
   direction: 'inbound' | 'outbound'
-  /** Identities of the customer who makes the change, or whose message the business changes. */
+  /** Identities of the customer behind the change, or behind the business's target message. */
   writers: readonly string[]
-  /** The same customer as the `senderName` of messages in groups shows it. */
+  /** That customer's `senderName` in groups. */
   shownWriter: string | null
   wamid: string | null
   targetWamid: string | null
   kind: 'edit' | 'revoke'
-  /** The new text of an edit; null leaves the text as it is. */
   text: string | null
   occurredAt: Date
   arrivedAt: Date
 }
 
-/**
- * Keeps edits and revokes and applies them to the messages that they name (decisions: Identity); one whose message is not
- * there yet waits for it. Answers for each whether it is new. One that names no message, or has no wamid, changes nothing.
- */
+/** Stores and applies edits and revokes; some wait for their message (decisions: Identity). Returns which are new. */
 export async function recordMessageChanges(tx: Db, changes: readonly MessageChange[], at: Date): Promise<boolean[]> {
   const naming = changes.filter((change) => change.wamid !== null && change.targetWamid !== null)
   const erased = await findErased(
@@ -77,7 +72,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
   )
 }
 
-/** Those of erased messages, or of persons who were erased after the change arrived. */
+/** Targets erased messages, or people erased after the change arrived. */
 async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Set<MessageChange>> {
   if (changes.length === 0) return new Set()
   const rows = changes.map(({ companyId, wamid, writers, arrivedAt }, place) => ({
@@ -98,10 +93,8 @@ async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Se
   return new Set(changes.filter((_, place) => places.has(place)))
 }
 
-/** An edit or a revoke that waits for its message. */
 export type WaitingChange = { companyId: number; wamid: string; targetWamid: string }
 
-/** Locks and returns the waiting edits and revokes that are to be looked up now. */
 export const lockDueChanges = (tx: Db, limit: number): Promise<WaitingChange[]> => tx<WaitingChange[]>`
   select company_id, wamid, target_wamid
   from message_changes
@@ -111,10 +104,7 @@ export const lockDueChanges = (tx: Db, limit: number): Promise<WaitingChange[]> 
   for update skip locked
 `
 
-/**
- * Applies waiting edits and revokes whose message was committed at the same time as they were, or was named later. The others are
- * postponed; a message that is recorded later looks for them itself. Returns the messages.
- */
+/** Applies waiting changes whose message was committed concurrently; postpones the others. Returns the messages. */
 export async function applyWaitingChanges(tx: Db, due: readonly WaitingChange[], at: Date): Promise<TargetMessage[]> {
   const found = await findTargets(tx, due)
   const names = new Set(found.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
@@ -123,7 +113,7 @@ export async function applyWaitingChanges(tx: Db, due: readonly WaitingChange[],
   return found
 }
 
-/** Has changes looked up again once they have waited twice as long, for a day; those whose message is found, never. */
+/** Doubles each change's wait, for up to a day; found ones are done. */
 export async function postponeChanges(
   tx: Db,
   due: readonly WaitingChange[],
@@ -141,10 +131,8 @@ export async function postponeChanges(
   `
 }
 
-/** A message that another one names by its id at the provider. */
 export type TargetMessage = { companyId: number; wamid: string; id: number; conversationId: number }
 
-/** The messages that reactions, edits, and revokes name, as far as they are stored. */
 export async function findTargets(
   tx: Db,
   targets: readonly { companyId: number; targetWamid: string | null }[],

@@ -1,7 +1,7 @@
 import type { RecordChange } from '../../changes/record-change.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** The contacts of these conversations that this transaction has created, as receivers of events want them. */
+/** Lists contacts created in this transaction, for event receivers. */
 export async function listCreatedContacts(
   tx: Db,
   conversations: readonly { companyId: number; conversationId: number | null }[],

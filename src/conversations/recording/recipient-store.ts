@@ -2,10 +2,7 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 import { isAmong, isRecent } from '../message-month.ts'
 import type { StatusRecord } from './waiting-status-store.ts'
 
-/**
- * `requestedIdentity`: an identity of the customer of the message; null: the message is unknown (`isKnown`), or is to a group.
- * `account`: the WhatsApp business account of the number that reports it; null: the number is unknown.
- */
+/** `requestedIdentity` is null for group or unknown messages (`isKnown`); `account`, for unknown numbers. */
 export type UnknownRecipient = {
   place: number
   isKnown: boolean
@@ -13,7 +10,7 @@ export type UnknownRecipient = {
   account: string | null
 }
 
-/** Those of these statuses whose recipient has a user id that leads to no customer yet. */
+/** Finds statuses whose recipient's user id has no customer yet. */
 export function findUnknownRecipients(
   tx: Db,
   statuses: readonly { record: StatusRecord; userId: string }[],
@@ -81,7 +78,7 @@ export function findUnknownRecipients(
 
 export type MessageRecipient = { companyId: number; messageId: number; identity: string }
 
-/** The current identities of the customers of messages; of a group there is none. */
+/** Returns customers' current identities; none for groups. */
 export async function listRecipients(
   tx: Db,
   messages: readonly { companyId: number; id: number }[],

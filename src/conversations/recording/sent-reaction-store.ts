@@ -1,16 +1,12 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { isAmong } from '../message-month.ts'
 
-/** A reaction that the business sent: its own message, and the message that it is for. */
 export type SentReaction = { companyId: number; messageId: number; targetWamid: string; emoji: string | null }
 
-/** The key of a sent reaction among those of customers: the provider may name its wamid later. */
+/** The wamid may only become known later. */
 const keyOf = (messageId: number): string => `sent:${messageId}`
 
-/**
- * Shows sent reactions on their messages. A repetition changes nothing, and neither does one whose failure was reported
- * before its send was accepted: the caller holds the locks of their own messages.
- */
+/** Shows sent reactions once, except failed ones. The caller must hold their message locks. */
 export async function recordSentReactions(tx: Db, reactions: readonly SentReaction[], at: Date): Promise<void> {
   const rows = reactions.map(({ companyId, messageId, targetWamid, emoji }) => ({
     ...{ company_id: companyId, id: messageId, wamid: keyOf(messageId), target_wamid: targetWamid, emoji },
@@ -32,7 +28,7 @@ export async function recordSentReactions(tx: Db, reactions: readonly SentReacti
   `
 }
 
-/** Takes back the reactions among these messages, which the provider failed after it had accepted them. */
+/** Removes reactions the provider accepted and then failed. */
 export async function removeSentReactions(
   tx: Db,
   messages: readonly { companyId: number; id: number }[],

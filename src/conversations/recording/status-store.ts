@@ -8,19 +8,17 @@ import { addUsage } from '../usage/usage-store.ts'
 import { removeSentReactions } from './sent-reaction-store.ts'
 import { type StatusRecord, settleWaitingStatuses } from './waiting-status-store.ts'
 
-/** A message whose status or wamid changed. */
 export type MovedMessage = {
   companyId: number
   id: number
   before: string
   after: string
-  /** A failure that was reported together with the later status `after`. */
+  /** Reported together with the later status `after`. */
   failure: { error: StatusRecord['error'] } | null
-  /** The provider reports on it, and nothing said before that it had accepted it. */
+  /** First report that the provider accepted the message. */
   isFirstSent: boolean
 }
 
-/** `matches`: the messages that the statuses name. `failed`: those that failed now, with the provider's code. */
 export type RecordedStatuses = {
   moved: MovedMessage[]
   matches: StatusMatch[]
@@ -28,9 +26,9 @@ export type RecordedStatuses = {
 }
 
 /**
- * Stores the statuses of sent messages as events, advances the messages and counts their usage. Order and repetitions do not
- * change the result: the status with the highest rank wins, and each counter has a message once. A status whose message is not
- * known waits for it, and so does each of `unlearnt`, whose message was not known when its recipient was to be learnt.
+ * Stores statuses, advances messages and counts usage. Order and repeats don't matter: the highest rank wins, counters
+ * count each message once. Statuses without known message wait, as do `unlearnt` ones, whose message was unknown in the
+ * recipient lookup.
  */
 export async function recordStatuses(
   tx: Db,
@@ -57,16 +55,14 @@ export async function recordStatuses(
   return { moved, matches, failed: failed.map(({ companyId, id, code }) => ({ companyId, id, code })) }
 }
 
-/** Until a status follows, such a message may have reached nobody, and leaves its conversation unread. */
+/** May have reached nobody, so doesn't mark the conversation as read. */
 const UNREACHED = ['pending', 'failed']
 
-/** `isShown`: the record of the message shows the change. */
 type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean; code: number | null }
 
-/** A message that a status names: the place of the status among the records, and the message's key. */
 export type StatusMatch = { ord: number; companyId: number; id: number }
 
-/** Advances locked messages. No lock stands in this statement: see lockMessages. */
+/** Must not lock: see `lockMessages`. */
 const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: readonly StatusMatch[], at: Date) => tx<
   AdvancedMessage[]
 >`
@@ -148,7 +144,7 @@ const keepEvents = sql`
   on conflict do nothing
 `
 
-/** The status with the highest rank of each message, with what all its statuses report. Of pricings the last report counts. */
+/** Each message's highest status, with the data of all its statuses; the last pricing wins. */
 const furthestStatuses = (at: Date) => sql`
   select distinct on (matched.company_id, matched.message_id)
     matched.company_id, matched.message_id, matched.status, matched.error,
@@ -170,8 +166,8 @@ const furthestStatuses = (at: Date) => sql`
 `
 
 /**
- * The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. A status that names none is
- * kept in the same statement: a message that is committed meanwhile finds it, or is found when it is looked up again.
+ * Matches by wamid, our id or the provider's id. Keeps unmatched statuses in the same statement, so a concurrently
+ * committed message finds them or is found on the next lookup.
  */
 const matchOrKeep = (tx: Db, records: readonly StatusRecord[], unlearnt: ReadonlySet<StatusRecord>) => tx<
   StatusMatch[]
@@ -250,10 +246,9 @@ const toRow = (record: StatusRecord, ord: number) => ({
   counters: countersOf(record.status),
 })
 
-/** A moved message as receivers of events may want it. */
 export const toStatusChange = (moved: MovedMessage): RecordChange => ({ event: 'whatsapp.message.status', ...moved })
 
-/** Locks messages and reads their statuses; the result reads them again and answers what has changed. */
+/** Locks messages; the returned function lists status changes since. */
 export async function watchStatuses(
   tx: Db,
   messages: readonly { companyId: number; messageId: number }[],

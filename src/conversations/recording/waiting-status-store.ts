@@ -3,24 +3,22 @@ import type { MessagePricing } from '../usage/usage.ts'
 
 export type StatusRecord = {
   companyId: number
-  /** Null: it waits since an earlier version, which did not store it. */
+  /** Null: stored by an earlier version. */
   senderId: number | null
   wamid: string | null
-  /** The provider's own id of the message, where it has one beside the wamid. */
+  /** Used by some providers besides the wamid. */
   providerMessageId: string | null
-  /** Our own message id, as it travelled with the send. */
   messageId: number | null
-  /** Null: only the wamid is reported. */
+  /** Null: the provider reported only the wamid. */
   status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
   arrivedAt: Date
-  /** Of the recipient; in a group of the participant. Digits. */
+  /** Digits; in groups, the participant's. */
   recipientPhone: string | null
-  /** Of the recipient: the identity of the phone number, and the user id. */
   identities: readonly string[]
   pricing: MessagePricing | null
   error: { code: number | null; title: string | null; details: string | null } | null
-  /** Its row among the waiting ones; null: it arrives now. */
+  /** Null: not stored, arriving now. */
   waitingId: number | null
 }
 
@@ -30,7 +28,6 @@ const columns = sql`
   coalesce(waiting.recipients, '{}') as identities, waiting.pricing, waiting.error
 `
 
-/** Locks and returns the statuses that are to be looked up now. */
 export const lockDueStatuses = (tx: Db, limit: number): Promise<StatusRecord[]> => tx<StatusRecord[]>`
   select ${columns}, waiting.id as waiting_id
   from waiting_statuses waiting
@@ -40,7 +37,7 @@ export const lockDueStatuses = (tx: Db, limit: number): Promise<StatusRecord[]> 
   for update skip locked
 `
 
-/** Deletes the statuses whose message was found. The others are looked up again once they have waited twice as long. */
+/** Deletes matched statuses; others double their wait. */
 export async function settleWaitingStatuses(
   tx: Db,
   records: readonly StatusRecord[],
@@ -68,7 +65,7 @@ export async function settleWaitingStatuses(
   `
 }
 
-/** Takes the waiting statuses of messages that are about to be recorded. */
+/** Takes statuses waiting for messages about to be recorded. */
 export async function takeWaitingStatuses(
   tx: Db,
   messages: readonly { companyId: number; wamid: string }[],

@@ -6,7 +6,6 @@ import { parseInstant } from '../../platform/text/instant.ts'
 import { UsageRecord } from './usage-shape.ts'
 import { type GroupedUsage, readUsage, type UsageGroup } from './usage-store.ts'
 
-/** Each value of `groupBy`, and the member of a record that has the group. */
 const MEMBERS = { day: 'day', number: 'channelId', category: 'category', template: 'template' } as const
 const GROUPS = Object.keys(MEMBERS)
 const isGroup = (text: string): text is UsageGroup => GROUPS.includes(text)
@@ -14,7 +13,7 @@ const isGroup = (text: string): text is UsageGroup => GROUPS.includes(text)
 const MAX_DAYS = 366
 const DAY_MS = 86_400_000
 
-/** The usage of a company (spec: Cost). */
+/** Registers the usage endpoint (spec: Cost). */
 export function usageRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -50,7 +49,6 @@ const toRecord = ({ value, ...usage }: GroupedUsage, groupBy: UsageGroup): Stati
   ...usage,
 })
 
-/** The days that a query names; 422 that names the field at fault. */
 function parseDays({ from, to }: { from: string; to: string }): { from: string; to: string } {
   const [first, last] = [timeOf(from), timeOf(to)]
   const faults: FieldFault[] = []
@@ -66,7 +64,6 @@ function parseDays({ from, to }: { from: string; to: string }): { from: string; 
 
 const NO_DATE = 'must be a date such as 2026-11-01'
 
-/** Midnight (UTC) of an ISO date; undefined: it is none. */
 function timeOf(text: string): number | undefined {
   return /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) ? parseInstant(text)?.getTime() : undefined
 }

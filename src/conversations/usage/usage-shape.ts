@@ -22,7 +22,6 @@ export const MessagePrice = Type.Union(
 
 const count = (description: string) => Type.Integer({ description })
 
-/** One group. It has the member that `groupBy` names. */
 export const UsageRecord = Type.Object(
   {
     day: Type.Optional(Type.String({ format: 'date', description: 'With `groupBy=day`: the day in UTC.' })),

@@ -1,7 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { Usage, UsageKey } from './usage.ts'
 
-/** Adds to the usage. Each session writes rows of its own, see `conversation_counts`. */
+/** Adds usage. Each session writes its own rows, see `conversation_counts`. */
 export async function addUsage(tx: Db, totals: readonly (UsageKey & Usage)[]): Promise<void> {
   if (totals.length === 0) return
   const rows = totals.map(({ companyId, senderId, ...total }) => ({
@@ -30,10 +30,9 @@ export async function addUsage(tx: Db, totals: readonly (UsageKey & Usage)[]): P
 }
 
 export type UsageGroup = 'day' | 'number' | 'category' | 'template'
-/** `value`: what the group is of. */
 export type GroupedUsage = Usage & { value: string | number | null }
 
-/** The usage of a company from one day to another, both included, by group. */
+/** Reads usage by group; both days are included. */
 export function readUsage(
   db: Db,
   companyId: number,
