@@ -94,13 +94,11 @@ export function startWorkers(deps: Deps): Workers {
     forward: async (tx, messages) => {
       const accepted = jobs.acceptDirect(DELIVER)
       const { leased, waiting } = await forwardMessages(tx, messages, accepted)
-      const leasedJobs = leased.map(({ job }) => job)
       return () => {
-        deliverer.expect(leased)
-        if (accepted) jobs.dispatch(leasedJobs, accepted)
+        if (accepted) jobs.dispatch(leased, accepted)
         if (waiting.length > 0) jobs.wake(DELIVER)
         deps.publish([
-          ...leasedJobs.flatMap(toLiveChange),
+          ...leased.flatMap(toLiveChange),
           ...waiting.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })),
         ])
       }

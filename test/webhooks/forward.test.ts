@@ -90,14 +90,6 @@ describe('a message that a customer writes', () => {
     await holding
   })
 
-  test('is posted by the process that handled it without another statement before', async () => {
-    const subscriber = await createSubscriber('at-once')
-    await service.db`alter function start_attempts rename to not_needed`
-    await write(subscriber)
-    await eventually(async () => some(await subscriber.requests(), 1))
-    await service.db`alter function not_needed rename to start_attempts`
-  })
-
   test('makes one delivery per active registration, none for an inactive or deleted one, also when it comes again', async () => {
     const subscriber = await createSubscriber('first')
     const ids: number[] = []

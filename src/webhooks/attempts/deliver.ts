@@ -5,9 +5,8 @@ import { LeaseLost } from '../../queue/claim/lease.ts'
 import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../queue/job.ts'
 import type { BatchKind } from '../../queue/job-kind.ts'
 import { releaseBehind } from '../deliveries/delivery-order-store.ts'
-import type { AttemptRecord, HeldDelivery, StartedAttempt } from '../deliveries/delivery-store.ts'
+import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
-import type { LeasedDelivery } from '../events/forward-messages.ts'
 import type { SecretCipher } from '../registrations/registration.ts'
 import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
@@ -46,18 +45,11 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
 
 export type Deliverer = {
   kind: BatchKind
-  /**
-   * Remembers attempts that start with the commit that leased their deliveries, just before these are dispatched: one that gets a
-   * slot at once is posted without another statement. Any other starts with `startAttempts`.
-   */
-  expect(leased: readonly LeasedDelivery[]): void
   /** Accepts no new attempts; running attempts finish. Called before the worker stops. */
   close(): void
 }
 
-type Working = DeliverDeps &
-  AttemptDeps &
-  AttemptBatches & { slots: ReceiverSlots; pace: FailurePace; expected: WeakMap<Job, StartedAttempt> }
+type Working = DeliverDeps & AttemptDeps & AttemptBatches & { slots: ReceiverSlots; pace: FailurePace }
 
 /** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
@@ -65,7 +57,6 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
   const pace = createFailurePace(deps.monotonic)
   const signers = createSigners(deps.cipher)
   const openHeaders = createHeaderOpener(deps.cipher.decrypt)
-  const expected = new WeakMap<Job, StartedAttempt>()
   const working: Working = {
     ...deps,
     ...createAttemptBatches(deps.db, deps.clock),
@@ -73,7 +64,6 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
     openHeaders,
     slots,
     pace,
-    expected,
   }
   return {
     kind: {
@@ -86,9 +76,6 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       onDone: (jobs) => afterSkipping(deps, jobs),
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
-    },
-    expect: (leased) => {
-      for (const { job, attempt } of leased) expected.set(job, attempt)
     },
     close: slots.close,
   }
@@ -124,15 +111,12 @@ async function attempt(
   job: Job,
   signal: AbortSignal,
 ): Promise<AttemptRecord | 'nothing to do' | 'not now' | 'waits'> {
-  const expected = working.expected.get(job)
-  working.expected.delete(job)
-  const slotNow = expected && working.slots.takeNow(job.lane)
-  const slot = slotNow ?? (await working.slots.take(job.lane))
+  const slot = await working.slots.take(job.lane)
   if (slot === undefined) return 'not now'
   let how: SlotResult | undefined
   try {
     if (signal.aborted) return 'not now'
-    const started = slotNow ? expected : await working.start(toHeld(job))
+    const started = await working.start(toHeld(job))
     if (started === undefined) return 'nothing to do'
     if (started.waits) return 'waits'
     // Also deliveries that were claimed before their receiver failed. A start has written nothing.

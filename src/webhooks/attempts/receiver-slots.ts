@@ -23,8 +23,6 @@ export type Slot = {
 }
 
 export type ReceiverSlots = {
-  /** A slot, if the receiver may be called once more now. */
-  takeNow(receiver: string): Slot | undefined
   /**
    * Fulfilled when the receiver, by its lane, may be called once more; with undefined when the delivery is to be given back,
    * because its receiver is not quick any more or the slots are closed.
@@ -83,16 +81,12 @@ export function createReceiverSlots(): ReceiverSlots {
     return receiver
   }
 
-  const takeNow = (id: string): Slot | undefined => {
-    const receiver = find(id)
-    return !isClosed && mayStart(receiver) ? begin(id, receiver) : undefined
-  }
-
   return {
-    takeNow,
     take: async (id) => {
       if (isClosed) return undefined
-      return takeNow(id) ?? (await new Promise((resolve) => find(id).waiting.push(resolve)))
+      const receiver = find(id)
+      if (mayStart(receiver)) return begin(id, receiver)
+      return await new Promise((resolve) => receiver.waiting.push(resolve))
     },
     quick: () => quick,
     close: () => {

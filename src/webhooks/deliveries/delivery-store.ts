@@ -53,21 +53,14 @@ export type AttemptRecord = DeliveryRef & {
   next: Date | 'delivered' | 'dead'
 }
 
-/** A new delivery that waits for a claim, or one that is leased to the caller, with the registration that it is for. */
-export type EnqueuedDelivery = DeliveryRef &
-  Pick<Job, 'dueAt' | 'createdAt'> & { eventId: string } & (
-    | ({ claimId: string } & Pick<StartedAttempt, 'url' | 'method' | 'staticHeaders' | 'secret'>)
-    | { claimId: null }
-  )
+/** A new delivery; `claimId` is null unless it is leased to the caller. */
+export type EnqueuedDelivery = DeliveryRef & Pick<Job, 'dueAt' | 'createdAt'> & { claimId: string | null }
 
 /**
  * Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to the event;
  * returns them. Belongs in the transaction that changes the record: its keys say that the event is new. An envelope without
  * receivers is not stored, and an event whose id came before on this day makes no delivery, not even for a registration that
  * is newer.
- *
- * The first attempt of a leased delivery starts when the transaction commits, as one of startAttempts does when its statement
- * commits: companies and registrations are read under the same locks. A registration that is being changed leases nothing.
  */
 export async function enqueueDeliveries(
   db: Db,
@@ -79,9 +72,9 @@ export async function enqueueDeliveries(
     select *
     from enqueue_deliveries(
       ${jsonRows(db, envelopes.map(toEnvelopeRow))},
+      ${dispatch?.leaseMs ?? null}::integer,
       ${dispatch?.fullLanes ?? []}::text[],
-      ${dispatch?.fullCompanies ?? []}::bigint[],
-      ${dispatch?.leaseMs ?? null}::integer
+      ${dispatch?.fullCompanies ?? []}::bigint[]
     )
   `
 }

@@ -33,8 +33,7 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
     insert into deliveries (company_id, registration_id, event, event_id, due_at)
     values (${companyId}, ${crowded.id}, 'e', 'w0', now() + interval '1 minute')
   `
-  const { leased: deliveries, waiting } = await forwardMessages(db, [message('w1'), message('w2')], accepted)
-  const leased = deliveries.map(({ job }) => job)
+  const { leased, waiting } = await forwardMessages(db, [message('w1'), message('w2')], accepted)
   expect(waiting).toHaveLength(4)
   expect(leased.map(({ lane }) => lane)).toEqual([deliveryLaneOf(companyId, one.id), deliveryLaneOf(companyId, one.id)])
   expect(new Set(leased.map(({ claimId }) => claimId)).size).toBe(1)

@@ -1,15 +1,15 @@
--- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
--- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. An envelope without receivers is not stored; one whose event and
--- id were stored today makes no delivery. `people`: by whom an erasure finds an envelope that no message leads to.
--- With `lease_ms`, the caller is a worker, and the deliveries that lease_receivers allows are leased to it at once, one claim for
--- each registration; their first attempts start when the transaction commits. `claim_id` is null for the rest.
+-- Stores envelopes with one delivery for each active registration that subscribes to the event; see enqueueDeliveries in
+-- src/webhooks/deliveries/delivery-store.ts. An envelope without receivers is not stored; one whose event and id were stored
+-- today makes no delivery. A registration paused for its backlog gets messages only. `people`: by whom an erasure finds an
+-- envelope that no message leads to.
+-- With `lease_ms`, the caller is a worker, and gets one claim for each registration, except in `full_lanes`, for
+-- `full_companies`, for ordered registrations, and where deliveries wait (since yesterday: older ones wait for their receiver).
 create function enqueue_deliveries(
-  envelopes jsonb, full_lanes text[] default '{}'::text[], full_companies bigint[] default '{}'::bigint[],
-  lease_ms integer default null
+  envelopes jsonb, lease_ms integer default null, full_lanes text[] default '{}'::text[],
+  full_companies bigint[] default '{}'::bigint[]
 )
 returns table (
-  company_id bigint, delivery_id bigint, registration_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz,
-  event_id text, url text, method text, static_headers text, secret text -- null without a claim
+  company_id bigint, delivery_id bigint, registration_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz
 )
 language plpgsql
 set plan_cache_mode = force_generic_plan
@@ -23,8 +23,27 @@ begin
     company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text, people text[]
   )),
   receiver as materialized (
-    select *
-    from lease_receivers(array(select distinct input.company_id from input), today, full_lanes, full_companies, lease_ms)
+    select
+      registration.company_id, registration.id, registration.channel_ids, registration.ordered,
+      case when registration.paused_reason = 'backlog'
+        then array(select 'whatsapp.message.received' where 'whatsapp.message.received' = any (registration.events))
+        else registration.events
+      end as events,
+      case when lease_ms is not null
+        and not registration.ordered -- a claim looks for earlier deliveries first
+        and registration.company_id <> all (full_companies)
+        and lane.lane <> all (full_lanes)
+        and not exists (
+          select from deliveries delivery
+          where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
+            and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
+        )
+        then gen_random_uuid()
+      end as claim_id
+    from (select distinct input.company_id as id from input) as company
+    join registrations registration on registration.company_id = company.id
+      and registration.status = 'active' and registration.deleted_at is null
+    cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
   ),
   requested as materialized (
     select input.*, subscribed.receivers, subscribed.delivery_ids
@@ -70,11 +89,8 @@ begin
     order by one.delivery_id
     returning inserted.*
   )
-  select created.company_id, created.id, created.registration_id, created.claim_id, created.due_at, created.created_at,
-    created.event_id, receiver.url, receiver.method, receiver.static_headers, receiver.secret
+  select created.company_id, created.id, created.registration_id, created.claim_id, created.due_at, created.created_at
   from created
-  left join receiver on (receiver.company_id, receiver.id, receiver.claim_id)
-    = (created.company_id, created.registration_id, created.claim_id)
   order by created.id;
 end
 $$;
