@@ -1,16 +1,7 @@
 import type { Pool } from '../db/connect.ts'
 import { createStatementBatcher } from '../db/statement-batcher.ts'
-import type { Worker } from '../queue/worker.ts'
 import type { EmailDeps } from './email.ts'
-import { type AcceptedEmail, EMAIL_SEND, insertEmails } from './email-store.ts'
-
-/**
- * Emails of one statement that are sent directly at most: more are left to claims, which send them beside the requests that
- * come, and not before them.
- */
-const MOST_DIRECT = 4
-
-export type EmailWorker = Pick<Worker, 'acceptDirect' | 'dispatch' | 'wake'>
+import { type AcceptedEmail, insertEmails } from './email-store.ts'
 
 /** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
 const BOUNDS = {
@@ -23,19 +14,16 @@ const BOUNDS = {
   maxRunning: 2,
 }
 
-/**
- * Stores emails with their jobs; those of concurrent requests share statements. The worker of this process, if it has one and
- * room, sends them from the commit on.
- */
-export function createEmailAcceptance(pool: Pool, worker: () => EmailWorker | undefined): EmailDeps['acceptEmail'] {
+/** Stores emails with their jobs; those of concurrent requests share statements. Calls `onAccepted` after the commit. */
+export function createEmailAcceptance(pool: Pool, onAccepted: () => void): EmailDeps['acceptEmail'] {
   const accept = createStatementBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...BOUNDS,
     run: async (items) => {
-      const dispatch = items.length <= MOST_DIRECT ? worker()?.acceptDirect(EMAIL_SEND) : undefined
-      const emails = items.map(({ email }) => email)
-      const { areAccepted, leased, hasWaiting } = await insertEmails(pool, emails, dispatch)
-      if (dispatch !== undefined) worker()?.dispatch(leased, dispatch)
-      if (hasWaiting) worker()?.wake(EMAIL_SEND)
+      const areAccepted = await insertEmails(
+        pool,
+        items.map(({ email }) => email),
+      )
+      onAccepted()
       return areAccepted
     },
     companyOf: ({ email }) => email.companyId,

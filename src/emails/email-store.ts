@@ -1,6 +1,5 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { storedKeys, storedMailbox } from '../platform/text/email-address.ts'
-import type { DirectDispatch, Job } from '../queue/job.ts'
 import { recipientMailbox } from './email-key-store.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
@@ -31,24 +30,11 @@ export type AcceptedEmail = {
 
 export const EMAIL_SEND = 'email.send'
 
-/** `claimId` is null for jobs that wait to be claimed. */
-type AcceptedRow = Pick<Job, 'lane' | 'subjectId' | 'dueAt' | 'createdAt'> & {
-  uid: string
-  jobId: number
-  companyId: number
-  claimId: string | null
-}
-
 /**
  * Accepts emails, each with its job, in one transaction. Returns for each whether it was accepted: one whose
- * Idempotency-Key was released or claimed by a repeated request is not. Returns also the jobs that are leased for direct
- * dispatch to the worker, and whether others wait to be claimed.
+ * Idempotency-Key was released or claimed by a repeated request is not.
  */
-export async function insertEmails(
-  db: Db,
-  emails: readonly AcceptedEmail[],
-  dispatch?: DirectDispatch,
-): Promise<{ areAccepted: boolean[]; leased: Job[]; hasWaiting: boolean }> {
+export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<boolean[]> {
   const items = emails.map((email) => ({
     company_id: email.companyId,
     uid: email.uid,
@@ -72,20 +58,9 @@ export async function insertEmails(
     answer_status: email.answer?.status ?? null,
     answer_body: email.answer?.body ?? null,
   }))
-  const rows = await db<AcceptedRow[]>`
-    select *
-    from accept_emails(${jsonRows(db, items)}, ${dispatch?.fullLanes ?? []}::text[], ${dispatch?.leaseMs ?? null}::integer)
-  `
+  const rows = await db<{ uid: string }[]>`select uid from insert_emails(${jsonRows(db, items)})`
   const accepted = new Set(rows.map(({ uid }) => uid))
-  return {
-    areAccepted: emails.map(({ uid }) => accepted.has(uid)),
-    leased: rows.flatMap(toJob),
-    hasWaiting: rows.some(({ claimId }) => claimId === null),
-  }
-}
-
-function toJob({ uid: _uid, jobId: id, claimId, ...job }: AcceptedRow): Job[] {
-  return claimId === null ? [] : [{ ...job, id, claimId, kind: EMAIL_SEND, attempts: 0 }]
+  return emails.map(({ uid }) => accepted.has(uid))
 }
 
 export type EmailStatus = 'pending' | 'sent' | 'failed' | 'bounced'

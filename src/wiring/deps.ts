@@ -6,7 +6,6 @@ import { createRequireUnlocked } from '../companies/locked-companies.ts'
 import type { Pool } from '../db/connect.ts'
 import { type RequireUnlocked, shareFairly } from '../db/pool/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool/pool-metric.ts'
-import type { EmailWorker } from '../emails/accept-emails.ts'
 import { createMailHealth, type MailHealth } from '../emails/delivery/mail-health.ts'
 import { registerMailGauge } from '../emails/delivery/mail-metric.ts'
 import { type CompanySlots, createCompanySlots } from '../fair/company-slots.ts'
@@ -92,8 +91,8 @@ export type Deps = Dependencies & {
   inbound: { takeEvents?: TakeEvents | undefined }
   /** Raw events were stored. */
   eventsStored: Signal
-  /** The worker of this process, which sends emails; undefined until it starts, and in a process without one. */
-  emailWorker: { current: EmailWorker | undefined }
+  /** Emails were accepted. */
+  emailsDue: Signal
   /** Deliveries were enqueued. */
   deliveriesDue: Signal
   /** The events about records that companies subscribe to. */
@@ -143,7 +142,7 @@ export function createDeps(dependencies: Dependencies): Deps {
     publish,
     inbound: {},
     eventsStored: createSignal(),
-    emailWorker: { current: undefined },
+    emailsDue: createSignal(),
     deliveriesDue: createSignal(),
     subscribedEvents,
     backlogs,

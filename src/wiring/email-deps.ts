@@ -18,7 +18,7 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     ...deps,
     baseUrl: config.baseUrl,
     smtpUrl: config.smtpUrl,
-    acceptEmail: createEmailAcceptance(deps.pool, () => deps.emailWorker.current),
+    acceptEmail: createEmailAcceptance(deps.pool, deps.emailsDue.raise),
     bounceDomain: config.bounceDomain,
     readsPostedReports: config.mailReportsSecret !== undefined,
     findMarketingRefusal: async (companyId, address) => {

@@ -10,6 +10,7 @@ import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/server/statistics-store.ts'
 import { emailSendKind } from '../emails/delivery/email-delivery.ts'
 import { rekeyEmails } from '../emails/email-keys.ts'
+import { EMAIL_SEND } from '../emails/email-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { applyWaiting } from '../inbound/handling/apply-waiting.ts'
 import { sweepContents } from '../inbound/handling/content-sweep.ts'
@@ -81,7 +82,7 @@ export function startWorkers(deps: Deps): Workers {
   registerUndeletedGauge(deps.metrics.registry, deps.workerDb)
   const countFailure = failureCounter(deps, ['events', ...kinds.map(({ kind }) => kind)])
   const jobs = createWorker({ ...deps, db: deps.workerDb, onThrow: countFailure }, kinds)
-  deps.emailWorker.current = jobs
+  deps.emailsDue.onRaise(() => jobs.wake(EMAIL_SEND))
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const { tracing } = deps
   const handling: InboundWorkerDeps = {

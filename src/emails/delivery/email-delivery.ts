@@ -26,11 +26,11 @@ import {
   type Submission,
 } from './email-delivery-store.ts'
 
-/** Must match `accept_emails`. */
+/** Must match `insert_emails`. */
 export const emailLane = (companyId: number): string => `email:${companyId}`
 
 const BATCH = 10
-/** Concurrent batches per company, across processes. Half are left to directly dispatched mails. */
+/** Concurrent batches per company, across processes. */
 const LANE_CAP = 6
 const CONCURRENCY = 60
 const MAX_BATCH = 200

@@ -1,12 +1,8 @@
 -- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
--- Idempotency-Key of its request, all or nothing. Returns the accepted ones with their jobs: an email whose key was released,
--- or claimed by a repeated request, is left out. Contents are read where they are written: each step copies the rows that it reads.
--- With `lease_ms`, the caller is a worker, and the jobs are leased to it at once, one claim for each company, except those in
--- `full_lanes`, and those of companies with mails that wait. `claim_id` is null for the rest.
-create function accept_emails(items jsonb, full_lanes text[] default '{}'::text[], lease_ms integer default null)
-returns table (
-  uid text, job_id bigint, lane text, company_id bigint, subject_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz
-)
+-- Idempotency-Key of its request, all or nothing. Returns the accepted ones: an email whose key was released, or claimed by a
+-- repeated request, is left out. Contents are read where they are written: each step copies the rows that it reads.
+create function insert_emails(items jsonb)
+returns table (uid text)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 as $$
@@ -50,31 +46,12 @@ begin
       track_clicks boolean, tracking jsonb
     )) with ordinality as content using (ordinality)
   ),
-  queue as materialized (
-    select
-      company.company_id, company.lane,
-      case when lease_ms is not null and company.lane <> all (full_lanes)
-        and not exists (
-          select from jobs job
-          where job.kind = 'email.send' and job.lane = company.lane and job.claim_id is null and job.failed_at is null
-            and job.due_at <= now()
-        )
-      then gen_random_uuid() end as claim_id
-    from (select distinct item.company_id, 'email:' || item.company_id as lane from item) as company
-  ),
   enqueued as (
-    insert into jobs as job (kind, lane, company_id, subject_id, claim_id, lease_until)
-    select
-      'email.send', queue.lane, item.company_id, item.id, queue.claim_id,
-      case when queue.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
+    insert into jobs (kind, lane, company_id, subject_id)
+    select 'email.send', 'email:' || item.company_id, item.company_id, item.id
     from item
-    join queue using (company_id)
     order by item.id
-    returning job.*
   )
-  select
-    item.uid, enqueued.id, enqueued.lane, enqueued.company_id, enqueued.subject_id, enqueued.claim_id, enqueued.due_at, enqueued.created_at
-  from item
-  join enqueued on (enqueued.company_id, enqueued.subject_id) = (item.company_id, item.id);
+  select item.uid from item;
 end
 $$;
