@@ -50,6 +50,7 @@ import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { createReportDeps, type ListeningServer, openBounceServer } from './wiring/report-deps.ts'
 import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
+import type { Workers } from './wiring/workers.ts'
 
 /** The routes of a process that serves no API: health and metrics. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
@@ -63,7 +64,7 @@ export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
  * The whole HTTP side: every route group, one line each, in the order of the specification. It does not listen yet;
  * closing it closes what it opened itself, not what it was passed.
  */
-export async function buildApp(deps: Deps): Promise<FastifyInstance> {
+export async function buildApp(deps: Deps, workers?: Pick<Workers, 'takeEvents'>): Promise<FastifyInstance> {
   const limiter = await createRequestLimiter({
     ...deps,
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
@@ -94,7 +95,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryRoutes(webhooks))
   await app.register(deliveryLogRoutes(webhooks))
-  await app.register(inboundRoutes(createInboundDeps(deps)))
+  await app.register(inboundRoutes(createInboundDeps(deps, workers)))
   await app.register(mediaRoutes(media))
   await app.register(
     contactRoutes({ ...deps, limiter, erase: (companyId, id) => eraseContact(erasure, companyId, id) }),

@@ -76,7 +76,7 @@ function returnMemory(): void {
 /** The server of this process, and the operator's verbs on it. */
 function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
   const built = Promise.withResolvers<Deps>()
-  const build: Build = async (dependencies) => {
+  const build: Build = async (dependencies, components) => {
     const deps = createDeps({
       ...dependencies,
       ...(config.otlpEndpoint !== undefined && { tracing: await startTracing() }),
@@ -84,9 +84,9 @@ function createBuild(config: Config): { build: Build; openOwnOperator: OpenOpera
       mailer: createMailer(config),
     })
     built.resolve(deps)
-    const app = config.role === 'worker' ? await buildHealthApp(deps) : await buildApp(deps)
-    const work = config.role === 'api' ? undefined : () => startWorkers(deps)
-    return { app, registry: deps.metrics.registry, work }
+    const workers = config.role === 'api' ? undefined : await components.add('workers', () => startWorkers(deps))
+    const app = config.role === 'worker' ? await buildHealthApp(deps) : await buildApp(deps, workers)
+    return { app, registry: deps.metrics.registry }
   }
   return { build, openOwnOperator: async () => ({ ...createOperatorDeps(await built.promise), close: async () => {} }) }
 }

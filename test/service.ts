@@ -30,6 +30,8 @@ type Options = {
   limits?: SessionLimits
   /** Where media are kept; absent: in a folder. */
   blobStore?: BlobStore
+  /** Stores events without handling them at once, as a process without workers does. */
+  storesEvents?: boolean
   /** The database to clone, outside of a run of the tests. */
   templateUrl?: string
 }
@@ -43,6 +45,7 @@ export async function startTestService({
   clock = systemClock,
   onLog,
   blobStore,
+  storesEvents = false,
   ...database
 }: Options = {}) {
   const { db, url: databaseUrl } = await createTestDatabase(database)
@@ -63,10 +66,10 @@ export async function startTestService({
     mailer: createMailer(settings),
     blobStore: blobStore ?? (await openFolderBlobStore(join(folder, 'media'))),
   })
-  const app = await buildApp(deps)
+  const workers = startWorkers(deps)
+  const app = await buildApp(deps, storesEvents ? undefined : workers)
   compareAnswers(app)
   const url = await app.listen({ port: settings.port, host: '127.0.0.1' })
-  const workers = startWorkers(deps)
   atFileEnd(async () => {
     const closed = app.close()
     // A test may have left a stream open, or a body that was refused before its end.

@@ -33,10 +33,11 @@ export type AppDependencies = {
   readMetrics?: (() => Promise<string>) | undefined
 }
 
-/** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
+/** Starts what goes on without requests, unless this process only answers, and builds what answers them. */
 export type Build = (
   dependencies: AppDependencies,
-) => Promise<{ app: App; registry?: Registry; work?: (() => Component) | undefined }>
+  components: Pick<Components, 'add'>,
+) => Promise<{ app: App; registry?: Registry }>
 
 /** The part of an app that is needed to run it. A Fastify instance has it. */
 export type App = {
@@ -95,7 +96,7 @@ export async function serve(
   // From here on, the sessions of the pools are seen.
   await seen.stop()
   const { blobStore } = await components.add('blob store', () => openBlobStore(config))
-  const { app, registry, work } = await build({
+  const dependencies = {
     config: { ...config, adminToken, encryptionKeys, smtpUrl },
     db,
     workerDb,
@@ -106,8 +107,8 @@ export async function serve(
     sandboxUrl,
     stopping,
     readMetrics,
-  })
-  if (work) await components.add('workers', work)
+  }
+  const { app, registry } = await build(dependencies, components)
   const { address } = await components.add('http', () => listen(app, config, { log, stopping, listenerShare }))
   return { address, registry }
 }

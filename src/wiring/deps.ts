@@ -11,7 +11,6 @@ import { registerMailGauge } from '../emails/delivery/mail-metric.ts'
 import { type CompanySlots, createCompanySlots } from '../fair/company-slots.ts'
 import type { ApiKeys } from '../http/admission/authenticate.ts'
 import type { Stopping } from '../http/server/stopping.ts'
-import type { TakeEvents } from '../inbound/handling/handle-at-once.ts'
 import { createSecretCache, type SecretCache } from '../inbound/ingest/secret-cache.ts'
 import { createPublish } from '../live/publish.ts'
 import type { Mailer } from '../mailers/mailer.ts'
@@ -87,8 +86,6 @@ export type Deps = Dependencies & {
   receiver: ReceiverClient
   /** Reports committed changes to the live streams of all processes. */
   publish: Publish
-  /** Handles events as they are accepted, in a process with workers; others store them. */
-  inbound: { takeEvents?: TakeEvents | undefined }
   /** Raw events were stored. */
   eventsStored: Signal
   /** Emails were accepted. */
@@ -140,7 +137,6 @@ export function createDeps(dependencies: Dependencies): Deps {
       proxy: dependencies.config.webhookProxy,
     }),
     publish,
-    inbound: {},
     eventsStored: createSignal(),
     emailsDue: createSignal(),
     deliveriesDue: createSignal(),

@@ -1,5 +1,4 @@
 import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
-import { storeEvents } from '../inbound/event-store.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
@@ -9,17 +8,14 @@ import { messageOf } from '../platform/start-error.ts'
 import type { Deps } from './deps.ts'
 import { bodyReader } from './events/body-reader.ts'
 import { eventReader } from './events/event-reader.ts'
+import type { Workers } from './workers.ts'
 
-/** The dependencies of the provider-facing webhook. */
-export function createInboundDeps(deps: Deps): InboundRoutesDeps {
+/** Builds the dependencies of the provider-facing webhook. Without workers in this process, events are only stored. */
+export function createInboundDeps(deps: Deps, workers: Pick<Workers, 'takeEvents'> | undefined): InboundRoutesDeps {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   return {
     verifyToken: deps.config.whatsappVerifyToken,
-    accept: createAccept(deps.db, eventReader, async (events) => {
-      const { takeEvents } = deps.inbound
-      const stored = await (takeEvents ? takeEvents(events) : storeEvents(deps.db, events).then(() => events.length))
-      if (stored > 0) deps.eventsStored.raise()
-    }),
+    accept: createAccept(deps.db, eventReader, workers?.takeEvents),
     addressOf: (request) => clientAddress(request, isTrusted),
     refusedFor: createUnhandledBudget(deps.db),
     checkSignature: createSignatureCheck(deps.senderSecrets, bodyReader),

@@ -12,6 +12,7 @@ import { emailSendKind } from '../emails/delivery/email-delivery.ts'
 import { rekeyEmails } from '../emails/email-keys.ts'
 import { EMAIL_SEND } from '../emails/email-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
+import type { NewEvent } from '../inbound/event-store.ts'
 import { applyWaiting } from '../inbound/handling/apply-waiting.ts'
 import { sweepContents } from '../inbound/handling/content-sweep.ts'
 import { createAtOnce } from '../inbound/handling/handle-at-once.ts'
@@ -70,7 +71,11 @@ const ABANDONED_AFTER_SECONDS = 60
 /** Longer than any attempt at a delivery takes, and its record. */
 const DRAIN_MS = 12_000
 
-export type Workers = { stop(): Promise<void> }
+export type Workers = {
+  /** Handles events as they are accepted, or stores them. */
+  takeEvents(events: readonly NewEvent[]): Promise<void>
+  stop(): Promise<void>
+}
 
 /** Everything that goes on without a request (ROLE=worker, and all): inbound events, jobs, and sweeps. */
 export function startWorkers(deps: Deps): Workers {
@@ -121,16 +126,17 @@ export function startWorkers(deps: Deps): Workers {
     },
   }
   const inbound = startInboundWorker(handling)
-  const takeEvents = createAtOnce(handling)
-  deps.inbound.takeEvents = (events) =>
-    tracing ? tracing.span('handle', {}, () => takeEvents(events)) : takeEvents(events)
+  const takeAtOnce = createAtOnce(handling)
   deps.eventsStored.onRaise(inbound.wake)
   const stopping = new AbortController()
   const sweeps = startSweeps(deps, stopping.signal)
   return {
+    takeEvents: async (events) => {
+      const stored = await (tracing ? tracing.span('handle', {}, () => takeAtOnce(events)) : takeAtOnce(events))
+      if (stored > 0) inbound.wake()
+    },
     stop: async () => {
       stopping.abort()
-      deps.inbound.takeEvents = undefined
       deliverer.close()
       await Promise.all([inbound.stop(), jobs.stop(DRAIN_MS), ...sweeps.map((one) => one.stop())])
       await deps.receiver.close()

@@ -5,9 +5,8 @@ import { startReceiver } from '../receiver.ts'
 import { uniquePhone, VERIFY_TOKEN } from '../service.ts'
 import { startInbound } from './inbound-world.ts'
 
-const { service, company, provider, inbox } = await startInbound({ mirrors: true })
-// What is accepted is counted by the ids of stored events: nothing is handled at once.
-service.deps.inbound.takeEvents = undefined
+// Accepted bodies are counted by the ids of stored events.
+const { service, company, provider, inbox } = await startInbound({ mirrors: true, storesEvents: true })
 
 const eventCount = async () => {
   const [row] = await service.db<
