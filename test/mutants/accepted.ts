@@ -6,6 +6,6 @@ export const ACCEPTED: Readonly<Record<string, string>> = {
     'It only saves calls of is_opted_out, which compares the company.',
   'src/conversations/sql/record-inbound.sql: record_inbound does not compare (change.company_id, change.target_wamid) = (item.company_id, item.wamid)':
     'It only saves a call of apply_message_changes, which compares the company.',
-  'src/webhooks/sql/enqueue-deliveries.sql: enqueue_deliveries does not compare (stored.company_id, stored.event, stored.event_id, stored.delivery_ids) = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)':
+  'src/webhooks/sql/insert-deliveries.sql: insert_deliveries does not compare (stored.company_id, stored.event, stored.event_id, stored.delivery_ids) = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)':
     'delivery_ids are of one sequence of the installation: the statement has just taken them.',
 }

@@ -70,7 +70,7 @@ export async function enqueueDeliveries(
   if (envelopes.length === 0) return []
   return await db<EnqueuedDelivery[]>`
     select *
-    from enqueue_deliveries(
+    from insert_deliveries(
       ${jsonRows(db, envelopes.map(toEnvelopeRow))},
       ${dispatch?.leaseMs ?? null}::integer,
       ${dispatch?.fullLanes ?? []}::text[],
@@ -83,7 +83,7 @@ export async function enqueueDeliveries(
 export async function enqueueAndCount(db: Db, envelopes: readonly NewEnvelope[]): Promise<number> {
   if (envelopes.length === 0) return 0
   const [row] = await db<{ count: number }[]>`
-    select count(*)::integer as count from enqueue_deliveries(${jsonRows(db, envelopes.map(toEnvelopeRow))})
+    select count(*)::integer as count from insert_deliveries(${jsonRows(db, envelopes.map(toEnvelopeRow))})
   `
   return row?.count ?? 0
 }

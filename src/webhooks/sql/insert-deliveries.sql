@@ -4,7 +4,7 @@
 -- envelope that no message leads to.
 -- With `lease_ms`, the caller is a worker, and gets one claim for each registration, except in `full_lanes`, for
 -- `full_companies`, for ordered registrations, and where deliveries wait (since yesterday: older ones wait for their receiver).
-create function enqueue_deliveries(
+create function insert_deliveries(
   envelopes jsonb, lease_ms integer default null, full_lanes text[] default '{}'::text[],
   full_companies bigint[] default '{}'::bigint[]
 )
