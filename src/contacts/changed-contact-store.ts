@@ -4,7 +4,7 @@ import type { ShownContact } from '../people/members/contact-record.ts'
 
 export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 
-/** The contacts of these ids that the company has or has deleted. */
+/** Returns the company's contacts with these ids, also deleted ones. */
 export const listChangedContacts = (db: Db, companyId: number, ids: readonly number[]): Promise<ChangedContact[]> =>
   db<ChangedContact[]>`
     select ${shownColumns(companyId)}, deleted_at is not null as is_deleted, erased_at is not null as is_erased

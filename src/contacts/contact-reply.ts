@@ -11,7 +11,6 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
   description: 'Custom fields by key.',
 })
 
-/** The texts of the record. */
 const TEXT_SHAPES = Object.fromEntries(
   Object.values(TEXT_MEMBERS).map(({ column, initial, description }) => [
     column,
@@ -39,7 +38,7 @@ export const CONTACT_EXAMPLE = {
   external_connection_id: null,
 }
 
-/** The contact record (spec: Contact record), with its additive members. Absent values are null. */
+/** Spec: Contact record, with additive members. */
 export const ContactReplyShape = Type.Object(
   {
     id: Type.Integer({ description: 'The id of the contact.' }),
@@ -75,7 +74,6 @@ export const ContactReplyShape = Type.Object(
 
 export type ContactReply = Static<typeof ContactReplyShape>
 
-/** A contact as the API shows it: names of members as in the original API, times in UTC. */
 export const toContactReply = (companyId: number, contact: Contact & Partial<ShownContact>): ContactReply => ({
   id: contact.id,
   email: contact.email,
@@ -99,7 +97,7 @@ export const toContactReply = (companyId: number, contact: Contact & Partial<Sho
 
 const withPlus = (phone: string | null): string | null => (phone === null ? null : `+${phone}`)
 
-/** The reply to a client-side key: the members of the record that its own request had, and nothing else. */
+/** Reply to a browser key: the members in its own request. */
 export const OwnFieldsShape = Type.Object(
   {
     email: Type.Optional(nullableText('The email address.')),
@@ -120,7 +118,7 @@ export const OwnFieldsShape = Type.Object(
 
 export type OwnFields = Static<typeof OwnFieldsShape>
 
-/** Made from the request alone, never from stored data: it reveals nothing about any contact. */
+/** Builds a reply from the request alone. Must never use stored data, which would reveal whether a contact exists. */
 export function toOwnFields(write: ContactWrite): OwnFields {
   const { emailConsent, whatsappConsent } = write
   return {

@@ -27,13 +27,11 @@ import { parseContactWrite } from './write/contact-write.ts'
 import { readPhoneRules } from './write/phone-rules.ts'
 import { BROWSER_MAX_CONTACTS, readUpserts } from './write/read-upserts.ts'
 
-/** Largest body of a contact write. */
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 export type ContactRoutesDeps = {
   db: Pool
   cipher: Pick<Cipher, 'decrypt'>
-  /** Erases a contact and everything about its person; 404 `Contact not found`. */
   erase(companyId: number, contactId: number): Promise<void>
   publish: Publish
   recordEvents: RecordEvents
@@ -42,7 +40,7 @@ export type ContactRoutesDeps = {
 
 const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
-// A thousand contacts may take longer than one answer of the database should.
+// 1,000 contacts can take longer than a usual request.
 const UPSERTS = {
   errors: ['invalid_phone_number', 'duplicate_resource'],
   takesLong: true,
@@ -55,7 +53,6 @@ const OneContact = Type.Object({ data: ContactReplyShape }, { title: 'OneContact
 const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
 const ByEmail = Type.Object({ email: Type.String({ description: 'The email address, URL-encoded.' }) })
 
-/** One contact or a list of them. */
 const UpsertBody = Type.Union(
   [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
   {
@@ -67,7 +64,7 @@ const UpsertBody = Type.Union(
 const UPSERT_DESCRIPTION =
   'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.'
 
-/** Both answers apart, so that a program with a key of a server can rely on an id. */
+/** Two shapes, so that clients with a server key can rely on an id. */
 const UpsertReply = Type.Union(
   [
     Type.Object(
@@ -92,7 +89,7 @@ const UpsertReply = Type.Union(
   { description: UPSERT_DESCRIPTION },
 )
 
-/** The contacts endpoints (spec: Contacts; decisions: Contacts and custom fields). */
+/** Registers the contact endpoints (spec: Contacts; decisions: Contacts and custom fields). */
 export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     await acceptForms(app, formToWriteBody)
@@ -102,7 +99,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: UPSERTS,
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
-        // The handler checks the body: a union would report every fault of the branch that does not apply.
+        // Validated in the handler: a union would report faults from the wrong branch.
         validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
@@ -204,7 +201,6 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: { ...READS, errors: ['invalid_phone_number', 'duplicate_resource'] },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
-        // As for create-or-update: one place checks contact bodies.
         validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
@@ -229,7 +225,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
     app.delete(
       '/public/v1/contacts/:id',
       {
-        // An erasure works for up to 3 seconds before it answers.
+        // An erasure can take up to 3 seconds before the reply.
         config: { ...READS, takesLong: true },
         schema: {
           tags: TAGS,
@@ -260,7 +256,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
   }
 }
 
-/** @throws {AppError} 429 with `Retry-After` when the lists of an agent's session show too many contacts in a minute */
+/** Throws 429 with `Retry-After` if an agent's session lists too many contacts within a minute. */
 async function countForAgent(
   { limiter }: Pick<ContactRoutesDeps, 'limiter'>,
   session: Session | null,

@@ -18,14 +18,14 @@ import { writeChanges } from './write/contact-change.ts'
 import { refuseClaims } from './write/contact-faults.ts'
 import { findWrongClaims } from './write/record-claims.ts'
 
-/** The living contact with this id; 404 `Contact not found`. */
+/** Returns a living contact. Throws 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<ShownContact> {
   const contact = await findContact(db, companyId, id)
   if (contact === undefined) throw contactNotFound()
   return contact
 }
 
-/** The living contact with this address in any letter case; 400 `Invalid email format`, 404 `Contact not found`. */
+/** Finds a living contact by email. Throws 400 `Invalid email format`, 404 `Contact not found`. */
 export async function getContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact> {
   if (!isEmail(email)) throw badRequest('Invalid email format')
   const contact = await findContactByEmail(db, companyId, email)
@@ -34,9 +34,9 @@ export async function getContactByEmail(db: Db, companyId: number, email: string
 }
 
 /**
- * Changes what the write carries of one living contact (spec: PUT contacts); null takes a value away.
- * 404 `Contact not found`; 409 when the email is another living contact's, or when two contacts with one phone would
- * both be without email; 400 when the write takes the last of email and phone; 422 when custom fields outgrow their limits.
+ * Updates a living contact (spec: PUT contacts); null removes a value. Throws 404 `Contact not found`; 409 if another
+ * contact has the email, or two contacts with one phone would both lack an email; 400 if neither email nor phone would
+ * remain; 422 if custom fields exceed their limits.
  */
 export async function updateContact(
   db: Pool,
@@ -68,14 +68,13 @@ export async function updateContact(
   })
 }
 
-/** A contact whose mailbox another has must get another email first. */
+/** A contact sharing its mailbox must get another email first. */
 async function refuseFormerKey(tx: Db, companyId: number, { id, email, emailKey: stored }: Match): Promise<void> {
   if (email === null || stored === null || stored === emailKey(email)) return
   const [otherId] = await listHolders(tx, companyId, [emailKey(email)])
   if (otherId !== undefined) refuseTwins([{ key: stored, contactId: otherId, otherId: id }])
 }
 
-/** A consent that is written back as it was read is no new statement. */
 function withoutReadConsents(
   existing: Contact,
   { emailConsent, whatsappConsent, ...write }: ContactWrite,
@@ -88,7 +87,7 @@ function withoutReadConsents(
 }
 
 async function checkResult(tx: Db, companyId: number, existing: Match, { state, fault }: ItemResult): Promise<void> {
-  // A contact of a customer who hides the phone has neither.
+  // A customer hiding the phone may have neither.
   const hadNeither = existing.email === null && existing.phone === null
   if (state.email === null && state.phone === null && !hadNeither) {
     throw badRequest('A contact needs an email or a phone')
@@ -102,10 +101,7 @@ async function checkResult(tx: Db, companyId: number, existing: Match, { state, 
   }
 }
 
-/**
- * Deletes a contact softly: it is not found any more, its email is free, and its phone means the next oldest contact
- * who has it. Its entries of the ledger of consent stay. 404 `Contact not found`.
- */
+/** Soft-deletes a contact and passes its phone to the next oldest contact. Throws 404 `Contact not found`. */
 export async function removeContact(
   db: Pool,
   companyId: number,
@@ -121,7 +117,7 @@ export async function removeContact(
   })
 }
 
-/** The caller holds the lock of the contact's row. */
+/** Soft-deletes a contact and keeps its opt-outs. The caller must hold the row lock. */
 export async function endContactAndKeepOptOuts(
   tx: Db,
   companyId: number,

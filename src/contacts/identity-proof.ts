@@ -5,9 +5,8 @@ import { emailKey } from '../platform/text/email-address.ts'
 import type { BrowserRights } from './write/browser-write.ts'
 
 /**
- * Which identity of each write its `identityProof` proves: the HMAC-SHA256 in hex of the email in lower case, or of the
- * phone's digits, with the identity secret of the key.
- * @throws {AppError} 422 for a proof of neither, or with a key that has no identity secret; it reveals nothing about contacts
+ * Checks each `identityProof`: HMAC-SHA256 in hex of the lower-case email or the phone digits, by the key's secret.
+ * Throws 422 for a wrong proof or a key without secret; must reveal nothing about contacts.
  */
 export function readProofs(
   writes: readonly ContactWrite[],

@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 
-/** Returns those of the numbers, in digits, that a contact or customer of the company has. */
+/** Returns the numbers (digits) used by a contact or customer of the company. */
 export async function findKnownPhones(db: Db, companyId: number, phones: readonly string[]): Promise<Set<string>> {
   if (phones.length === 0) return new Set()
   const named = phones.map((phone) => ({ phone, identity: phoneIdentity(phone) }))

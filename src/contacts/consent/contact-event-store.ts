@@ -5,23 +5,19 @@ import { readLedgers, refreshConsents } from '../../people/consent/shown-consent
 import { keepOptOuts } from '../erasure/contact-erasure-store.ts'
 import { listErased } from '../erasure/erased-key-store.ts'
 
-/** A preference about marketing messages that a customer sent through the provider. */
 export type Preference = {
   readonly companyId: number
-  /** Identity of the phone and user id. */
   readonly identities: readonly string[]
   readonly value: boolean
-  /** By the provider's clock. */
   readonly saidAt: Date
-  /** Of the provider's event: a repeated one says nothing new. */
+  /** Provider event id; repeats are ignored. */
   readonly eventId: string
   readonly arrivedAt: Date
 }
 
 /**
- * Records what customers said about marketing at the provider, under all their identities, also of customers who are no
- * contacts yet. Of persons who were erased after the event had arrived, opt-outs alone are kept, as a keyed hash. Returns the
- * contacts whose consent changed.
+ * Records preferences under all identities, also without a contact. For people erased after the event arrived, keeps
+ * opt-outs only, as keyed hashes. Returns the contacts with changed consent.
  */
 export async function recordPreferences(
   tx: Db,
@@ -59,7 +55,7 @@ export async function recordPreferences(
   return changed.map(({ companyId, contactId }) => ({ companyId, id: contactId }))
 }
 
-/** Whether each preference is of a person who was erased after it had arrived. */
+/** Returns whether each person was erased after the preference arrived. */
 export async function areOfErased(tx: Db, preferences: readonly Preference[]): Promise<boolean[]> {
   if (preferences.length === 0) return []
   return listErased(
@@ -68,7 +64,6 @@ export async function areOfErased(tx: Db, preferences: readonly Preference[]): P
   )
 }
 
-/** The living contact of the customer, else the oldest with the number. */
 function contactOf(
   { contacts, contactsByPhone, customersByIdentity }: ConsentLedger,
   identities: readonly string[],

@@ -6,7 +6,7 @@ import { upsertContacts } from '../write/contact-upsert.ts'
 
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
 
-/** Records that the recipient of an email wants no more marketing, with the event of the email in the same transaction. */
+/** Records an email unsubscribe and its event in one transaction. */
 export async function unsubscribe(
   { db, recordEvents: events, publish }: { db: Pool; recordEvents: RecordEvents; publish: Publish },
   companyId: number,
@@ -14,7 +14,7 @@ export async function unsubscribe(
 ): Promise<void> {
   const unsubscribed: RecordChange = { event: 'email.status', companyId, id: emailId, change: 'unsubscribed' }
   const existing = await findContactByEmail(db, companyId, recipient)
-  // An address that is no contact becomes one, so that its opt-out can be seen and changed.
+  // Creates a contact for an unknown address, so that the opt-out can be seen and changed.
   const write = { email: recipient, emailConsent: false, ...(existing === undefined && { source: 'Email' }) }
   const contacts = await upsertContacts(db, companyId, [write], UNSUBSCRIBED, {
     events,

@@ -3,18 +3,16 @@ import { ERASURE } from '../../people/consent/consent.ts'
 import { ERASING_ASSIGNMENTS } from '../../people/members/contact-members.ts'
 import type { Channel } from '../../people/members/contact-record.ts'
 
-/** The identities of a contact and its customers, without those of other living contacts and of other customers. */
+/** Excludes identities shared with other living contacts or other customers. */
 export type Person = {
   readonly email: string | null
   readonly emailKey: string | null
   readonly phone: string | null
   readonly phoneIdentity: string | null
   readonly isLiving: boolean
-  /** Phone identities and user ids. */
   readonly identities: readonly string[]
 }
 
-/** A contact, living or deleted, that is not erased. */
 export async function readPerson(db: Db, companyId: number, id: number): Promise<Person | undefined> {
   const [person] = await db<Person[]>`
     with person as materialized (
@@ -74,7 +72,7 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
   return person
 }
 
-/** Erases the row of a deleted contact. It keeps its id, its times and its place in conversations. */
+/** Erases a deleted contact's row, except id, times and conversations. */
 export async function blankContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     update contacts
@@ -83,13 +81,9 @@ export async function blankContact(tx: Db, companyId: number, id: number): Promi
   `
 }
 
-/** An opt-out that outlives its person. */
 export type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
 
-/**
- * Keeps opt-outs under the keyed hash of their identities.
- * @throws DatabaseError 23514 when the session has no key for it
- */
+/** Stores opt-outs under keyed hashes. Throws DatabaseError 23514 if the session has no key. */
 export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly KeptOptOut[]): Promise<void> {
   const rows = optOuts.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))
   await tx`
@@ -99,16 +93,12 @@ export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly K
   `
 }
 
-/** The id of the last entry of the company's ledger; 0: there is none. */
 export async function lastConsentId(tx: Db, companyId: number): Promise<number> {
   const [row] = await tx<{ id: number | null }[]>`select max(id) as id from consents where company_id = ${companyId}`
   return row?.id ?? 0
 }
 
-/**
- * Erases up to `limit` entries of the ledger, up to an id: those under the identities, and those that were said through the
- * contact, of which entries under an identity of others stay without it. Returns how many.
- */
+/** Erases up to `limit` ledger entries; those under other people's identities only lose the contact. */
 export async function eraseConsents(
   db: Db,
   companyId: number,
@@ -155,10 +145,7 @@ export async function eraseConsents(
 
 export type RefusalPlace = { importId: number; line: number }
 
-/**
- * Deletes the refused rows of imports that hold one of the texts, among the next `limit` rows. Phones are compared without
- * what may stand between their digits. Returns where to continue; undefined at the end.
- */
+/** Deletes refused rows with one of the texts among the next `limit`; returns where to continue. */
 export async function eraseRefusals(
   db: Db,
   companyId: number,

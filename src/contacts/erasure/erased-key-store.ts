@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** Keeps the keyed hashes of wamids of erased messages, or of identities of an erased person. */
+/** Stores keyed hashes of erased messages' wamids or erased identities. */
 export async function keepErasedKeys(tx: Db, companyId: number, keys: readonly string[]): Promise<void> {
   await tx`
     insert into erased_keys (company_id, hash)
@@ -10,7 +10,6 @@ export async function keepErasedKeys(tx: Db, companyId: number, keys: readonly s
   `
 }
 
-/** The subject of an event. */
 export type EventSubject = {
   readonly companyId: number
   readonly wamids: readonly (string | null)[]
@@ -18,10 +17,7 @@ export type EventSubject = {
   readonly arrivedAt: Date
 }
 
-/**
- * Whether each event is about an erased message, or about a person who was erased after it had arrived. The caller holds the
- * locks of the identities, or accepts that an erasure at the same time does not count.
- */
+/** Returns whether each event is about erased data. Without identity locks, can miss a concurrent erasure. */
 export async function listErased(db: Db, subjects: readonly EventSubject[]): Promise<boolean[]> {
   const rows = subjects.map(({ companyId, wamids, identities, arrivedAt }, place) => ({
     place,
@@ -41,7 +37,7 @@ export async function listErased(db: Db, subjects: readonly EventSubject[]): Pro
   return subjects.map((_, place) => places.has(place))
 }
 
-/** Those of the companies that have erased someone within the last 30 days. */
+/** Returns the companies with an erasure in the last 30 days. */
 export async function listErasing(db: Db, companyIds: readonly number[]): Promise<number[]> {
   const rows = await db<{ companyId: number }[]>`
     select company.id as company_id

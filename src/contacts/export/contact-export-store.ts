@@ -2,7 +2,6 @@ import type { Db } from '../../db/connect.ts'
 import { contactColumns } from '../../people/contact-store.ts'
 import type { Contact } from '../../people/members/contact-record.ts'
 
-/** Living contacts with a higher id, by id. */
 export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
   return db<Contact[]>`
     select ${contactColumns}
@@ -15,7 +14,7 @@ export async function readContactsAfter(db: Db, companyId: number, id: number, l
   `
 }
 
-/** The keys of custom fields that contacts have, in order, at most `limit`. */
+/** Returns up to `limit` custom field keys in use, sorted. */
 export async function readCustomKeys(db: Db, companyId: number, limit: number): Promise<string[]> {
   const rows = await db<{ key: string }[]>`
     select distinct key collate "C" as key

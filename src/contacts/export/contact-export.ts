@@ -9,13 +9,10 @@ import { exportColumns, toCells, toLine } from '../write/contact-columns.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
-/** Contacts read and written in one go: more would hold up other requests for longer. */
+/** Larger pages would block other requests for longer. */
 const CONTACTS_AT_ONCE = 100
 
-/**
- * The company's living contacts, by id, as text in parts: what an import of it would find unchanged. A contact that is there from
- * beginning to end comes once. 422 when there are more custom fields than a table should have columns.
- */
+/** Exports living contacts in import format. Throws 422 if CSV would have too many columns. */
 export async function exportContacts(
   db: Pool,
   companyId: number,
@@ -35,7 +32,7 @@ export async function exportContacts(
   )
 }
 
-/** Pages of one company are read one at a time, however many exports it asks for. */
+/** Reads one page at a time per company, also across concurrent exports. */
 async function* writePages(db: Pool, companyId: number, head: string, write: (contacts: Contact[]) => string) {
   if (head !== '') yield head
   for (let after = 0; ; ) {

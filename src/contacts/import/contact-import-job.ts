@@ -10,24 +10,21 @@ import { abandonImport, type ImportRunDeps, runImport } from './contact-import-r
 const CONTACTS_IMPORT = 'contacts.import'
 const MAX_ATTEMPTS = 10
 const RETRY_MS = 1_000
-/** A long import yields to those of other companies after this time. */
+/** Long imports yield to other companies after this time. */
 const SLICE_MS = 10_000
 
 export type ImportJobDeps = ImportRunDeps & {
-  /** Called after each slice of an import: `paused` when more of it follows, `gone` when it had ended before. */
+  /** Called after each slice: `paused` if more rows follow, `gone` if the import had already ended. */
   onSlice(companyId: number, id: number, outcome: 'completed' | 'failed' | 'paused' | 'gone'): void
 }
 
-/** Enqueues the job of an import. One lane per company: its imports are applied one after another. */
+/** Enqueues an import job, in one lane per company so that imports run in order. */
 export async function enqueueImport(tx: Db, companyId: number, importId: number): Promise<void> {
   const job = { kind: CONTACTS_IMPORT, lane: `company:${companyId}`, companyId, subjectId: importId, once: true }
   await enqueueJobs(tx, [job])
 }
 
-/**
- * The job that runs imports. An import that fails ten times because of its list is marked as failed, with the reason; any other
- * error only delays it.
- */
+/** Runs imports. Ten failures caused by the list fail the import; other errors only delay it. */
 export const importKind = (deps: ImportJobDeps): SingleKind => ({
   kind: CONTACTS_IMPORT,
   laneCap: 1,

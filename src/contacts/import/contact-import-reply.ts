@@ -51,10 +51,8 @@ const EXAMPLE = {
   ended_at: '2026-03-01T08:00:03.000Z',
 }
 
-/** An import as the list shows it: without its refusals. */
 export const ListedImportShape = Type.Object(progress, { title: 'ListedImport', example: EXAMPLE })
 
-/** The progress of an import. */
 export const ImportReplyShape = Type.Intersect(
   [
     ListedImportShape,
@@ -75,7 +73,6 @@ export const ImportReplyShape = Type.Intersect(
   },
 )
 
-/** An import with its first refused rows, and the columns of the file that mean nothing. */
 export const toImportReply = (
   list: ContactImport,
   refusals: readonly Refusal[],
@@ -100,18 +97,16 @@ export const toImportReply = (
   ended_at: list.endedAt?.toISOString() ?? null,
 })
 
-/** Imports of earlier versions were all read alike. */
+/** Earlier versions stored neither delimiter nor encoding. */
 const toStyle = ({ format, delimiter, encoding, profile }: ContactImport) => {
   if (format === 'ndjson') return { delimiter: null, encoding: null, profile }
   return { delimiter: delimiter ?? ',', encoding: encoding ?? 'utf-8', profile } as const
 }
 
-/** An import as lists show it, without refused rows and columns. */
 export function toListedImport(list: ContactImport): Static<typeof ListedImportShape> {
   const { refusals, ignored_columns, ...listed } = toImportReply(list, [])
   return listed
 }
 
-/** The number of rows that were read: written, unchanged or refused. */
 export const rowsRead = ({ created, updated, unchanged, refused }: ContactImport): number =>
   created + updated + unchanged + refused

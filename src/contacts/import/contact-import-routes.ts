@@ -41,7 +41,6 @@ const CALLERS = {
   permissions: ['WhatsApp', 'Transactional'],
   roles: ['agent'],
 } as const
-/** How many refused rows are named with the progress; all of them are in the file. */
 const REFUSALS_SHOWN = 100
 const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
 
@@ -64,12 +63,12 @@ const listOf = (example: string) => ({
 })
 const ImportBody = { content: { 'text/csv': listOf(CSV_EXAMPLE), 'application/x-ndjson': listOf(NDJSON_EXAMPLE) } }
 
-/** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
+/** Registers the import and export endpoints (additive to the specification); see docs/contacts.md for the formats. */
 export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): FastifyPluginAsyncTypebox {
   return async (app) => {
     const lists = new WeakMap<FastifyRequest, ReceivedList>()
     for (const format of FORMATS) {
-      // A list is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
+      // Streamed to storage; the digest replaces the body in `Idempotency-Key` checks.
       app.addContentTypeParser(MIME_TYPES[format], async (request: FastifyRequest, payload: Readable) => {
         const { companyId, clientId } = request.caller
         const list = await receiveList(deps, companyId, requestOf(request, format), payload, clientId)
@@ -77,7 +76,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
         request.bodyBytes = list.digest
       })
     }
-    // The list of a request that is answered otherwise: a repeated one, or a key with another list.
+    // Discards lists without an import: replayed requests, or a key reused with another list.
     app.addHook('onResponse', async (request) => {
       const list = lists.get(request)
       if (list !== undefined) await discardList(deps, request.caller.companyId, list)
@@ -87,7 +86,6 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
       '/public/v1/contacts/import',
       {
         config: { ...CALLERS, streamsBody: true },
-        // The body is a stream.
         validatorCompiler: compileExceptBody,
         schema: {
           tags: TAGS,
@@ -253,13 +251,13 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
   }
 }
 
-/** A list may be in another charset than UTF-8, which the Content-Type or the query names. @throws {AppError} 415, 422 */
+/** Resolves the encoding from Content-Type or query. Throws 415, 422. */
 function requestOf(request: FastifyRequest, format: ListFormat): ListRequest {
   const named = readImportRequest(format, request.query ?? {})
   const charset = charsetOf(request.headers['content-type'] ?? '')
   const encoding = format === 'csv' && charset !== null ? encodingOf(charset) : undefined
   if (encoding === undefined) requireUtf8Charset(request)
-  // Programs name UTF-8 for whatever they send.
+  // Clients declare UTF-8 whatever they send.
   return { ...named, encoding: named.encoding ?? (encoding === 'utf-8' ? undefined : encoding) }
 }
 

@@ -32,18 +32,14 @@ import {
 export type ImportRunDeps = {
   db: Pool
   blobStore: BlobStore
-  /** The source type of contacts that the service created itself: such a value in a row is ignored. */
   sourceType: string
   recordEvents?: RecordEvents
-  /** Called after the commit of each step. */
   onProgress?: (companyId: number, id: number) => void
 }
 
 /**
- * Continues an import from the row where it stopped. A transaction writes `ROWS_PER_TURN` and counts them, so that each row
- * is applied once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports
- * run, and `gone` when the import has ended before.
- * @throws when `signal` is aborted, and the errors of the blob store and the database
+ * Resumes an import. Rows and progress share a transaction, so each row is applied once, even after a crash. Returns
+ * `paused` if `pause` returns true, `gone` if the import has ended. Throws if `signal` aborts.
  */
 export async function runImport(
   deps: ImportRunDeps,
@@ -56,7 +52,6 @@ export async function runImport(
   let place: Place = { readBytes: started.readBytes, readLines: started.readLines }
   let writing: Promise<void> = Promise.resolve()
   const read = createRecordParser(started)
-  // The next rows are read and checked while these are being written.
   for await (const records of readBatches(deps, started)) {
     await waitForRows(deps.db, companyId, records.length, { signal })
     const batch = await checkBatch(deps, companyId, started, read, records, place)
@@ -64,7 +59,7 @@ export async function runImport(
     signal.throwIfAborted()
     if (pause()) return 'paused'
     writing = writeBatch(deps, companyId, started, batch, signal)
-    // Awaited above or below; until then a rejection must not end the process.
+    // Awaited above or below; must not crash the process before.
     writing.catch(() => {})
     place = batch.to
   }
@@ -74,7 +69,7 @@ export async function runImport(
   return 'completed'
 }
 
-/** Marks an import as failed. The contacts that it has written stay. */
+/** Fails an import; written contacts stay. */
 export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
   await endImport(deps.db, companyId, id, reason)
   await discardListOf(deps.db, companyId, id)
@@ -109,7 +104,6 @@ type Row = {
 }
 type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refusals: Refusal[] }
 
-/** Yields to the rows before, which wait for their next statement. */
 async function checkBatch(
   deps: ImportRunDeps,
   companyId: number,
@@ -166,11 +160,11 @@ function createRecordParser({ format, columns, consentWords, ...list }: ContactI
   }
 }
 
-/** A list of an earlier version begins with its byte order mark. */
+/** Lists from earlier versions still have their byte order mark. */
 const withoutMark = (text: string, { line }: ListRecord): string =>
   line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 
-/** An exported list contains the service's own `source_type`, which cannot be written: it is ignored. */
+/** Exports contain the service's own read-only `source_type`: ignored. */
 function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   if (memberOf(body, 'source_type') !== sourceType) return body
@@ -205,7 +199,7 @@ async function writeBatch(
   deps.onProgress?.(companyId, started.id)
 }
 
-/** PostgreSQL keeps no NUL. */
+/** PostgreSQL text cannot hold NUL. */
 const storable = ({ line, reason, fields }: Refusal): Refusal => ({
   line,
   reason: reason.replaceAll('\0', '\uFFFD').toWellFormed(),

@@ -6,28 +6,25 @@ import type { ListEncoding } from '../../platform/text/lists/encoding.ts'
 import type { ProfileName } from '../../platform/text/lists/list-profiles.ts'
 import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
 
-/** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
+/** Public states; a list still being uploaded is `receiving`. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
 
 export type ContactImport = {
   readonly id: number
   readonly format: 'csv' | 'ndjson'
   readonly columns: readonly string[]
-  /** Of a CSV; null: lines of JSON, or a list of an earlier version, with commas and in UTF-8. */
+  /** Null for NDJSON, and for lists from earlier versions (comma, UTF-8). */
   readonly delimiter: Delimiter | null
   readonly encoding: ListEncoding | null
   readonly profile: ProfileName | null
   readonly consentWords: ConsentWords | null
-  /** Of the list in the blob store, as long as there may be one. */
   readonly storageKey: string | null
   readonly sizeBytes: number
   readonly rows: number
   readonly clientId: string | null
-  /** Country of phones without + or 00. */
   readonly defaultCountry: PhoneCountry | null
   readonly status: ImportStatus
   readonly failure: string | null
-  /** How far its rows are written: where the next one begins. */
   readonly readBytes: number
   readonly readLines: number
   readonly created: number
@@ -52,7 +49,7 @@ const columns = sql`
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
 
-/** Records the key of a list before its upload to the blob store, so that an interrupted upload can be removed. */
+/** Records the storage key before the upload, so that an interrupted upload can be removed. */
 export async function insertImport(
   db: Db,
   companyId: number,
@@ -69,15 +66,15 @@ export async function insertImport(
   return created.id
 }
 
-/** Lets one list of a company at a time decide whether it may wait, until the transaction ends. */
+/** Serializes a company's queue limit checks until the transaction ends. */
 export async function lockWaiting(tx: Db, companyId: number): Promise<void> {
   await tx`select pg_advisory_xact_lock(advisory_key('waiting import', ${String(companyId)}))`
 }
 
-/** An upload takes a minute at most: one that is older was left by a process that died. */
+/** Uploads take a minute at most; older ones belong to a dead process. */
 const RECEIVING_MINUTES = 2
 
-/** Lists of the company that are not imported to their end, without the one with the id. */
+/** Returns the number and size of a company's unfinished lists, except one. */
 export async function readWaiting(
   db: Db,
   companyId: number,
@@ -97,7 +94,6 @@ export async function readWaiting(
   return row ?? { lists: 0, bytes: 0 }
 }
 
-/** Imports with a lower id, newest first. */
 export async function readImports(db: Db, companyId: number, before: number, limit: number): Promise<ContactImport[]> {
   return db<ContactImport[]>`
     select ${columns}
@@ -108,7 +104,7 @@ export async function readImports(db: Db, companyId: number, before: number, lim
   `
 }
 
-/** Ends an import that is not over; false when there is none. The worker notices it at its next rows. */
+/** Cancels an active import, if any. The worker notices before its next rows. */
 export async function endCancelled(db: Db, companyId: number, id: number): Promise<boolean> {
   const ended = await db`
     update contact_imports
@@ -119,7 +115,6 @@ export async function endCancelled(db: Db, companyId: number, id: number): Promi
   return ended.length > 0
 }
 
-/** Queues an import whose list is in the blob store. */
 export async function queueImport(tx: Db, companyId: number, id: number, list: TakenList): Promise<ContactImport> {
   const [queued] = await tx<ContactImport[]>`
     update contact_imports
@@ -142,7 +137,7 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
   return queued
 }
 
-/** Locks an import until the transaction ends, and returns whether its list is still being received. */
+/** Locks an import; returns whether its list is still being received. */
 export async function lockReceiving(tx: Db, companyId: number, id: number): Promise<boolean> {
   const rows = await tx`
     select from contact_imports
@@ -151,7 +146,7 @@ export async function lockReceiving(tx: Db, companyId: number, id: number): Prom
   return rows.count === 1
 }
 
-/** Deletes an import whose list was not queued, and queues the list for deletion from the media storage. */
+/** Deletes an unqueued import, and queues its list for deletion. */
 export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
   await db`
     with removed as (
@@ -163,7 +158,7 @@ export async function removeImport(db: Db, companyId: number, id: number): Promi
   `
 }
 
-/** Detaches the list from an import, and queues it for deletion from the media storage. */
+/** Detaches an import's list and queues the list for deletion. */
 export async function discardListOf(db: Db, companyId: number, id: number): Promise<void> {
   await db`
     with list as materialized (
@@ -182,7 +177,6 @@ export async function discardListOf(db: Db, companyId: number, id: number): Prom
   `
 }
 
-/** Lists without an active import: of imports that have ended, and of uploads that were cut off. */
 export async function readLeftovers(
   db: Db,
   limit: number,
@@ -199,7 +193,6 @@ export async function readLeftovers(
   `
 }
 
-/** The import with this id; undefined when the company has none, or its file is still being received. */
 export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
   const [found] = await db<ContactImport[]>`
     select ${columns}
@@ -209,7 +202,6 @@ export async function findImport(db: Db, companyId: number, id: number): Promise
   return found
 }
 
-/** Marks an import that has not ended as running, and returns its progress. */
 export async function startImport(db: Db, companyId: number, id: number): Promise<StartedImport | undefined> {
   const [started] = await db<StartedImport[]>`
     update contact_imports
@@ -220,7 +212,6 @@ export async function startImport(db: Db, companyId: number, id: number): Promis
   return started
 }
 
-/** A row that was not written, and why. */
 export type Refusal = { readonly line: number; readonly reason: string; readonly fields: readonly string[] }
 
 export type Progress = {
@@ -234,8 +225,8 @@ export type Progress = {
 }
 
 /**
- * Counts rows in the transaction that writes them, whose commit need not wait for the disk: what a power failure takes
- * away is rows and count alike, and the import goes on from there. False when another has gone on from the same place.
+ * Records progress in the transaction writing the rows, without waiting for the disk: a power failure loses rows and
+ * progress together, and the import resumes there. Returns false if another process has continued.
  */
 export async function recordImportProgress(
   tx: Db,
@@ -269,7 +260,6 @@ export async function recordImportProgress(
   return moved.length > 0
 }
 
-/** Ends an import, with a failure when it could not be read to its end. */
 export async function endImport(db: Db, companyId: number, id: number, failure: string | null): Promise<void> {
   await db`
     update contact_imports
@@ -278,7 +268,6 @@ export async function endImport(db: Db, companyId: number, id: number, failure: 
   `
 }
 
-/** Refused rows after a line, in order. */
 export async function readRefusals(
   db: Db,
   companyId: number,
@@ -295,12 +284,10 @@ export async function readRefusals(
   `
 }
 
-/** How long an import is listed after its end, with its refused rows. */
 const IMPORT_DAYS = 90
 
 type ImportKey = { companyId: number; id: number }
 
-/** Returns imports that ended 90 days ago, the oldest first. */
 export function listOldImports(db: Db, limit: number): Promise<ImportKey[]> {
   return db<ImportKey[]>`
     select company_id, id
@@ -311,7 +298,6 @@ export function listOldImports(db: Db, limit: number): Promise<ImportKey[]> {
   `
 }
 
-/** Deletes refused rows of an import, the first ones first; returns how many. */
 export async function expireRefusals(
   db: Db,
   { companyId, id }: ImportKey,
@@ -331,7 +317,6 @@ export async function expireRefusals(
   return expired.count
 }
 
-/** Deletes an import that has no refused rows left. */
 export async function expireImport(db: Db, { companyId, id }: ImportKey): Promise<void> {
   await db`
     delete from contact_imports

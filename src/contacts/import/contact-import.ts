@@ -26,27 +26,22 @@ export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
 export type ImportDeps = { db: Pool; blobStore: BlobStore }
 
-/** Lists of one company that may wait, and their bytes. */
 export const IMPORTS_MAX_WAITING = 10
 const IMPORTS_MAX_WAITING_BYTES = 2 * 1024 * 1024 * 1024
 
 export type ImportReceipt = { readonly started: ContactImport; readonly ignored: readonly string[] }
 
-/** A list that is stored and not queued yet. */
 export type ReceivedList = TakenList & {
   readonly id: number
   readonly storageKey: string
   readonly ignored: readonly string[]
-  /** SHA-256 of its bytes. */
   readonly digest: Buffer
 }
 
-/** The format of a list, and what its sender says about it. */
 export type ListRequest = ListOptions & { readonly format: ListFormat }
 
 type AlsoCommit = (tx: Db, receipt: ImportReceipt) => Promise<void>
 
-/** Receives a list and queues its import: see `receiveList` and `queueList`. */
 export async function receiveImport(
   deps: ImportDeps,
   companyId: number,
@@ -59,9 +54,8 @@ export async function receiveImport(
 }
 
 /**
- * Stores a list of up to 1,000,000 rows. The caller queues or discards it; after a crash a sweep discards it.
- * 422 when its first line does not name the columns, when it has no row or too many, or when too many lists wait; 413
- * beyond 1 GiB. Nothing is stored then.
+ * Stores a list; the caller must queue or discard it. Throws 422 for a missing header, no rows, over 1,000,000 rows or
+ * too many waiting lists; 413 over 1 GiB.
  */
 export async function receiveList(
   deps: ImportDeps,
@@ -82,10 +76,7 @@ export async function receiveList(
   }
 }
 
-/**
- * Queues the import of a received list: when this resolves, the list survives everything. Nothing is kept when it throws,
- * nor when `alsoCommit` throws, which runs in the transaction that queues the import. 422 when too many lists wait.
- */
+/** Queues a received list durably, with `alsoCommit`, or discards it on errors. Throws 422 if too many wait. */
 export async function queueList(
   deps: ImportDeps,
   companyId: number,
@@ -116,10 +107,7 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
   }
 }
 
-/**
- * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row shows it, once the
- * transaction that locks the row has ended. Otherwise the list stays.
- */
+/** Deletes an unqueued list. A commit with a lost reply may have queued it: the row lock waits for that transaction. */
 export async function discardList(
   { db }: Pick<ImportDeps, 'db'>,
   companyId: number,
@@ -130,7 +118,6 @@ export async function discardList(
   })
 }
 
-/** Stores the list in the blob store and checks it while it passes. */
 async function storeList(
   { blobStore }: ImportDeps,
   storageKey: string,
@@ -144,7 +131,7 @@ async function storeList(
     if (!body.readableEnded) upload.stream.destroy(new Error('The list broke off'))
   })
   const { sizeBytes } = await blobStore.put(storageKey, body.pipe(upload.stream), meta).catch((error) => {
-    // The rest is read and dropped, since a client may read the answer only after it has sent its whole body.
+    // Drains the body, since clients may read the reply only after sending it all.
     body.unpipe()
     body.resume()
     throw error instanceof TooLarge ? payloadTooLarge(IMPORT_MAX_BYTES) : error
@@ -154,7 +141,7 @@ async function storeList(
 
 const LEFTOVERS_AT_ONCE = 100
 
-/** Discards lists that a killed process left, and what was recorded of those that never came in; returns how many. */
+/** Discards lists left by killed processes; returns the count. */
 export async function discardLeftLists(db: Db): Promise<number> {
   const lists = await readLeftovers(db, LEFTOVERS_AT_ONCE)
   for (const { companyId, id, isReceiving } of lists) {
@@ -164,18 +151,17 @@ export async function discardLeftLists(db: Db): Promise<number> {
   return lists.length
 }
 
-/** How far an import is; 404 `Import not found`. */
+/** Returns an import. Throws 404 `Import not found`. */
 export async function getImport(db: Db, companyId: number, id: number): Promise<ContactImport> {
   const found = await findImport(db, companyId, id)
   if (found === undefined) throw importNotFound()
   return found
 }
 
-/** Imports with a lower id than `before`, newest first. */
 export const listImports = (db: Db, companyId: number, before: number | undefined, limit: number) =>
   readImports(db, companyId, before ?? Number.MAX_SAFE_INTEGER, limit)
 
-/** Ends an import that is not over: rows that are imported stay. 404 `Import not found`. */
+/** Cancels an import; imported rows stay. Throws 404 `Import not found`. */
 export async function cancelImport(db: Db, companyId: number, id: number): Promise<void> {
   if (!(await endCancelled(db, companyId, id))) await getImport(db, companyId, id)
 }

@@ -15,7 +15,6 @@ import type { ListRequest } from './contact-import.ts'
 const named = (values: readonly string[], description: string) =>
   Type.Optional(Type.Unsafe<string>({ type: 'string', enum: [...values], description }))
 
-/** The separator of a CSV, by itself or by its word. */
 export const delimiterQuery = (description: string) => named(DELIMITER_NAMES, description)
 
 const words = (description: string) =>
@@ -26,7 +25,6 @@ const words = (description: string) =>
     }),
   )
 
-/** The query of an import of CSV. */
 export const LIST_QUERY = {
   delimiter: delimiterQuery('The separator of a CSV; without it, a `sep=` line or the first line shows it.'),
   encoding: named(
@@ -43,7 +41,7 @@ export const LIST_QUERY = {
 
 type Named = { readonly [name in keyof typeof LIST_QUERY]?: unknown }
 
-/** Reads what a caller says about a list. @throws {AppError} 422 `validation_error` */
+/** Reads the list options. Throws 422 `validation_error`. */
 export function readImportRequest(format: ListRequest['format'], query: Named): ListRequest {
   const faults: FieldFault[] = []
   const fail = (path: string, message: string): undefined => {
@@ -69,7 +67,6 @@ export function readImportRequest(format: ListRequest['format'], query: Named): 
 
 type Fail = (path: string, message: string) => undefined
 
-/** Reads the name of a separator; `fail` gets the fault of one that is none. */
 export function readDelimiter(value: unknown, fail: Fail): Delimiter | undefined {
   if (value === undefined) return undefined
   const delimiter = typeof value === 'string' ? toDelimiter(value) : undefined

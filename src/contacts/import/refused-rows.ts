@@ -3,14 +3,9 @@ import { parseJsonText } from '../../platform/text/json-text.ts'
 import { type CsvStyle, toCsvHeader, toCsvRow } from '../../platform/text/lists/csv.ts'
 import { type ContactImport, type Refusal, readRefusals } from './contact-import-store.ts'
 
-/** Rows that one statement reads. */
 const REFUSALS_AT_ONCE = 1_000
 
-/**
- * The refused rows in the format of the list, in parts: CSV with line and reason before the row as it came, or its object
- * with `line` and `reason` at its end. The import passes both over. A CSV has the separator of the list, and is UTF-8, with a mark
- * for spreadsheets where the list was not.
- */
+/** Streams refused rows in the list's format, as UTF-8, with line and reason, which imports ignore. */
 export async function* writeRefused(db: Db, companyId: number, list: ContactImport): AsyncGenerator<string> {
   const isCsv = list.format === 'csv'
   const style = { delimiter: list.delimiter ?? ',', hasMark: (list.encoding ?? 'utf-8') !== 'utf-8' }

@@ -15,29 +15,24 @@ import type { TakenList } from './contact-import-store.ts'
 
 export const IMPORT_MAX_ROWS = 1_000_000
 
-/** What a caller says about a list. */
 export type ListOptions = NamedStyle & {
   readonly profile?: ProfileName | undefined
   readonly consentWords?: ConsentWords | undefined
 }
 
-/** A list as it is recorded, its columns that mean nothing, and the SHA-256 of its bytes as they came. */
+/** A recorded list; `ignored` are unknown columns, `digest` is the SHA-256 of the raw bytes. */
 export type UploadSummary = Omit<TakenList, 'sizeBytes'> & {
   readonly ignored: readonly string[]
   readonly digest: Buffer
 }
 
 type UploadReader = {
-  /** Passes on the bytes to keep. */
   readonly stream: Transform
-  /** For after its end. */
+  /** Must be called after the stream's end. */
   readonly result: () => UploadSummary
 }
 
-/**
- * Reads the header of a list and counts its rows while it passes through `stream`.
- * The stream fails, and `result` throws, with 422 `validation_error` for a list that cannot be imported.
- */
+/** Reads a list's header and counts rows in `stream`. Stream and `result` fail with 422 `validation_error`. */
 export function createUploadReader(format: ListFormat, options: ListOptions = {}): UploadReader {
   const scan = createListScan(format, options)
   const hash = createHash('sha256')
@@ -94,7 +89,7 @@ function joinWords({ profile, consentWords = NO_WORDS }: ListOptions): ConsentWo
   return words.yes.length + words.no.length === 0 ? null : words
 }
 
-/** The columns by their names here, and those that mean nothing. 422 when rows cannot be read by them. */
+/** Maps the columns and returns unknown ones. Throws 422 if rows cannot be read. */
 function readColumns(
   format: ListFormat,
   head: ListHead,
@@ -110,7 +105,7 @@ function readColumns(
   return { columns, ignored: ignored.map((column) => written[columns.indexOf(column)] ?? column) }
 }
 
-/** A column that the program has and Parley knows by chance is left out by another name. */
+/** A profile's own column may match ours by chance, and must then be ignored. */
 const toTargets = (profile: ProfileName, written: readonly string[]): string[] =>
   profileTargets(profile, written).map((target, place) => {
     const column = written[place] ?? ''
@@ -122,6 +117,6 @@ function hintOf(columns: readonly string[], profile: ProfileName | undefined): s
   return found === undefined ? '' : `; name profile=${found} to read an export of ${PROFILES[found].title}`
 }
 
-/** 422 for a list as a whole; the message continues `The list `. */
+/** Returns a 422 error; the message continues `The list `. */
 export const refusedList = (message: string) =>
   validationError([{ path: '', message } satisfies FieldFault], `The list ${message}`)

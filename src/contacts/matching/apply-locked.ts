@@ -6,7 +6,7 @@ import type { Locked } from '../../people/matching/identity-lock.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 import { type Batch, type Item, needsFacts } from './contact-batch.ts'
 
-/** Applies items to what they match, a second time with what the ledger of consent says of them where that matters. */
+/** Applies items to their matches, again with consent facts where these matter. */
 export async function applyLocked(
   tx: Db,
   companyId: number,
@@ -27,6 +27,6 @@ export async function applyLocked(
   return apply(factsOf(companyId))
 }
 
-/** Whether a key of a browser opts in: it must not end an opt-out. */
+/** A browser key's opt-in must not end an opt-out. */
 const mayEndOptOut = ({ browser, write }: Pick<Item, 'write' | 'browser'>): boolean =>
   browser !== undefined && (write.emailConsent === true || write.whatsappConsent === true)

@@ -25,26 +25,17 @@ import { emailKey } from '../../platform/text/email-address.ts'
 import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
 import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../write/contact-change.ts'
 
-/**
- * A write and the contact that it names. An id names its contact as long as email and phone are equal, too; otherwise
- * the matching rules hold.
- */
+/** A write. An id applies only while email and phone are equal; otherwise the matching rules decide. */
 export type Item = Named & {
   readonly write: ContactWrite
-  /** Of a key of a browser, which may not write everything. */
   readonly browser?: BrowserRights | undefined
 }
 
-/**
- * The effect of one item on its contact; `refused`: none, because its custom fields exceed their limits, or because it names no
- * contact.
- */
+/** `refused`: custom fields exceed their limits, or the write has no identity. */
 export type ItemResult = {
   readonly target: BatchContact
   readonly kind: 'created' | 'updated' | 'unchanged' | 'refused'
-  /** The contact after this item; its id is the target's. */
   readonly state: ContactState
-  /** Its statements about marketing. */
   readonly consentStatements: readonly ConsentStatement[]
   readonly fault?: ItemFault
 }
@@ -53,48 +44,40 @@ export type ItemFault = { readonly path: 'customFields' | ''; readonly message: 
 
 const NAMELESS = 'must have an email or a phone'
 
-/** A contact of a batch, as far as the batch is applied. */
 export type BatchContact = {
-  /** Of a new contact: given when it is written. */
   id: number
   readonly existing: Match | undefined
   state: ContactState | undefined
-  /** Phone identities that it had and gave up. */
   readonly leftPhones: Set<string>
 }
 
-/** A batch that is applied. */
 export type Batch = {
   readonly results: readonly ItemResult[]
   readonly ledger: ConsentLedger
-  /** Without, the ledger has nothing but what the batch itself says. */
   readonly hasFacts: boolean
 }
 
 export type WhenFull = 'refuse' | 'keep'
 
-/** Higher than every id, so that a new contact is younger than all known ones. */
+/** Above all ids, so that new contacts are younger than known ones. */
 const FIRST_NEW_ID = 2 ** 52
 
 export type ApplyOptions = {
   whenFull: WhenFull
-  /** Where the writes come from, as the ledger of consent names it. */
   source: string
-  /** The entries of the ledger about the contacts and their identities. */
   facts?: ConsentFacts | undefined
 }
 
 /**
- * Applies the items one after another to the contacts that they match, in memory (spec: Contacts, Matching rules).
- * `matches` holds every contact that an item can match when it is processed: see `readMatches`. Without facts the consent of
- * known contacts stays as it is: `needsFacts` says whether the result is right.
+ * Applies items in order, in memory (spec: Contacts, Matching rules). `matches` must hold every possible match: see
+ * `readMatches`. Without facts, known contacts keep their consent: see `needsFacts`.
  */
 export function applyItems(items: readonly Item[], matches: readonly Match[], options: ApplyOptions): Batch {
   const { batch, apply } = startBatch(matches, options)
   return { ...batch, results: items.map(apply) }
 }
 
-/** The same for many items, beside other work. */
+/** Applies many items without blocking the event loop. */
 export async function applyInStretches(
   items: readonly Item[],
   matches: readonly Match[],
@@ -116,7 +99,6 @@ function startBatch(matches: readonly Match[], options: ApplyOptions) {
   return { batch, apply }
 }
 
-/** Applies a write to the contact that it names by id. */
 export function applyUpdate(existing: Match, write: ContactWrite, options: ApplyOptions): Batch {
   const batch = newBatch(options)
   const target: BatchContact = { ...newTarget(existing.id), existing, state: existing }
@@ -128,7 +110,6 @@ export function applyUpdate(existing: Match, write: ContactWrite, options: Apply
   return { ...batch, results: [result] }
 }
 
-/** The write of an item; of a key of a browser, what such a key may write. */
 function permittedWrite(ledger: ConsentLedger, before: ContactState | undefined, item: Item): ContactWrite {
   const { browser, write, emailKey: email, phoneIdentity: phone } = item
   if (browser === undefined) return write
@@ -183,15 +164,11 @@ function applyItem(
   return { target, kind, state, consentStatements }
 }
 
-/** The contacts of a batch that an item has an effect on. */
 const targetsOf = ({ results }: Batch): BatchContact[] => [
   ...new Set(results.filter(({ kind }) => kind !== 'refused').map(({ target }) => target)),
 ]
 
-/**
- * Whether a batch that was applied without facts needs them: a known contact says something or takes another email or phone,
- * something may have been said under the identities of a new one, or a new one says something under the phone of a known one.
- */
+/** Returns whether consent entries outside the batch can affect the result. */
 export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
   if (batch.hasFacts) return false
   return batch.results.some(({ kind, target: { existing }, state, consentStatements }) => {
@@ -218,16 +195,13 @@ const newTarget = (id: number): BatchContact => ({
   leftPhones: new Set(),
 })
 
-/**
- * The contacts that the batch changed, each in its last state, with all that it says in between; with `all`, unchanged
- * contacts are written again, too.
- */
+/** Returns each changed contact once, in its last state, with all statements; `all` includes unchanged contacts. */
 export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
   const { ledger, hasFacts } = batch
   const targets = targetsOf(batch)
   const contacts = targets.flatMap(({ id, existing, state }) => {
     if (state === undefined) return []
-    // A statement of a later item may count for a contact of an earlier one.
+    // A later item's statement may affect an earlier contact.
     const last = hasFacts || existing === undefined ? withShownConsents(ledger, state) : state
     return all || existing === undefined || !isSame(existing, last) ? [{ existing, state: { ...last, id } }] : []
   })
@@ -242,7 +216,7 @@ export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
   }
 }
 
-/** Contacts beyond the batch with the numbers or customers of contacts that say something or change their number. */
+/** Other contacts sharing a number or customer with one whose consent or number changed. */
 function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]): number[] {
   const withStatement = new Set(
     results.filter(({ consentStatements }) => consentStatements.length > 0).map(({ target }) => target),
@@ -254,16 +228,14 @@ function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]):
     if (state === undefined || !(withStatement.has(target) || hasMoved || leftPhones.size > 0)) return []
     return [toLedgerContact(state), ...leftPhones].flatMap((one) => relatedContacts(ledger, one))
   })
-  // A new contact of the batch is no stored one.
   return [...new Set(related.map(({ id }) => id))].filter((id) => id < FIRST_NEW_ID && !own.has(id))
 }
 
-/** Which contact an email, a phone or an id matches, while contacts change. */
 function createIndex(matches: readonly Match[]) {
   const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), existing: match, state: match }))
   const byId = new Map(targets.map((target) => [target.id, target]))
   const byEmail = new Map<string, BatchContact>()
-  /** Contacts of customers: found by their identities while no contact has the number. */
+  /** Used only while no contact has the number. */
   const byCustomer = new Map<string, BatchContact>()
   const holders = new Map<string, Set<BatchContact>>()
 
@@ -301,7 +273,7 @@ function createIndex(matches: readonly Match[]) {
   }
 }
 
-/** A contact is known by the identities of its customers, unless it has been given a phone that is none of them. */
+/** A contact matches its customers' identities, unless it has a phone outside them. */
 function customerContact(target: BatchContact | undefined): BatchContact | undefined {
   const phone = target?.state?.phoneIdentity ?? null
   return phone === null || target?.existing?.identities.includes(phone) ? target : undefined

@@ -5,20 +5,19 @@ import type { Batcher } from '../../fair/batch.ts'
 import type { SlotRequest } from '../../fair/slot-queue.ts'
 import { SMALL_BATCH } from '../../people/matching/identity-lock.ts'
 
-/** The statements of one group run while the other waits for the disk. */
+/** One group runs while the other waits for the disk. */
 const GROUPS_AT_ONCE = 2
-/** Writes of one key that wait at most; more are refused at once. */
+/** Maximum number of waiting writes per key; more are refused at once. */
 const WAITING_MAX = 500
 
 type Write<Item> = { readonly item: Item; readonly request: SlotRequest | undefined }
 type Group<Item, Result> = { readonly add: Batcher<Write<Item>, Result>; count: number }
 
-/** Groups of writes that share a transaction. A group exists while it has writes. */
 export function createGroups<Item, Result>() {
   const groupsOf = new WeakMap<Pool, Map<string, Group<Item, Result>>>()
   /**
-   * Adds a write to those with the same key that wait: up to 25 run together, at once while fewer than two groups of the
-   * key run. `run` has to do the same for every write of a key. 503 when 500 wait.
+   * Runs up to 25 waiting writes together, in at most two groups per key; `run` must do the same for each write of a
+   * key. Throws 503 if 500 are waiting.
    */
   return async (
     pool: Pool,
@@ -48,7 +47,7 @@ const createGroupBatcher = <Item, Result>(run: (items: readonly Item[]) => Promi
     maxWaiting: WAITING_MAX,
   })
 
-/** A group waits for its slot as long as one of its callers waits, and not only the one whose write started it. */
+/** A group keeps its slot request while any caller waits, not only the first. */
 function onBehalfOfAll<T>(writes: readonly Write<unknown>[], work: () => T): T {
   const requests = writes.flatMap(({ request }) => request ?? [])
   const [first] = requests

@@ -1,10 +1,10 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { anyCompany, emailPlace } from '../../people/contact-store.ts'
 
-/** A mailbox: the key of its address, and other texts under which rows of it were stored. */
+/** A mailbox key and its former stored spellings. */
 export type Mailbox = { readonly key: string; readonly former: readonly string[] }
 
-/** The mailboxes that have a living contact or an entry of the ledger under a former text. */
+/** Returns mailboxes with a living contact or ledger entry under a former spelling. */
 export async function findFormerKeys(
   db: Db,
   companyId: number,
@@ -30,10 +30,7 @@ export async function findFormerKeys(
   return mailboxes.filter((_, index) => found.some(({ place }) => place === index))
 }
 
-/**
- * Moves the ledger's entries and the contact of a mailbox from former texts to its key. The oldest contact takes the key
- * unless another living one has it. Returns whether entries moved.
- */
+/** Moves all entries, and the oldest contact unless the key is taken. Returns whether entries moved. */
 export async function moveToKey(tx: Db, companyId: number, { key, former }: Mailbox): Promise<boolean> {
   const moved = await tx<{ entries: number }[]>`
     with former as (
@@ -72,10 +69,10 @@ export async function moveToKey(tx: Db, companyId: number, { key, former }: Mail
   return (moved[0]?.entries ?? 0) > 0
 }
 
-/** Living contacts with one mailbox: the one that has its key, and one that has not. */
+/** The contact with the mailbox key, and one with a former spelling. */
 export type Twins = { readonly key: string; readonly contactId: number; readonly otherId: number }
 
-/** Finds living contacts that have a former text while another has the key, and keeps them for the doctor. */
+/** Finds living contacts sharing a mailbox and records them for the doctor. */
 export async function keepTwins(tx: Db, companyId: number, { key, former }: Mailbox): Promise<Twins[]> {
   return tx<Twins[]>`
     with twin as (
@@ -101,7 +98,6 @@ export async function keepTwins(tx: Db, companyId: number, { key, former }: Mail
   `
 }
 
-/** Lists the living contacts that have one of the keys. */
 export async function listHolders(db: Db, companyId: number, keys: readonly string[]): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select contacts.id
@@ -111,7 +107,6 @@ export async function listHolders(db: Db, companyId: number, keys: readonly stri
   return rows.map(({ id }) => id)
 }
 
-/** Contacts that had one mailbox, with the keys of their emails now. */
 export type TwinRow = {
   readonly companyId: number
   readonly contactId: number
@@ -120,7 +115,6 @@ export type TwinRow = {
   readonly otherKey: string
 }
 
-/** Lists living contacts that had one mailbox when it was moved to its key. */
 export const listTwins = (db: Db, limit: number): Promise<TwinRow[]> =>
   db<TwinRow[]>`
     select twin.company_id, twin.contact_id, twin.other_id, contact.email_key as key, other.email_key as other_key

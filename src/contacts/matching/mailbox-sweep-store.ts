@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connect.ts'
 
-/** Texts beyond ASCII in the next rows after an id, and the last of these rows; null: there are none. */
+/** Non-ASCII keys in a row window; `last` is null at the end. */
 export type KeyWindow = { readonly last: number | null; readonly keys: readonly string[] }
 
-/** Reads the keys of addresses of contacts. */
 export async function readContactKeys(db: Db, companyId: number, after: number, limit: number): Promise<KeyWindow> {
   const [row] = await db<KeyWindow[]>`
     select max(id) as last, coalesce(array_agg(distinct email_key) filter (where email_key ~ '[^\\x01-\\x7f]'), '{}') as keys
@@ -18,7 +17,6 @@ export async function readContactKeys(db: Db, companyId: number, after: number, 
   return row ?? { last: null, keys: [] }
 }
 
-/** Reads the addresses of entries of the ledger. */
 export async function readConsentKeys(db: Db, companyId: number, after: number, limit: number): Promise<KeyWindow> {
   const [row] = await db<KeyWindow[]>`
     select

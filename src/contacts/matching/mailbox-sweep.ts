@@ -4,16 +4,15 @@ import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.t
 import { rekeyMailbox } from './mailbox.ts'
 import { readConsentKeys, readContactKeys } from './mailbox-sweep-store.ts'
 
-/** Rows that one statement looks at. */
 const WINDOW = 20_000
 
 export type MailboxSweepDeps = {
   db: Pool
-  /** Moves what mails and suppressions of a company have under other spellings, in steps between which `pause` is awaited. */
+  /** Must await `pause` between steps. */
   rekeyEmails(db: Db, companyId: number, pause: Pause): Promise<void>
 }
 
-/** Moves rows stored under other spellings of a domain by earlier versions to their mailbox keys. */
+/** Moves rows with earlier domain spellings to their mailbox keys. */
 export const sweepMailboxes = ({ db, rekeyEmails }: MailboxSweepDeps, signal: AbortSignal): Promise<void> =>
   passOverCompanies(db, 'mailbox_passes', signal, async (companyId, pause) => {
     for (const read of [readContactKeys, readConsentKeys]) await sweepKeys(db, companyId, read, pause)

@@ -17,9 +17,8 @@ import {
 const UNIQUE_VIOLATION = '23505'
 
 /**
- * Moves what was stored under other spellings of some addresses to their keys. Until 2026 each spelling of a domain was an
- * address of its own; what is kept as a hash can be found only by someone who knows the address. Costs nothing for
- * addresses whose domain has one spelling. Returns the contacts that have a mailbox together: they are not merged.
+ * Moves rows with other domain spellings to their keys: until 2026, each spelling was an address itself, and hashed
+ * rows can only be found by address. Returns contacts sharing a mailbox; these must be resolved by hand.
  */
 export async function rekeyMailboxes(db: Pool, companyId: number, keys: readonly string[]): Promise<Twins[]> {
   const mailboxes = [...new Set(keys)].flatMap((key) => {
@@ -34,7 +33,6 @@ export async function rekeyMailboxes(db: Pool, companyId: number, keys: readonly
   return twins
 }
 
-/** Moves a mailbox to its key, and shows on its contacts what all its spellings said. */
 export async function rekeyMailbox(db: Pool, companyId: number, mailbox: Mailbox): Promise<Twins[]> {
   try {
     return await db.begin(async (tx) => {
@@ -46,29 +44,23 @@ export async function rekeyMailbox(db: Pool, companyId: number, mailbox: Mailbox
       return twins
     })
   } catch (error) {
-    // Another contact took the key at this moment: the next look finds both.
+    // Another contact just took the key; the retry finds both.
     if (sqlState(error) === UNIQUE_VIOLATION) return rekeyMailbox(db, companyId, mailbox)
     throw error
   }
 }
 
-/**
- * Refuses a write that names a mailbox of two contacts, or one of them under its former spelling.
- * @throws {AppError} 409 `duplicate_resource`
- */
+/** Throws 409 `duplicate_resource` for a mailbox shared by two contacts. */
 export function refuseTwins(twins: readonly Twins[]): void {
   const [twin] = twins
   if (twin !== undefined) throw duplicateResource(`The ${sharedMailbox(twin)}`)
 }
 
-/** Says which contacts have a mailbox together, and what to do. */
 export const sharedMailbox = ({ contactId, otherId }: Pick<Twins, 'contactId' | 'otherId'>): string =>
   `contacts ${contactId} and ${otherId} have one mailbox under two spellings of its domain: change the email of one, or delete it`
 
-/** Most pairs that are looked at for the doctor. */
 const MAX_TWINS = 1_000
 
-/** The contacts that still have one mailbox. */
 export async function findTwins(db: Db): Promise<TwinRow[]> {
   const twins = await listTwins(db, MAX_TWINS)
   return twins.filter(({ key, otherKey }) => emailKey(key) === emailKey(otherKey))

@@ -1,6 +1,5 @@
 import { BODY_NAMES } from '../../people/members/contact-members.ts'
 
-/** The members that are objects in JSON, in both spellings. */
 const OBJECTS = ['customFields', 'marketingConsent'].flatMap((name) => [
   name,
   ...[...BODY_NAMES].flatMap(([recorded, body]) => (body === name ? [recorded] : [])),
@@ -14,10 +13,9 @@ const FLAGS = new Map<unknown, boolean>([
 ])
 
 /**
- * The members of a form → the object that the same contact would be in JSON (decisions: Contacts, form bodies):
- * `customFields.<key>` (the key is all that follows the first dot), `marketingConsent.<channel>` as `true`, `false`,
- * `1` or `0`, `tags` any number of times. Of other members that repeat the last one counts; an empty email or phone is
- * none. Names and values are checked afterwards, as for JSON.
+ * Converts form fields to a JSON body (decisions: Contacts, form bodies): `customFields.<key>` (everything after the
+ * first dot), `marketingConsent.<channel>` as `true`, `false`, `1` or `0`, and repeated `tags`. The last value of other
+ * repeated fields counts; an empty email or phone is dropped. The result must still be validated.
  */
 export function formToWriteBody(entries: Iterable<readonly [name: string, value: unknown]>): Record<string, unknown> {
   const texts = new Map<string, unknown>()

@@ -1,9 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 
-/** Rows of changes that one statement adds up. */
 const CHANGES_AT_ONCE = 10_000
 
-/** The number of living contacts of a company, without counting them: a sum of few rows. */
 export async function readContactCount(db: Db, companyId: number): Promise<number> {
   const [row] = await db<{ living: number }[]>`
     select
@@ -14,7 +12,7 @@ export async function readContactCount(db: Db, companyId: number): Promise<numbe
   return Number(row?.living ?? 0)
 }
 
-/** Adds changes to the counts of all companies, up to 10,000. Rows that another process adds up are passed over. */
+/** Adds up to 10,000 changes to the counts, skipping rows locked by other processes. */
 export async function addUpChanges(db: Db): Promise<void> {
   await db`
     with taken as (

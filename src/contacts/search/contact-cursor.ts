@@ -4,21 +4,19 @@ import { textFaults } from '../../platform/text/storable-text.ts'
 
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 
-/** A place in a sorted list: microseconds since 1970, or an email's place, and the id that decides among equal ones. */
+/** List position: microseconds since 1970 or an email sort key, with the id as tie-breaker. */
 export type ContactPosition = CursorPosition<number | string> & {
-  /** In a ranked list: whether the contact is one of those with a word that starts with the search. */
   readonly starts?: boolean
 }
 
 const VALUE_MAX_LENGTH = 400
 
-/** A cursor for the outside. */
 export const toContactCursor = (column: SortColumn, { value, id, starts }: ContactPosition): string =>
   starts === undefined
     ? encodeCursor(column, { value, id })
     : encodeCursor(`${column} ${starts ? 'starts' : 'inside'}`, { value, id })
 
-/** The place of a cursor of a list in this order; 422 for every other text. `path`: the parameter's name. */
+/** Decodes a cursor. Throws 422 unless it fits the sort; `path` is the parameter. */
 export function parseCursor(text: string, column: SortColumn, path: string): ContactPosition {
   const isValue = column === 'email' ? isEmailPlace : isMicroseconds
   const position = decodeCursor(text, column, isValue) ?? (column === 'created_at' ? decodeRanked(text) : undefined)
@@ -27,7 +25,7 @@ export function parseCursor(text: string, column: SortColumn, path: string): Con
   return position
 }
 
-/** Ranked lists have the default sort. */
+/** Ranked lists always have the default sort. */
 function decodeRanked(text: string): ContactPosition | undefined {
   for (const starts of [true, false]) {
     const position = decodeCursor(text, `created_at ${starts ? 'starts' : 'inside'}`, isMicroseconds)

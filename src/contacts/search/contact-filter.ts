@@ -2,11 +2,9 @@ import { type Static, Type } from 'typebox'
 import type { FieldFault } from '../../platform/errors.ts'
 import { textFaults } from '../../platform/text/storable-text.ts'
 
-/** The conditions of a list in addition to its search. An absent member matches every contact. */
 export type ContactFilter = {
   readonly status?: string
   readonly tag?: string
-  /** Null: not known. */
   readonly emailConsent?: boolean | null
   readonly whatsappConsent?: boolean | null
   readonly field?: { readonly key: string; readonly value: string }
@@ -17,7 +15,7 @@ type ConsentWord = keyof typeof CONSENTS
 
 const consent = (channel: string) =>
   Type.Optional(
-    // Checked by the handler, which names all faults of a query at once.
+    // Validated in the handler, which reports all query faults at once.
     Type.Unsafe<string>({
       type: 'string',
       enum: Object.keys(CONSENTS),
@@ -26,7 +24,6 @@ const consent = (channel: string) =>
     }),
   )
 
-/** The filters in the query of the list of contacts. */
 export const FILTER_QUERY = {
   status: Type.Optional(Type.String({ description: 'Only contacts with this status.' })),
   tag: Type.Optional(Type.String({ description: 'Only contacts with this tag.' })),
@@ -42,10 +39,8 @@ export const FILTER_QUERY = {
 
 const FilterQuery = Type.Object(FILTER_QUERY)
 
-/** Longest value of a filter, in characters. */
 export const FILTER_MAX_LENGTH = 200
 
-/** The filter of a query, and every fault in it. */
 export function readFilter(query: Static<typeof FilterQuery>): { filter: ContactFilter; faults: FieldFault[] } {
   const { status, tag, emailConsent, whatsappConsent, field } = query
   const texts = Object.entries({ status, tag, field })
@@ -77,11 +72,11 @@ export function readFilter(query: Static<typeof FilterQuery>): { filter: Contact
 
 const isConsent = (word: string | undefined): word is ConsentWord => word !== undefined && word in CONSENTS
 
-/** Whether the index of the filters finds its contacts: it does not hold which consents are not known. */
+/** Returns whether the filter index applies; unknown consents are not indexed. */
 export const isFilterIndexed = (filter: ContactFilter): boolean =>
   Object.values(filter).some((value) => value !== null && value !== undefined)
 
-/** The values that the text of a filter stands for in JSON. */
+/** Returns the JSON values that match a filter text. */
 export function fieldValues(value: string): (string | number | boolean)[] {
   if (value === 'true' || value === 'false') return [value, value === 'true']
   const isNumber = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?$/.test(value)

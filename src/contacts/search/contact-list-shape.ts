@@ -13,7 +13,6 @@ import { CONTACT_SORTS, type ContactListRequest, type ContactPage, parseSort } f
 const DEFAULT_SORT = '-created_at'
 const LIMITS = { defaultSize: 25, maxSize: 100 }
 
-/** The query of the list of contacts. */
 export const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
   search: Type.Optional(
@@ -21,7 +20,7 @@ export const ListQuery = Type.Object({
   ),
   ...FILTER_QUERY,
   sort: Type.Optional(
-    // Checked by the handler, which names all faults of a query at once.
+    // Validated in the handler, which reports all query faults at once.
     Type.Unsafe<string>({
       type: 'string',
       enum: [...CONTACT_SORTS],
@@ -50,7 +49,6 @@ const Cursor = (page: string) =>
     description: `The cursor of ${page}; null when there is none.`,
   })
 
-/** One page of the list of contacts. */
 export const ListReply = Type.Object(
   {
     data: Type.Array(ContactReplyShape),
@@ -93,10 +91,7 @@ export const ListReply = Type.Object(
 
 type ListQueryText = Static<typeof ListQuery>
 
-/**
- * Reads the query. Page and limit are brought into their range, so they never fail.
- * @throws {AppError} 422 `validation_error` that names every fault of `search`, `sort` and the filters, or a cursor of another sort
- */
+/** Reads the list query; clamps page and limit. Throws 422 `validation_error` with all faults. */
 export function readListRequest(query: ListQueryText): ContactListRequest {
   const search = query.search ?? ''
   const sort = CONTACT_SORTS.find((name) => name === (query.sort ?? DEFAULT_SORT))
@@ -122,7 +117,6 @@ export function readListRequest(query: ListQueryText): ContactListRequest {
   }
 }
 
-/** The body of the answer; the page number is null when the page was read by a cursor. */
 export const toListReply = (
   companyId: number,
   listed: ContactListRequest,

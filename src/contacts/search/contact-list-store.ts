@@ -6,36 +6,28 @@ import type { ShownContact } from '../../people/members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
 import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
 
-/** Contacts that one request looks at for a search, at most. */
 export const EXAMINED = 10_000
-/** How many of the newest contacts are sampled to see whether many match, and which trigrams most of them hold. */
+/** Newest contacts sampled for match frequency and common trigrams. */
 const SAMPLE = 2_000
 const TRIGRAM_SAMPLE = 200
 
-/** The conditions of a list of contacts: one of the terms, if there are any, and the filter. */
 export type ContactConditions = { readonly terms: readonly SearchTerm[]; readonly filter: ContactFilter }
 
-/** Whether every contact matches. */
 export const isUnconditional = ({ terms, filter }: ContactConditions): boolean =>
   terms.length === 0 && Object.keys(filter).length === 0
 
-/** Whether an index finds contacts that may match. */
+/** Returns whether an index can find candidates. */
 export const hasIndex = ({ terms, filter }: ContactConditions): boolean =>
   (terms.length > 0 && isIndexed(terms)) || isFilterIndexed(filter)
 
-/**
- * How the matches are found: `index` reads contacts that hold all trigrams of a term and fit the filter, `walk` reads the
- * list from the page's beginning on. Both end after `EXAMINED` contacts.
- */
+/** `index` reads contacts with all trigrams; `walk` scans in sort order. Both stop after `EXAMINED` contacts. */
 export type SearchMethod = 'index' | 'walk'
 
 export type PageRequest = ContactConditions & {
   readonly method: SearchMethod
   readonly column: SortColumn
   readonly descending: boolean
-  /** Contacts with a word that starts with a term come before all others. */
   readonly isRanked: boolean
-  /** Contacts on one side of this place, nearest first. */
   readonly cursor: { readonly side: 'before' | 'after'; readonly place: ContactPosition } | undefined
   readonly offset: number
   readonly limit: number
@@ -43,7 +35,7 @@ export type PageRequest = ContactConditions & {
 
 export type ListedContact = ShownContact & { readonly place: number | string; readonly starts: boolean | null }
 
-/** Contacts in the order of the sort. The page is found in the index alone; only its rows are read. */
+/** Returns a sorted page: finds ids in the index, then reads only their rows. */
 export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<ListedContact[]> {
   const order = page.descending ? sql`desc` : sql`asc`
   const place = sortPlace(page.column)
@@ -64,7 +56,7 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
   `
 }
 
-/** The place of the last contact that a walk from the same beginning looks at, if it does not reach the list's end. */
+/** Returns the last position a walk examines, unless the list ends before. */
 export async function findWalkEnd(db: Db, companyId: number, page: PageRequest): Promise<ContactPosition | undefined> {
   const order = page.descending ? sql`desc` : sql`asc`
   const [end] = await db<ContactPosition[]>`
@@ -100,13 +92,11 @@ function beyond({ column, cursor, terms }: Pick<PageRequest, 'column' | 'cursor'
     : sql`and (${place}, contacts.id) > (${here}, ${id})`
 }
 
-/** Whether a word of a contact starts with one of the terms. */
 const starting = (terms: readonly SearchTerm[]) =>
   terms
     .map(({ text }) => startsWord(sql`contacts.search_text`, text))
     .reduce((before, next) => sql`(${before} or ${next})`)
 
-/** The contacts among which a page is found. */
 function searched(db: Db, companyId: number, page: Omit<PageRequest, 'limit' | 'offset'>) {
   const here = sql`${living(companyId)} ${page.isRanked ? sql`` : beyond(page)}`
   if (isUnconditional(page)) return sql`(select * from contacts where ${here})`
@@ -126,7 +116,6 @@ function matching(db: Db, { terms, filter }: ContactConditions) {
     : sql`(${first} or ${second}) ${fitting(db, filter)}`
 }
 
-/** The contacts that an index finds: those that contain all trigrams of one of the terms, in any order, and fit the filter. */
 function holding(db: Db, { terms, filter }: ContactConditions) {
   const all = ({ trigrams }: SearchTerm) =>
     trigrams
@@ -139,7 +128,6 @@ function holding(db: Db, { terms, filter }: ContactConditions) {
     : sql`((${first}) or (${second})) ${fitting(db, filter)}`
 }
 
-/** The conditions of a filter, each after an `and`. */
 function fitting(db: Db, { status, tag, emailConsent, whatsappConsent, field }: ContactFilter) {
   const is = (column: 'email_consent' | 'whatsapp_consent', value: boolean | null | undefined) => {
     if (value === undefined) return sql``
@@ -161,10 +149,7 @@ function having(db: Db, { key, value }: NonNullable<ContactFilter['field']>) {
 
 const NEWEST_FIRST = { column: 'created_at', descending: true, isRanked: false, cursor: undefined } as const
 
-/**
- * Returns matching contacts from the search index, unordered, with a flag for those where the term starts a word, and whether
- * all candidates were examined.
- */
+/** Returns unordered index matches, and whether all candidates were examined. */
 export async function selectMatches(
   db: Db,
   companyId: number,
@@ -190,10 +175,7 @@ export async function selectMatches(
   return { matches, areAll: examined < EXAMINED }
 }
 
-/**
- * Of the newest contacts: how many match, and how many the index would find. `rare` are the terms as the index is asked for
- * them: see `withoutFrequent`.
- */
+/** Samples the newest contacts for matches and index hits; `rare` are the terms without frequent trigrams. */
 export async function sampleMatches(
   db: Db,
   companyId: number,
@@ -226,22 +208,17 @@ export async function sampleMatches(
   return { matches, areAll: looked < SAMPLE, areMany: held > SAMPLE / 10, rare }
 }
 
-/** How many of the newest contacts hold each trigram. */
 const holdersOf = (trigrams: readonly string[]) =>
   trigrams
     .map((one) => sql`count(*) filter (where place <= ${TRIGRAM_SAMPLE} and strpos(contacts.search_text, ${one}) > 0)`)
     .reduce((before, next, place) => (place === 0 ? next : sql`${before}, ${next}`), sql``)
 
-/**
- * A term without trigrams that nearly every contact holds, unless it has no others: they narrow the search down by nothing, and
- * the index reads a list as long as all contacts for each.
- */
+/** Drops trigrams found in 90 % of the sample, unless none would remain: each costs a nearly full scan. */
 function withoutFrequent({ text, trigrams }: SearchTerm, frequent: ReadonlySet<string>): SearchTerm {
   const rare = trigrams.filter((one) => !frequent.has(one))
   return { text, trigrams: rare.length > 0 ? rare : trigrams }
 }
 
-/** How many contacts match, and whether all that can match were looked at: at most `EXAMINED`, the newest by a walk. */
 export async function countMatches(
   db: Db,
   companyId: number,

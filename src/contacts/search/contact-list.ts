@@ -21,33 +21,29 @@ export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updat
 export type ContactSort = (typeof CONTACT_SORTS)[number]
 
 export type ContactListRequest = {
-  /** From 1. */
   readonly page: number
   readonly limit: number
   readonly search: string
   readonly filter?: ContactFilter
   readonly sort: ContactSort
-  /** Whether contacts with a word that starts with the search come first. */
   readonly isRanked?: boolean
-  /** Contacts that come before or after this place in the value that is sorted by, nearest first, instead of a page. */
   readonly cursor?: PageRequest['cursor']
 }
 
 export type ContactPage = {
   readonly contacts: readonly Contact[]
   readonly total: number
-  /** False when not all contacts were looked at: at least `total` match then. */
+  /** False if not all contacts were examined; `total` is then a minimum. */
   readonly totalIsExact: boolean
   readonly hasNext: boolean
   readonly hasPrevious: boolean
-  /** Where the next page begins; null when there is none. */
   readonly nextCursor: string | null
   readonly previousCursor: string | null
 }
 
 /**
- * One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. A
- * search or a filter looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
+ * Returns a page of living contacts. Cursors cost the same at any depth. A search or filter examines at most 10,000
+ * contacts, so a page may be short; the next cursor continues after them.
  */
 export async function listContacts(db: Db, companyId: number, asked: ContactListRequest): Promise<ContactPage> {
   const requested = { terms: searchTerms(asked.search), filter: asked.filter ?? {} }
@@ -56,7 +52,7 @@ export async function listContacts(db: Db, companyId: number, asked: ContactList
   const request = inOneOrder(asked, found)
   const { isRanked = false } = request
   const range = toRange(request, found)
-  // Newest first, the page is among the contacts that were counted.
+  // With newest first, the count covers the page.
   const isCounted = found.isExact || request.sort === '-created_at'
   const isPastEnd = isCounted && request.cursor === undefined && range.skipped >= found.total
   const { column } = parseSort(request.sort)
@@ -80,10 +76,7 @@ export async function listContacts(db: Db, companyId: number, asked: ContactList
   }
 }
 
-/**
- * A list is ranked while all matches are counted; otherwise it is walked in the order of its sort. A cursor goes on in the
- * order that it comes from, or, if that cannot be, without leaving a contact out.
- */
+/** Ranks only if all matches are counted. A cursor keeps its order if possible, and must never skip contacts. */
 function inOneOrder(request: ContactListRequest, { isExact, conditions }: Found): ContactListRequest {
   const { cursor, ...others } = request
   const isRankable = isExact && conditions.terms.length > 0
@@ -97,11 +90,10 @@ type Found = {
   readonly total: number
   readonly isExact: boolean
   readonly method: SearchMethod
-  /** With the trigrams that the index is asked for. */
   readonly conditions: ContactConditions
 }
 
-/** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
+/** Counts matches up to a limit, and chooses the index for few matches, a walk for many. */
 export async function countContacts(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
   if (isUnconditional(requested)) {
     return { total: await readContactCount(db, companyId), isExact: true, method: 'walk', conditions: requested }
@@ -119,10 +111,7 @@ export async function countContacts(db: Db, companyId: number, requested: Contac
   }
 }
 
-/**
- * Where to read. One contact more than requested shows whether another page follows. The far half of a list of known
- * length is read from its end, reversed.
- */
+/** Reads one extra row to detect a next page, and the far half of an exact list in reverse. */
 function toRange(request: ContactListRequest, { total, isExact }: Found) {
   const { descending } = parseSort(request.sort)
   const { cursor, limit } = request
@@ -142,7 +131,6 @@ function toRange(request: ContactListRequest, { total, isExact }: Found) {
   }
 }
 
-/** The column and direction of an order; a leading `-` means descending. */
 export function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean } {
   switch (sort) {
     case 'created_at':
@@ -168,7 +156,7 @@ function toPage(
   const isMore = hasMore || rows.length > limit
   const contacts = isReversed ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
   if (cursor === undefined) {
-    // The total may be older than the rows; the far half has no row beyond the page.
+    // The total may be older than the rows; the far half has no extra row.
     const hasNext = isReversed ? request.page * limit < total : isMore
     return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
   }

@@ -4,7 +4,7 @@ import { searchTerms } from '../../people/contact-search.ts'
 import type { ContactFilter } from './contact-filter.ts'
 import { type ContactListRequest, type ContactPage, countContacts } from './contact-list.ts'
 
-/** The contacts that a search would find without its filters, when it finds none with them. */
+/** Counts matches hidden by filters, if a filtered search finds nothing. */
 export async function findHiddenContacts(
   db: Db,
   companyId: number,

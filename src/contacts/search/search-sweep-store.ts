@@ -1,7 +1,6 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/members/text-members.ts'
 
-/** A contact whose search text may have been written in another way. */
 export type SearchRow = Partial<Texts> & { id: number; email: string | null; phone: string | null; searchText: string }
 
 const NAME_COLUMNS = sql.unsafe(
@@ -10,7 +9,7 @@ const NAME_COLUMNS = sql.unsafe(
     .join(', '),
 )
 
-/** Reads the living contacts after an id, among the next `limit`, that have letters beyond ASCII; `last`: null at the end. */
+/** Reads non-ASCII contacts among the next `limit` after an id; `last` is null at the end. */
 export async function readSearchRows(
   db: Db,
   companyId: number,
@@ -36,10 +35,9 @@ export async function readSearchRows(
   return { last, rows }
 }
 
-/** A search text, and the one that it replaces. */
 export type RefoldedText = { readonly id: number; readonly former: string; readonly text: string }
 
-/** Replaces search texts that are still the former ones; passes over contacts that are being written. */
+/** Replaces unchanged search texts, skipping locked contacts. */
 export async function writeSearchTexts(db: Db, companyId: number, texts: readonly RefoldedText[]): Promise<number> {
   const rows = await db`
     with input as materialized (

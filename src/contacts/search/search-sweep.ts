@@ -3,19 +3,17 @@ import { searchText } from '../../people/contact-search.ts'
 import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { readSearchRows, writeSearchTexts } from './search-sweep-store.ts'
 
-/** Contacts that one statement looks at, and that one writes. */
 const WINDOW = 5_000
 const WRITTEN_AT_ONCE = 500
-/** Contacts that others write at the moment are looked at so often. */
 const ATTEMPTS = 3
 
 export type SearchSweepDeps = {
   db: Db
-  /** Folds the profile names of conversations again, in steps between which `pause` is awaited. */
+  /** Must await `pause` between steps. */
   refoldProfiles(db: Db, companyId: number, pause: Pause): Promise<void>
 }
 
-/** Folds search texts again that earlier versions folded in another way. */
+/** Refolds search texts from earlier versions. */
 export const sweepSearchTexts = ({ db, refoldProfiles }: SearchSweepDeps, signal: AbortSignal): Promise<void> =>
   passOverCompanies(db, 'search_passes', signal, async (companyId, pause) => {
     await refoldContacts(db, companyId, pause)
@@ -41,6 +39,6 @@ async function refoldContacts(db: Db, companyId: number, pause: Pause): Promise<
   }
 }
 
-/** A phone number that came later is the last line. */
+/** A phone number added later is the last line, so line order is ignored. */
 const haveSameLines = (one: string, other: string): boolean =>
   one === other || one.split('\n').toSorted().join('\n') === other.split('\n').toSorted().join('\n')

@@ -8,17 +8,15 @@ import { emailKey } from '../../platform/text/email-address.ts'
 
 const ORDER = 'activity'
 
-/** Where a page begins: before a conversation's activity (microseconds since 1970, its id), and before an email's id. */
+/** Page position: conversation activity (microseconds since 1970) with its id, and email id. */
 export type TimelinePlace = { readonly activityUs: number; readonly chatId: number; readonly emailId: number }
 
-/** After all activity. */
 const BEGINNING: TimelinePlace = {
   activityUs: 7_000_000_000_000_000,
   chatId: Number.MAX_SAFE_INTEGER,
   emailId: Number.MAX_SAFE_INTEGER,
 }
 
-/** Something that happened with a contact. */
 export type Activity =
   | { readonly at: Date; readonly conversation: ListedConversation }
   | { readonly at: Date; readonly email: EmailRecord & { readonly id: number } }
@@ -26,15 +24,11 @@ export type Activity =
 export type ActivityRequest = {
   readonly before: string | undefined
   readonly limit: number
-  /** The data that the caller may read. */
   readonly hasConversations: boolean
   readonly hasEmails: boolean
 }
 
-/**
- * The conversations of a contact, by their last activity, and the emails to its address, merged, newest first. Each of the
- * two is read by an index from its place on.
- */
+/** Merges a contact's conversations by last activity and emails, newest first; each side reads an index range. */
 export async function readActivity(
   db: Db,
   companyId: number,
@@ -54,7 +48,6 @@ export async function readActivity(
   return { items, nextBefore: hasMore ? toCursor(next) : null }
 }
 
-/** The first `limit` of both, and the place behind them. */
 function merge(
   conversations: readonly ListedConversation[],
   emails: readonly (EmailRecord & { id: number })[],

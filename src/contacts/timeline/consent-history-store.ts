@@ -1,28 +1,20 @@
 import type { Db } from '../../db/connect.ts'
 import type { Channel } from '../../people/members/contact-record.ts'
 
-/** Entries that a history shows, the newest. */
 export const HISTORY_MAX = 100
 
-/** An entry of the ledger, as the history of a contact shows it. */
 export type ConsentHistoryEntry = {
   id: number
   channel: Channel
   value: boolean
   source: string
-  /** The API key or the session of the console; null: none, or it is gone. */
   keyName: string | null
   saidAt: Date
-  /** The earlier time at which the same was said; null: it was said once. */
   firstSaidAt: Date | null
-  /** The IP address from which it was said, where a list had it. */
   ip: string | null
 }
 
-/**
- * The statements that were made through a living contact, or under its address, its number and the current identities of its customers,
- * newest first. An opt-out that outlived an erased person is stored under a keyed hash.
- */
+/** Returns entries by a living contact or its current identities, also hashed by an erasure, newest first. */
 export async function readConsentHistory(db: Db, companyId: number, contactId: number): Promise<ConsentHistoryEntry[]> {
   return db<ConsentHistoryEntry[]>`
     with contact as materialized (

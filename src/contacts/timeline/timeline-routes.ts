@@ -18,7 +18,7 @@ const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], 
 const LIMITS = { defaultSize: 25, maxSize: 100 }
 const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
 
-/** The history of a contact: statements about marketing, conversations and emails. */
+/** Registers the contact history endpoints. */
 export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

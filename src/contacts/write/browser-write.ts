@@ -4,7 +4,6 @@ import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 
-/** The members that a key of a browser may be limited to; `customFields.<key>` names a single custom field. */
 export const WRITABLE_FIELDS: readonly string[] = [
   ...Object.values(TEXT_MEMBERS).map(({ body }) => body),
   'tags',
@@ -13,7 +12,6 @@ export const WRITABLE_FIELDS: readonly string[] = [
 ]
 const CUSTOM_FIELD = /^customFields\..{1,100}$/su
 
-/** The faults of `writableFields` that its shape cannot find: fields that do not exist. */
 export function writableFieldFaults(fields: unknown): FieldFault[] {
   if (!Array.isArray(fields)) return []
   const message = `must be one of ${WRITABLE_FIELDS.join(', ')}, or customFields.<key>`
@@ -24,27 +22,24 @@ export function writableFieldFaults(fields: unknown): FieldFault[] {
   )
 }
 
-/** @throws {AppError} 422 that names each field that contacts do not have */
+/** Throws 422 with all unknown fields. */
 export function checkWritableFields(fields: unknown): void {
   const faults = writableFieldFaults(fields)
   if (faults.length > 0) throw validationError(faults)
 }
 
-/** The rights of a write by a key of a browser. */
 export type BrowserRights = {
-  /** Members of a contact, and single custom fields as `customFields.<key>`, that the key may write; null: all. */
+  /** Null allows all fields. */
   readonly writableFields: readonly string[] | null
-  /** The identities of the write that the visitor has proven to have. */
   readonly proven: { readonly email: boolean; readonly phone: boolean }
 }
 
 type Existing = Pick<Contact, 'id' | 'email' | 'phone' | 'emailConsent' | 'whatsappConsent'>
 
 /**
- * The part of a write that a key of a browser may make; the rest is left out. Every visitor of the page has the
- * key. It adds the missing email or phone of an existing contact and changes neither, and never ends an opt-out, whether of
- * the contact or kept under an identity (`optOuts`, see `optOutOf`). A visitor who has proven an identity of the contact
- * may do both. `writableFields` holds in each case.
+ * Limits a write to what a browser key may do, since every visitor has the key: it can add a missing email or phone,
+ * but never change one or end an opt-out of the contact or an identity (`optOuts`, see `optOutOf`). A visitor with a
+ * proven identity of the contact may do both. `writableFields` always applies.
  */
 export function browserWrite(
   existing: Existing | undefined,
@@ -63,7 +58,7 @@ export function browserWrite(
   const trusted = [...provenIdentities(write, proven), ...(isProven ? own : [])]
   const mayOptIn = (channel: Channel, present: boolean | null | undefined): boolean => {
     const addressOf = channel === 'email' ? mailto : number
-    // The consent is for the address of the write.
+    // Consent is given for the address in the write.
     if (differ(addressOf(write), addressOf(after))) return false
     const isRefused = present === false || (existing !== undefined && optOuts.has(optOutOf(channel, existing.id)))
     if (isRefused && !isProven) return false
@@ -80,7 +75,7 @@ export function browserWrite(
   }
 }
 
-/** An entry of `optOuts`: a channel with an identity, or with a contact, which stands for its other identities. */
+/** Builds an `optOuts` entry for an identity, or for a contact and its other identities. */
 export const optOutOf = (channel: Channel, of: string | number): string => `${channel} ${of}`
 
 type Addresses = { email?: string | null | undefined; phone?: string | null | undefined }
@@ -89,7 +84,6 @@ const mailto = ({ email }: Addresses): string[] => (email ? [`mailto:${emailKey(
 const number = ({ phone }: Addresses): string[] => (phone ? [phoneIdentity(phone)] : [])
 const identitiesOf = (addresses: Addresses = {}): string[] => [...mailto(addresses), ...number(addresses)]
 
-/** Whether a write names another address than the contact has after it. */
 const differ = ([written]: string[], [stored]: string[]): boolean => written !== undefined && written !== stored
 
 const provenIdentities = (write: ContactWrite, { email, phone }: BrowserRights['proven']): string[] => [
@@ -97,7 +91,7 @@ const provenIdentities = (write: ContactWrite, { email, phone }: BrowserRights['
   ...(phone ? number(write) : []),
 ]
 
-/** A contact without an address of the channel keeps its consent under the other one. */
+/** Without an address for the channel, consent is kept under the other one. */
 function optedOutIdentities(channel: Channel, addresses: Addresses, optOuts: ReadonlySet<string>): string[] {
   const [first, second] =
     channel === 'email' ? [mailto(addresses), number(addresses)] : [number(addresses), mailto(addresses)]

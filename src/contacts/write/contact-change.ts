@@ -33,7 +33,6 @@ const BLANK = {
   whatsappConsent: null,
 } satisfies Omit<ContactState, 'id' | TextName>
 
-/** The contact as the write leaves it: a known one with only that changed which the write carries, or a new one. */
 export function applyWrite(id: number, existing: ContactState | undefined, write: ContactWrite): ContactState {
   const before = existing ?? BLANK
   const phone = carried(write.phone, before.phone)
@@ -53,14 +52,13 @@ export function applyWrite(id: number, existing: ContactState | undefined, write
 
 const carried = <T>(value: T | undefined, existing: T): T => (value === undefined ? existing : value)
 
-/** By key; null removes. Through a Map, so that no key means anything to JavaScript. */
+/** Null removes a key. A Map is safe for keys like `__proto__`. */
 function mergeCustomFields(existing: CustomFields, changes: CustomFields | undefined): CustomFields {
   if (changes === undefined) return existing
   const merged = new Map([...Object.entries(existing), ...Object.entries(changes)])
   return Object.fromEntries([...merged].filter(([, value]) => value !== null))
 }
 
-/** The fault of all custom fields of a contact together; undefined if there is none. */
 export function customFieldsFault(fields: CustomFields): string | undefined {
   if (Object.keys(fields).length > CUSTOM_FIELDS_MAX_KEYS) {
     return `must not have more than ${CUSTOM_FIELDS_MAX_KEYS} keys in all`
@@ -70,18 +68,15 @@ export function customFieldsFault(fields: CustomFields): string | undefined {
   return undefined
 }
 
-/** A contact before, unless it is new, and after. */
 export type Change = { readonly existing: Contact | undefined; readonly state: ContactState }
 
-/** The effect of a write: contacts, each once, and what they say about marketing. */
 export type ContactChanges = {
   readonly contacts: readonly Change[]
   readonly consentStatements: readonly ConsentStatement[]
-  /** Other contacts for which this may count, because they have the same number or customer. */
+  /** Other contacts sharing a number or customer, whose consent may change. */
   readonly others: readonly number[]
 }
 
-/** Whether two states of a contact are equal, of all members or of all but consent. */
 export const isSame = (
   before: ContactState,
   after: ContactState,
@@ -92,7 +87,6 @@ const CONSENTS = ['emailConsent', 'whatsappConsent'] as const
 const OWN_MEMBERS = STATE_MEMBERS.filter((member) => !CONSENTS.some((consent) => consent === member))
 type Member = (typeof STATE_MEMBERS)[number]
 
-/** A change as receivers of events get it: of a new contact, of its members, of its consent. */
 function toRecordChanges(companyId: number, { existing, state }: Change, hasStatement: boolean): RecordChange[] {
   const event = { event: 'contact.changed', companyId, id: state.id } as const
   if (existing === undefined) return [{ ...event, change: 'created' }]
@@ -102,18 +96,15 @@ function toRecordChanges(companyId: number, { existing, state }: Change, hasStat
   ]
 }
 
-/** ContactChanges as statements take them. */
 export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
 export type WriteOptions = {
-  /** The rows of the new contacts, if the caller has them. */
   addedRows?: readonly ContactRow[] | undefined
-  /** Commits the transaction: sent right behind the statements. */
   commit?: (() => Promise<unknown>) | undefined
   events?: RecordEvents | undefined
 }
 
-/** Writes changes of different contacts; returns them as stored. The caller holds the locks. */
+/** Writes changes of distinct contacts. The caller must hold the locks. */
 export async function writeChanges(
   tx: Db,
   companyId: number,
@@ -122,14 +113,14 @@ export async function writeChanges(
   { addedRows, commit, events = NO_EVENTS }: WriteOptions = {},
 ): Promise<Contact[]> {
   const [added, updated] = [contacts.filter(({ existing }) => !existing), contacts.filter(({ existing }) => existing)]
-  // Events are read from what was written, and belong to the same transaction.
+  // Events read the written rows, in the same transaction.
   const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
   const most = rowsPerStatement(companyId)
   const { writes, writtenAt } = writesOf(tx, companyId, { updated, added, addedRows, most })
   const isLarge = contacts.length > most
   if (isLarge) await runWithPauses(companyId, writes)
-  // All statements are sent at once; the server runs them in this order.
+  // Pipelined; the server runs them in this order.
   await Promise.all([
     ...(isLarge ? [] : writes.map((write) => write())),
     consentStatements.length > 0 &&
@@ -172,11 +163,9 @@ type RowWrites = {
   readonly updated: readonly Change[]
   readonly added: readonly Change[]
   readonly addedRows: readonly ContactRow[] | undefined
-  /** Maximum number of rows in one statement. */
   readonly most: number
 }
 
-/** Returns the statements that write the rows, and when each row was written. */
 function writesOf(tx: Db, companyId: number, { updated, added, addedRows, most }: RowWrites) {
   const writtenAt = new Map<number, Date | undefined>()
   const changed = changedEmails(updated)
@@ -202,16 +191,13 @@ const toEntry = (
   by: ChangedBy,
 ): NewConsent => ({
   ...{ companyId, channel, identity, contactId, value, repeats, saidAt, ip, ...by },
-  // A list that is imported again says nothing twice, also where later entries count.
+  // Makes repeated imports idempotent, even after later entries.
   eventId: saidAt === null ? null : `${by.source}:${contactId}:${value}:${saidAt.toISOString()}`,
 })
 
 const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) => state.id)
 
-/**
- * Contacts whose email another updated contact takes. The unique index sees one row after the other, so their emails are
- * released first. New contacts are inserted after all updates.
- */
+/** Emails to release first, since the unique index checks row by row; inserts follow all updates. */
 function changedEmails(updated: readonly Change[]): number[] {
   const takers = new Map(updated.map(({ state }) => [keyOf(state), state.id]))
   return idsOf(

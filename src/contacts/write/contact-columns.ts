@@ -15,33 +15,26 @@ import { createConsentReader, NO_WORDS, type ReadConsent } from '../../platform/
 import { hasRoundedInteger } from '../../platform/text/long-integer.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
 
-/*
- * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an
- * object, or a text that begins like that itself, goes out and comes back unharmed. An empty cell says nothing.
- */
+/** Cells are text; `json:` marks any other value, or a text starting with `json:`, for lossless round trips. */
 const CUSTOM_FIELD = 'custom_fields.'
 const JSON_MARK = 'json:'
 const TAG_SEPARATOR = ';'
 
 const headOf = (name: string): string => name.split('.')[0] ?? ''
 
-/** A column as the first line names it: spaces around it mean nothing, but those at the end of a custom field's key. */
+/** Normalizes a header column; a custom field key keeps trailing spaces. */
 export function toColumn(text: string): string {
   const name = text.trimStart()
   return /^custom_?fields\./i.test(name) ? name : name.trimEnd()
 }
 
-/**
- * A column by its name in a form: `first_name`, `firstName` and `First_Name` are one, as are the parts before a dot. The
- * key of a custom field stays as it is.
- */
+/** `first_name`, `firstName` and `First_Name` are one column; custom field keys stay unchanged. */
 function formName(column: string): string {
   const [head = '', ...rest] = column.split('.')
   const name = FORM_HEADS.get(head.toLowerCase()) ?? head
   return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('.')
 }
 
-/** The first part of each column in lower case, with and without underscores, and its name in a form. */
 const FORM_HEADS = new Map(
   [...LIST_COLUMNS, CUSTOM_FIELD].flatMap((column) => {
     const head = headOf(column)
@@ -57,10 +50,8 @@ const FORM_NAMES = new Set<string>([...LIST_COLUMNS, ...CONSENT_COLUMNS].map(for
 const CONSENT_FORM_NAMES = new Map(CONSENT_COLUMNS.map((column) => [formName(column), column]))
 const isKnown = (name: string): boolean => FORM_NAMES.has(name) || /^customFields\../s.test(name)
 
-/** Whether a column of a list has a meaning. */
 export const isKnownColumn = (column: string): boolean => isKnown(formName(column))
 
-/** The header of a list, or what is wrong with it; `ignored` are columns that mean nothing here. */
 export function readHeader(columns: readonly string[]): { ignored: string[]; fault?: string } {
   const names = columns.map((column) => formName(column))
   const ignored = columns.filter((_, place) => !isKnown(names[place] ?? ''))
@@ -75,13 +66,9 @@ export function readHeader(columns: readonly string[]): { ignored: string[]; fau
   return { ignored }
 }
 
-/** The request of a row: a write body that is not checked yet, and the contact that it names, if any. */
 export type RowBody = { readonly body: unknown; readonly id: number | undefined; readonly consent?: RowConsent }
 
-/**
- * Reads the fields of a row under these columns; an error when a cell is marked as JSON and is none, or has a consent that is not
- * understood.
- */
+/** Creates a row reader; it returns a reason for invalid JSON cells or unknown consents. */
 export function createRowReader(
   columns: readonly string[],
   readConsent: ReadConsent = createConsentReader(NO_WORDS),
@@ -129,10 +116,9 @@ function readCell(cell: string): { value: unknown } | { fault: string } {
   }
 }
 
-/** Tags in quotes with commas between them, as Mailchimp exports them. */
+/** Mailchimp exports quoted tags with commas. */
 const QUOTED_TAGS = /^\s*"[^"]*"(?:\s*,\s*"[^"]*")*\s*$/
 
-/** Tags are between semicolons, without the spaces around them. */
 function readTags(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
   if (typeof value !== 'string') return [value]
@@ -140,7 +126,6 @@ function readTags(value: unknown): unknown[] {
   return (tags ?? value.split(TAG_SEPARATOR)).map((tag) => tag.trim()).filter((tag) => tag !== '')
 }
 
-/** A line of JSON, with the names of the record or those of the write body. */
 export function lineToBody(line: string): RowBody | { reason: string } {
   let value: unknown
   try {
@@ -150,7 +135,7 @@ export function lineToBody(line: string): RowBody | { reason: string } {
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { reason: 'is not an object' }
   if (hasRoundedInteger(line, value)) return { reason: ROUNDED }
-  // A list of refused rows names its lines and reasons.
+  // Refused-row files contain line and reason.
   const {
     id,
     line: _line,
@@ -160,13 +145,11 @@ export function lineToBody(line: string): RowBody | { reason: string } {
   return { body: members, id: parseId(String(id)) }
 }
 
-/** The columns of an export: the fixed ones, then one for each custom field. */
 export const exportColumns = (customKeys: readonly string[]): string[] => [
   ...LIST_COLUMNS,
   ...customKeys.map((key) => `${CUSTOM_FIELD}${key}`),
 ]
 
-/** A contact as the cells of its row; absent values are empty. */
 export function toCells(contact: Contact, customKeys: readonly string[]): string[] {
   const own = new Map(Object.entries(contact.customFields))
   const cells = new Map<string, string>(
@@ -180,7 +163,6 @@ export function toCells(contact: Contact, customKeys: readonly string[]): string
   ]
 }
 
-/** Absent values are empty. */
 function writeMember(name: string, value: unknown): string {
   if (value === null) return ''
   if (name === 'phone') return `+${value}`
@@ -197,7 +179,7 @@ function writeTags(tags: readonly string[]): string {
   return !text.startsWith(JSON_MARK) && isDeepStrictEqual(readTags(text), [...tags]) ? text : writeJson(tags)
 }
 
-/** A contact as a line of JSON, with the names of the record; absent values are left out. */
+/** Builds a JSON line with record names, without absent values. */
 export function toLine(contact: Contact): string {
   const { email, phone, emailConsent, whatsappConsent } = contact
   return JSON.stringify({

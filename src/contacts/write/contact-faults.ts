@@ -1,10 +1,8 @@
 import type { RecordClaim } from '../../people/members/contact-record.ts'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../platform/errors.ts'
 
-/** The faults of contact bodies, by the error that they are answered with. */
 export type ContactFaults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }
 
-/** Throws the answer to wrong claims, if there are any. */
 export function refuseClaims(claims: readonly RecordClaim[]): void {
   const faults: ContactFaults = { missing: [], shape: [], email: [], phone: [] }
   for (const { fault } of claims) {
@@ -14,7 +12,6 @@ export function refuseClaims(claims: readonly RecordClaim[]): void {
   throwFaults(faults)
 }
 
-/** Throws the answer to these faults, if there are any. */
 export function throwFaults(faults: ContactFaults): void {
   const values = [...faults.shape, ...faults.email, ...faults.phone]
   if (faults.missing.length > 0) {

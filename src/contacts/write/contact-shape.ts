@@ -5,7 +5,6 @@ import { EMAIL_MAX_LENGTH } from '../../platform/text/email-address.ts'
 import { ContactReplyShape } from '../contact-reply.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS } from './contact-change.ts'
 
-/** The members of the record that no write sets. */
 export const RECORD_ONLY = [
   'id',
   'company',
@@ -42,7 +41,6 @@ const customFields = Type.Unsafe<Record<string, unknown>>({
   description: `Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes.`,
 })
 
-/** Members that a caller writes. */
 const written = {
   email: nullable(EMAIL_MAX_LENGTH, 'One address, compared without regard to case. In an update, null removes it.'),
   phone: nullable(
@@ -77,7 +75,7 @@ const written = {
 
 const Consent = Type.Optional(Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] }))
 
-/** Members under their names in the record, and those that only the service sets: a record is written back as it was read. */
+/** Lets clients write a record back as read. */
 const recorded = {
   first_name: TEXT_SHAPES.firstName,
   last_name: TEXT_SHAPES.lastName,
@@ -96,7 +94,7 @@ const recorded = {
   ...Object.fromEntries(RECORD_ONLY.map((name) => [name, asRead(ContactReplyShape.properties[name])])),
 }
 
-/** The contact write body (spec: Contact write body), alike in every encoding. */
+/** Contact write body (spec: Contact write body), equal in every encoding. */
 export const ContactWriteShape = Type.Object(
   { ...written, ...recorded },
   {

@@ -31,38 +31,27 @@ import { rowsOf, writeChanges } from './contact-change.ts'
 import { refuseClaims } from './contact-faults.ts'
 import { findWrongClaims } from './record-claims.ts'
 
-/** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000
 
 export type UpsertOptions = {
-  /**
-   * The handling of custom fields that would exceed their limits together with the stored ones: `refuse` the whole call
-   * (422), or `keep` the stored ones. A caller who may not learn whether a contact exists needs the latter.
-   */
+  /** If custom fields exceed their limits: `keep` must be used where a 422 would reveal a stored contact. */
   whenFull?: WhenFull
-  /** Whether faults are named by the index of their write, as they are when the caller gave an array. */
   isArray?: boolean
-  /** `email` leaves the phone out of matching, as the legacy address does. */
+  /** `email` ignores the phone, for the legacy API. */
   matchBy?: 'email' | 'email or phone'
-  /** Of a key of a browser: what each of the writes may write. */
   browser?: readonly BrowserRights[] | undefined
-  /**
-   * Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. Without it, a single
-   * contact may share the transaction of others.
-   */
+  /** Runs in the write transaction and rolls back on errors. Without it, single contacts may share a transaction. */
   alsoCommit?: ((tx: Db, contacts: readonly Contact[]) => Promise<void>) | undefined
-  /** Whether a mailbox that another contact has under another spelling is written all the same. */
+  /** Allows a mailbox used by another contact under another spelling. */
   mayShareMailbox?: boolean
-  /** Gets the changes of the contacts. */
   events?: RecordEvents | undefined
 }
 
 /**
- * Creates or updates contacts, in the order given, all or nothing (spec: Contacts, Matching rules): each is the living
- * contact with its email, else the oldest living one with its phone, else a new one. Returns the contacts in the same
- * order, each as it was after its own write. Every write names an email or a phone. Each row is written once, in a
- * number of statements that does not depend on the writes.
- * 422 `validation_error` when custom fields exceed their limits; 503 when other requests keep the contacts locked.
+ * Creates or updates contacts, in order, all or nothing (spec: Contacts, Matching rules): matches the living contact
+ * with the email, else the oldest with the phone. Returns the contacts in order, each after its own write. Every write
+ * must have an email or a phone. Writes each row once, with a constant number of statements.
+ * @throws 422 `validation_error` if custom fields exceed their limits; 503 if other requests keep the contacts locked
  */
 export async function upsertContacts(
   db: Pool,
@@ -130,14 +119,10 @@ async function refuseWrongClaims(tx: Db, companyId: number, items: readonly Item
 const faultOf = ({ path, message }: ItemFault, at = '') =>
   validationError([{ path: [at, path].filter((part) => part !== '').join('.'), message }])
 
-/** How a write of a group ends: with its contact, or with an error of its own. */
 type End = () => Contact[] | Promise<Contact[]>
 const upsertInGroup = createGroups<Item, End>()
 
-/**
- * Writes single contacts of several requests in one transaction, each as if it came alone. When another process has the
- * lock of one of them, each goes on alone.
- */
+/** Writes contacts from several requests in one transaction; each is retried alone if a lock is taken. */
 async function upsertGroup(
   db: Pool,
   companyId: number,
@@ -166,7 +151,7 @@ async function upsertGroup(
 
 export type RowOutcome = { readonly kind: ItemResult['kind']; readonly fault?: ItemFault | undefined }
 
-/** Rows of a list, ready to be written: `ifNew` is computed beforehand and holds when no contact matches. */
+/** `ifNew` is computed beforehand and applies if no contact matches. */
 export type PreparedRows = {
   readonly items: readonly Item[]
   readonly ifNew: Batch
@@ -175,7 +160,7 @@ export type PreparedRows = {
 
 const IMPORTED = { whenFull: 'refuse', source: 'import' } as const
 
-/** Takes the ids of new contacts here, so that the transaction waits for nothing; those of matched rows are not used. */
+/** Prepares rows and allocates ids outside the transaction; ids of matched rows are wasted. */
 export async function prepareRows(
   db: Db,
   rows: readonly { write: ContactWrite; id?: number | undefined }[],
@@ -186,10 +171,7 @@ export async function prepareRows(
   return { items, ifNew, newRows: rowsOf(changesOf(ifNew).contacts) }
 }
 
-/**
- * The same for rows of a list, which are refused alone: hands the outcome of each to `keep`, in the transaction that
- * writes them. Unchanged contacts are not written. Waits for locks until `signal` aborts.
- */
+/** Upserts list rows; `keep` gets each outcome in the transaction. Waits for locks until `signal` aborts. */
 export async function upsertRows(
   db: Pool,
   companyId: number,
@@ -230,7 +212,7 @@ async function giveIds(db: Db, results: readonly ItemResult[], taken: readonly n
   for (const [place, target] of added.entries()) target.id = ids[place] ?? target.id
 }
 
-/** Writes each contact once; returns each result's contact as it was after that result. */
+/** Writes each contact once, but returns each result's own state. */
 async function writeBatch(
   tx: Db,
   companyId: number,

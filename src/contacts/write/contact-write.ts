@@ -21,16 +21,12 @@ const MISSING = 'must have an email or a phone'
 
 const shape = Compile(ContactWriteShape)
 
-/**
- * The operation of a body: `upsert` needs an email or a phone and takes no null there, nor does the `row` of a list that names
- * its contact by id; `update` removes them by null.
- */
+/** `upsert` needs an email or phone; a `row` with an id does not; only `update` can remove them with null. */
 export type WriteKind = 'upsert' | 'row' | 'update'
 
 /**
- * Untrusted body → what is to be written: one contact, or an array of 1 to `most`. All faults at once, an item's named
- * by its index. 400 when the body is no object or has neither email nor phone, 422 `validation_error` or
- * `invalid_phone_number` when a value is not allowed.
+ * Parses a contact or an array of 1 to `most`, and reports all faults, in arrays by index. Throws 400 if not an object
+ * or without email and phone; 422 `validation_error` or `invalid_phone_number` for invalid values.
  */
 export async function parseContactUpserts(
   body: unknown,
@@ -48,7 +44,7 @@ export async function parseContactUpserts(
   return writes.filter((write) => write !== undefined)
 }
 
-/** Reads the body of a write of one contact, with the errors of `parseContactUpserts`. An `update` may be empty. */
+/** Parses one contact, with the errors of `parseContactUpserts`. An `update` may be empty. */
 export function parseContactWrite(body: unknown, kind: WriteKind, phones: PhoneRules): ContactWrite {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('The body must be an object')
@@ -60,8 +56,8 @@ export function parseContactWrite(body: unknown, kind: WriteKind, phones: PhoneR
 }
 
 /**
- * A row of a list, as `parseContactUpserts`, but refused with its reason instead of an error. A row that names its contact by
- * id may have neither email nor phone: the contact has neither then. Members that only the service sets are passed over.
+ * Parses a list row; returns a reason instead of an error. Read-only members are ignored. A row with an id may lack
+ * email and phone, but then matches only a contact without both.
  */
 export function readContactRow(
   body: unknown,
@@ -107,7 +103,7 @@ function parseItem(
   return withClaims(read, claims)
 }
 
-/** A contact may have an email or a phone that could not be written any more. */
+/** A stored email or phone may be invalid by today's rules. */
 const identityClaims = (item: unknown, { email, phone }: Faults): RecordClaim[] =>
   [
     ...email.map((fault) => ({ ...fault, kind: 'email' as const })),
@@ -132,7 +128,6 @@ const hasNoIdentity = (item: unknown): boolean =>
   item !== null &&
   ['email', 'phone'].every((member) => [undefined, null, ''].includes(Reflect.get(item, member)))
 
-/** Email and phone of an item whose other members are at fault, as far as they are texts. */
 function fittingIdentities(item: unknown, path: (member: string) => string, found: readonly FieldFault[]): WriteBody {
   const textOf = (member: 'email' | 'phone') => {
     const value: unknown = typeof item === 'object' && item !== null ? Reflect.get(item, member) : undefined
@@ -159,7 +154,7 @@ function readIdentities(
 }
 
 function shapeFaults(item: unknown, path: (member: string) => string): FieldFault[] {
-  // Looking for all faults costs many times what finding that there is none does.
+  // Collecting faults costs many times a plain check.
   const faults = (shape.Check(item) ? [] : [...shape.Errors(item)])
     .filter((fault) => fault.keyword !== 'propertyNames' && fault.keyword !== 'boolean')
     .flatMap((fault) => {
@@ -181,7 +176,6 @@ function shapeFaults(item: unknown, path: (member: string) => string): FieldFaul
   })
 }
 
-/** A JSON pointer as a path with dots. */
 const toDotted = (pointer: string): string =>
   pointer
     .split('/')
@@ -203,7 +197,7 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   }
 }
 
-/** The empty text removes a text that a contact need not have. */
+/** An empty text removes an optional one. */
 const readTexts = (body: WriteBody): Partial<Texts> =>
   Object.fromEntries(
     TEXT_NAMES.flatMap((name) => {
@@ -213,7 +207,7 @@ const readTexts = (body: WriteBody): Partial<Texts> =>
     }),
   )
 
-/** The email and phone that an upsert matches by. Null and the empty text match no contact. */
+/** In upserts, null and empty texts match no contact. */
 const identityOrNone = (value: string | null | undefined, kind: WriteKind) =>
   kind !== 'update' && (value === null || value === '') ? undefined : value
 

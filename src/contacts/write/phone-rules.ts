@@ -3,20 +3,15 @@ import { memberOf } from '../../platform/text/own-member.ts'
 import { type PhoneCountry, readPhone } from '../../platform/text/phone-reading.ts'
 import { findKnownPhones } from '../known-phone-store.ts'
 
-/** How the phones of a company are read. */
 export type PhoneRules = {
-  /** Country of national numbers. */
   readonly country: PhoneCountry | null
-  /** Numbers accepted whatever their length: contacts and customers of the company have them. */
+  /** Accepted at any length: stored by the provider, or before lengths were checked. */
   readonly known: ReadonlySet<string>
 }
 
 type Company = { readonly companyId: number; readonly defaultCountry: PhoneCountry | null }
 
-/**
- * Reads the rules for the phones of some unchecked bodies. A number that came from the provider, or was stored before
- * lengths were checked, can be written back.
- */
+/** Reads the phone rules for unvalidated bodies. */
 export async function readPhoneRules(
   db: Db,
   { companyId, defaultCountry: country }: Company,

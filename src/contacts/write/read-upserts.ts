@@ -11,13 +11,9 @@ import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 import { parseContactUpserts } from './contact-write.ts'
 import { readPhoneRules } from './phone-rules.ts'
 
-/** Most contacts in one call with a key for browsers. */
 export const BROWSER_MAX_CONTACTS = 10
 
-/**
- * Reads the contacts that a body writes, and for a key for browsers what it may write of each. A long array waits for its turn.
- * @throws {AppError} as `parseContactUpserts`, `readProofs` and `waitForRows`
- */
+/** Reads contacts and a browser key's rights. Throws like `parseContactUpserts`, `readProofs`, `waitForRows`. */
 export async function readUpserts(
   { db, cipher }: { db: Pool; cipher: Pick<Cipher, 'decrypt'> },
   caller: Caller,
@@ -26,11 +22,11 @@ export async function readUpserts(
   const { browser } = caller
   const most = browser === undefined ? UPSERT_MAX_CONTACTS : BROWSER_MAX_CONTACTS
   const bodies = Array.isArray(body) ? body.slice(0, most) : [body]
-  // One that is refused for its length waits for nothing.
+  // Oversized arrays must not wait before the refusal.
   if (bodies.length > SMALL_BATCH && Object(body).length <= most) await waitForRows(db, caller.companyId, bodies.length)
   const writes = await parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
   if (browser === undefined) return { writes, browser: undefined }
-  // Whether a claim is right would tell a visitor what is stored.
+  // Checking claims would reveal stored values to visitors.
   refuseClaims(writes.flatMap(({ claims = [] }) => claims))
   const { writableFields, identitySecret } = browser
   const secret = identitySecret === null ? null : cipher.decrypt(identitySecret)

@@ -7,10 +7,9 @@ import { INITIAL_TEXTS, textsOfRecord } from '../../people/members/text-members.
 import { memberOf } from '../../platform/text/own-member.ts'
 import { toContactReply } from '../contact-reply.ts'
 
-/** The members that a new contact has before anyone writes them; all others it does not have. */
 const OF_NEW_CONTACT = { ...textsOfRecord<Texts>(INITIAL_TEXTS), marketing_consent: { email: null, whatsapp: null } }
 
-/** Returns the claims that differ from the contact as it is; undefined stands for a new contact. The caller holds its lock. */
+/** Returns claims that differ from the contact (undefined: a new one). The caller must hold the lock. */
 export async function findWrongClaims(
   tx: Db,
   companyId: number,

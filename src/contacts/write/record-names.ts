@@ -15,7 +15,6 @@ export type WriteBody = Omit<GivenBody, 'marketingConsent'> & {
 const CHANNELS = ['email', 'whatsapp'] as const
 const NO_CONSENT = 'must be true or false: a consent that is known cannot become unknown'
 
-/** The faults of members that a body has under both of their names. */
 export const repeatedFaults = (item: unknown, path: (member: string) => string): FieldFault[] =>
   [...BODY_NAMES].flatMap(([recorded, body]) =>
     memberOf(item, recorded) === undefined || memberOf(item, body) === undefined
@@ -23,10 +22,9 @@ export const repeatedFaults = (item: unknown, path: (member: string) => string):
       : [{ path: path(recorded), message: `is there twice, also as ${body}` }],
   )
 
-/** A body under the names of a write, and the values of the record in it that no write sets. */
 export type ReadBody = { body: WriteBody; claims: RecordClaim[] }
 
-/** Reads a body of the right shape that may have the names of the record. */
+/** Converts a well-formed body with record names to body names and read-only claims. */
 export function readRecord(given: GivenBody, path: (member: string) => string): ReadBody {
   const rules = enumClaims(given, path)
   const refused = new Set<string>([...RECORD_ONLY, ...rules.map(({ member }) => member)])
@@ -43,7 +41,7 @@ export function readRecord(given: GivenBody, path: (member: string) => string): 
   return { body, claims: [...claims, ...rules, ...consents] }
 }
 
-/** Values that a caller cannot set, but that a contact may have, such as the `source_type` of the service itself. */
+/** Returns read-only enum values a contact may have, such as the service's own `source_type`. */
 export const enumClaims = (item: unknown, path: (member: string) => string): RecordClaim[] =>
   Object.values(TEXT_MEMBERS).flatMap(({ column, body, rule }) => {
     const value = memberOf(item, body)
