@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import { shownColumns } from '../people/contact-store.ts'
 import type { ShownContact } from '../people/members/contact-record.ts'
 
-export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
+type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 
 /** Returns the company's contacts with these ids, also deleted ones. */
 export const listChangedContacts = (db: Db, companyId: number, ids: readonly number[]): Promise<ChangedContact[]> =>

@@ -72,7 +72,7 @@ export const ContactReplyShape = Type.Object(
   },
 )
 
-export type ContactReply = Static<typeof ContactReplyShape>
+type ContactReply = Static<typeof ContactReplyShape>
 
 export const toContactReply = (companyId: number, contact: Contact & Partial<ShownContact>): ContactReply => ({
   id: contact.id,
@@ -116,7 +116,7 @@ export const OwnFieldsShape = Type.Object(
   },
 )
 
-export type OwnFields = Static<typeof OwnFieldsShape>
+type OwnFields = Static<typeof OwnFieldsShape>
 
 /** Builds a reply from the request alone. Must never use stored data, which would reveal whether a contact exists. */
 export function toOwnFields(write: ContactWrite): OwnFields {

@@ -118,7 +118,7 @@ export async function removeContact(
 }
 
 /** Soft-deletes a contact and keeps its opt-outs. The caller must hold the row lock. */
-export async function endContactAndKeepOptOuts(
+async function endContactAndKeepOptOuts(
   tx: Db,
   companyId: number,
   { id, phoneIdentity: identity }: Pick<Contact, 'id' | 'phoneIdentity'>,

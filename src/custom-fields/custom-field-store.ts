@@ -1,6 +1,6 @@
 import { type Db, type Json, sql } from '../db/connect.ts'
 
-export type CustomFieldType = 'text' | 'number' | 'boolean' | 'date' | 'datetime' | 'select' | 'json'
+type CustomFieldType = 'text' | 'number' | 'boolean' | 'date' | 'datetime' | 'select' | 'json'
 
 export type CustomField = {
   readonly id: number

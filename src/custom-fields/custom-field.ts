@@ -16,7 +16,7 @@ import {
 
 const UNCATEGORIZED = 'uncategorized'
 
-export type CustomFieldGroup = { category: string; fields: CustomField[] }
+type CustomFieldGroup = { category: string; fields: CustomField[] }
 
 /** Creates a custom field (spec: Custom fields). Throws 409 if the key exists. */
 export async function createCustomField(db: Db, companyId: number, definition: NewCustomField): Promise<CustomField> {

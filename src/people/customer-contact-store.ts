@@ -2,7 +2,7 @@ import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 import { searchText } from './contact-search.ts'
 
-export type CustomerContact = {
+type CustomerContact = {
   readonly companyId: number
   readonly id: number
   /** Phone identity, user id, or `#` and a group id, which becomes the first name. */

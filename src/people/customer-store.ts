@@ -1,9 +1,9 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 
-export type NewCustomer = { companyId: number; id: number; contactId: number; phone: string | null }
+type NewCustomer = { companyId: number; id: number; contactId: number; phone: string | null }
 
 /** `account`: for user ids, the WhatsApp business account that reported it. */
-export type CustomerIdentity = {
+type CustomerIdentity = {
   companyId: number
   customerId: number
   identity: string
@@ -13,7 +13,7 @@ export type CustomerIdentity = {
   leftAt?: Date | null
 }
 
-export type IdCounts = { customers: number; contacts: number; conversations: number; messages: number }
+type IdCounts = { customers: number; contacts: number; conversations: number; messages: number }
 export type Ids = { [kind in keyof IdCounts]: number[] }
 
 /** Allocates ids in ascending order, so that a batch knows them before its rows are written. */

@@ -84,7 +84,7 @@ export function currentUserId({ identities }: Customer, account: string): string
   return current?.identity
 }
 
-export function livingContact(people: People, { contactId }: Customer): PersonContact | undefined {
+function livingContact(people: People, { contactId }: Customer): PersonContact | undefined {
   const contact = people.contacts.get(contactId)
   return contact?.isLiving ? contact : undefined
 }

@@ -1,6 +1,6 @@
 import { phoneIdentity } from '../platform/text/phone.ts'
 
-export type PersonContacts<Contact> = {
+type PersonContacts<Contact> = {
   readonly attached: Contact | undefined
   readonly phone: string | null
   readonly holders: ReadonlyMap<string, Contact>

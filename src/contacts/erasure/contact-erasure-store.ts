@@ -81,7 +81,7 @@ export async function blankContact(tx: Db, companyId: number, id: number): Promi
   `
 }
 
-export type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
+type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
 
 /** Stores opt-outs under keyed hashes. Throws DatabaseError 23514 if the session has no key. */
 export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly KeptOptOut[]): Promise<void> {

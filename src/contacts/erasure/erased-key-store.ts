@@ -10,7 +10,7 @@ export async function keepErasedKeys(tx: Db, companyId: number, keys: readonly s
   `
 }
 
-export type EventSubject = {
+type EventSubject = {
   readonly companyId: number
   readonly wamids: readonly (string | null)[]
   readonly identities: readonly string[]

@@ -22,11 +22,11 @@ import {
 } from './contact-import-store.ts'
 import { createUploadReader, type ListOptions, refusedList, type UploadSummary } from './upload-reader.ts'
 
-export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
+const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
 export type ImportDeps = { db: Pool; blobStore: BlobStore }
 
-export const IMPORTS_MAX_WAITING = 10
+const IMPORTS_MAX_WAITING = 10
 const IMPORTS_MAX_WAITING_BYTES = 2 * 1024 * 1024 * 1024
 
 export type ImportReceipt = { readonly started: ContactImport; readonly ignored: readonly string[] }

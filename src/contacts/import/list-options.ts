@@ -67,7 +67,7 @@ export function readImportRequest(format: ListRequest['format'], query: Named): 
 
 type Fail = (path: string, message: string) => undefined
 
-export function readDelimiter(value: unknown, fail: Fail): Delimiter | undefined {
+function readDelimiter(value: unknown, fail: Fail): Delimiter | undefined {
   if (value === undefined) return undefined
   const delimiter = typeof value === 'string' ? toDelimiter(value) : undefined
   return delimiter ?? fail('delimiter', 'must be a comma, a semicolon or a tab, by itself or by its word')

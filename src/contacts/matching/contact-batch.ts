@@ -44,7 +44,7 @@ export type ItemFault = { readonly path: 'customFields' | ''; readonly message: 
 
 const NAMELESS = 'must have an email or a phone'
 
-export type BatchContact = {
+type BatchContact = {
   id: number
   readonly existing: Match | undefined
   state: ContactState | undefined
@@ -62,7 +62,7 @@ export type WhenFull = 'refuse' | 'keep'
 /** Above all ids, so that new contacts are younger than known ones. */
 const FIRST_NEW_ID = 2 ** 52
 
-export type ApplyOptions = {
+type ApplyOptions = {
   whenFull: WhenFull
   source: string
   facts?: ConsentFacts | undefined

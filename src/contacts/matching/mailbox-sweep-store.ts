@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 
 /** Non-ASCII keys in a row window; `last` is null at the end. */
-export type KeyWindow = { readonly last: number | null; readonly keys: readonly string[] }
+type KeyWindow = { readonly last: number | null; readonly keys: readonly string[] }
 
 export async function readContactKeys(db: Db, companyId: number, after: number, limit: number): Promise<KeyWindow> {
   const [row] = await db<KeyWindow[]>`

@@ -39,7 +39,7 @@ export const FILTER_QUERY = {
 
 const FilterQuery = Type.Object(FILTER_QUERY)
 
-export const FILTER_MAX_LENGTH = 200
+const FILTER_MAX_LENGTH = 200
 
 export function readFilter(query: Static<typeof FilterQuery>): { filter: ContactFilter; faults: FieldFault[] } {
   const { status, tag, emailConsent, whatsappConsent, field } = query

@@ -18,7 +18,7 @@ import {
 } from './contact-list-store.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
-export type ContactSort = (typeof CONTACT_SORTS)[number]
+type ContactSort = (typeof CONTACT_SORTS)[number]
 
 export type ContactListRequest = {
   readonly page: number

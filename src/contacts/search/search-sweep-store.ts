@@ -1,7 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/members/text-members.ts'
 
-export type SearchRow = Partial<Texts> & { id: number; email: string | null; phone: string | null; searchText: string }
+type SearchRow = Partial<Texts> & { id: number; email: string | null; phone: string | null; searchText: string }
 
 const NAME_COLUMNS = sql.unsafe(
   TEXT_NAMES.filter((name) => TEXT_MEMBERS[name].isName)
@@ -35,7 +35,7 @@ export async function readSearchRows(
   return { last, rows }
 }
 
-export type RefoldedText = { readonly id: number; readonly former: string; readonly text: string }
+type RefoldedText = { readonly id: number; readonly former: string; readonly text: string }
 
 /** Replaces unchanged search texts, skipping locked contacts. */
 export async function writeSearchTexts(db: Db, companyId: number, texts: readonly RefoldedText[]): Promise<number> {

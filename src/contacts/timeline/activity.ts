@@ -9,7 +9,7 @@ import { emailKey } from '../../platform/text/email-address.ts'
 const ORDER = 'activity'
 
 /** Page position: conversation activity (microseconds since 1970) with its id, and email id. */
-export type TimelinePlace = { readonly activityUs: number; readonly chatId: number; readonly emailId: number }
+type TimelinePlace = { readonly activityUs: number; readonly chatId: number; readonly emailId: number }
 
 const BEGINNING: TimelinePlace = {
   activityUs: 7_000_000_000_000_000,
@@ -21,7 +21,7 @@ export type Activity =
   | { readonly at: Date; readonly conversation: ListedConversation }
   | { readonly at: Date; readonly email: EmailRecord & { readonly id: number } }
 
-export type ActivityRequest = {
+type ActivityRequest = {
   readonly before: string | undefined
   readonly limit: number
   readonly hasConversations: boolean

@@ -98,7 +98,7 @@ function toRecordChanges(companyId: number, { existing, state }: Change, hasStat
 
 export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
-export type WriteOptions = {
+type WriteOptions = {
   addedRows?: readonly ContactRow[] | undefined
   commit?: (() => Promise<unknown>) | undefined
   events?: RecordEvents | undefined

@@ -33,7 +33,7 @@ import { findWrongClaims } from './record-claims.ts'
 
 export const UPSERT_MAX_CONTACTS = 1000
 
-export type UpsertOptions = {
+type UpsertOptions = {
   /** If custom fields exceed their limits: `keep` must be used where a 422 would reveal a stored contact. */
   whenFull?: WhenFull
   isArray?: boolean

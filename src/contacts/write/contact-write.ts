@@ -22,7 +22,7 @@ const MISSING = 'must have an email or a phone'
 const shape = Compile(ContactWriteShape)
 
 /** `upsert` needs an email or phone; a `row` with an id does not; only `update` can remove them with null. */
-export type WriteKind = 'upsert' | 'row' | 'update'
+type WriteKind = 'upsert' | 'row' | 'update'
 
 /**
  * Parses a contact or an array of 1 to `most`, and reports all faults, in arrays by index. Throws 400 if not an object

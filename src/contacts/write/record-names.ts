@@ -22,7 +22,7 @@ export const repeatedFaults = (item: unknown, path: (member: string) => string):
       : [{ path: path(recorded), message: `is there twice, also as ${body}` }],
   )
 
-export type ReadBody = { body: WriteBody; claims: RecordClaim[] }
+type ReadBody = { body: WriteBody; claims: RecordClaim[] }
 
 /** Converts a well-formed body with record names to body names and read-only claims. */
 export function readRecord(given: GivenBody, path: (member: string) => string): ReadBody {

@@ -64,7 +64,7 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
   `
 }
 
-export type ConsentChange = {
+type ConsentChange = {
   channel: Channel
   value: boolean
   clientId: string | null

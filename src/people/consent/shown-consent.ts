@@ -95,7 +95,7 @@ export async function showEarlierConsents(
 }
 
 /** Updates the consent shown by contacts created or locked by this transaction; returns the changed ones. */
-export async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
+async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
   const ledgerOf = await readLedgers(tx, keys)
   const changed = keys.flatMap(({ companyId, contactId }): ShownConsents[] => {
     const contact = ledgerOf(companyId).contacts.get(contactId)

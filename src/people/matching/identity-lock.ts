@@ -58,7 +58,7 @@ export type Locked = {
 
 export type LockedWork<T> = (tx: Db, locked: Locked, commit: Commit) => Promise<T>
 
-export type LockOptions = {
+type LockOptions = {
   lane?: BatchLane
   /** Number of ids to allocate in the first round trip of a small write, before its matches are known. */
   ids?: number
