@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { testFiles } from './test/run/projects.ts'
+import { type Project, testFiles } from './test/run/projects.ts'
+import { isSlow } from './test/run/slow-files.ts'
 
 const files = testFiles(import.meta.dirname)
 // Processes of the tests share what the first of them compiled: compiling the service again takes 0.75 s of processor time.
@@ -14,9 +15,10 @@ const onDatabase = {
 }
 
 /**
- * Three projects (test/run/projects.ts says which file is in which), the unit tests first. The files of a worker share its process
- * and its modules: with a process for each file, the project `database` took 450 s of processor time instead of 332 s. So a
- * file closes what it opens (test/file-end.ts), and restores what it changes in the process.
+ * Three projects by what a file needs (test/run/projects.ts), the unit tests first, and `slow` (test/run/slow-files.ts), which
+ * `npm test` leaves out. The files of a worker share its process and its modules: with a process for each file, the project
+ * `database` took 450 s of processor time instead of 332 s. So a file closes what it opens (test/file-end.ts), and restores what
+ * it changes in the process.
  */
 export default defineConfig({
   test: {
@@ -37,12 +39,18 @@ export default defineConfig({
       reportsDirectory: 'coverage',
     },
     projects: [
-      { extends: true, test: { name: 'unit', include: files.unit, maxWorkers: 1, ...order(0) } },
-      { extends: true, test: { name: 'database', include: files.database, ...onDatabase } },
-      { extends: true, test: { name: 'process', include: files.process, ...onDatabase } },
+      { extends: true, test: { name: 'unit', include: quick('unit'), maxWorkers: 2, ...order(0) } },
+      { extends: true, test: { name: 'database', include: quick('database'), ...onDatabase } },
+      { extends: true, test: { name: 'process', include: quick('process'), ...onDatabase } },
+      { extends: true, test: { name: 'slow', include: Object.values(files).flat().filter(isSlow), ...onDatabase } },
     ],
   },
 })
+
+/** The files of a project that `npm test` runs. */
+function quick(project: Project): string[] {
+  return files[project].filter((file) => !isSlow(file))
+}
 
 function order(groupOrder: number) {
   return { sequence: { groupOrder } }

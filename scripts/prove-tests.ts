@@ -1,4 +1,4 @@
-// Proves that no test depends on the speed of the machine: in a clone of the last commit `npm test` runs alone, then under
+// Proves that no test depends on the speed of the machine: in a clone of the last commit `npm run test:all` runs alone, then under
 // nice -n 19 beside a program for each core that keeps it busy, then with one worker. Arguments are passed to vitest, such as
 // files. Prints times and failures; ends with code 1 when a run failed.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
@@ -38,7 +38,7 @@ for (const { title, isNice, env } of runs) {
   const { code, lines } = await runTests(isNice, env)
   for (const program of busy) program.kill('SIGKILL')
   const minutes = ((performance.now() - startedAtMs) / 60_000).toFixed(1)
-  console.log(`npm test ${title}: ${code === 0 ? 'passes' : 'FAILS'} in ${minutes} min`)
+  console.log(`npm run test:all ${title}: ${code === 0 ? 'passes' : 'FAILS'} in ${minutes} min`)
   for (const line of lines) console.log(line)
   hasFailed ||= code !== 0
 }
@@ -51,7 +51,7 @@ function startBusy(): ChildProcess {
 
 /** Resolves with the exit code and the lines that name failures and numbers. */
 async function runTests(isNice: boolean, env: Record<string, string>): Promise<{ code: number; lines: string[] }> {
-  const command = [...(isNice ? ['nice', '-n', '19'] : []), 'npm', 'test', '--', ...process.argv.slice(2)]
+  const command = [...(isNice ? ['nice', '-n', '19'] : []), 'npm', 'run', 'test:all', '--', ...process.argv.slice(2)]
   const [program = 'npm', ...args] = command
   const child = spawn(program, args, {
     cwd: clone,

@@ -1,4 +1,4 @@
-// Runs before `npm start`, `npm test` and `npm run check`, on whatever Node the machine has: installs the packages when they are
+// Runs before `npm start`, the tests and `npm run check`, on whatever Node the machine has: installs the packages when they are
 // absent, incomplete or of another lock file, and builds the console and the service when they changed. The lock file is compared
 // by its contents, since a checkout of another commit gives it a new time. One set-up of a clone works at a time. Without an
 // argument it does what running needs; `tests` also installs the packages of the tests, which run the sources; `console` takes

@@ -1,6 +1,6 @@
 // Prints the processor time of the tests, with that of all programs that they start: of one file before its first test, without a
-// database and with a service on a database of its own; of `npm run test:quick`; and of `npm test`, which is that and the
-// project `process`. Imported by figures.ts.
+// database and with a service on a database of its own; of `npm test`; and of `npm run test:all`, which is that and the
+// project `slow`. Imported by figures.ts.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -17,10 +17,10 @@ for (const file of [UNIT, ON_DATABASE]) {
   )
   console.log(`processor time of ${file} before its first test: ${seconds.map((one) => one.toFixed(1)).join(', ')} s`)
 }
-const quick = processorSeconds('--project unit --project database')
-console.log(`processor time of npm run test:quick: ${quick.toFixed(0)} s`)
-const processes = processorSeconds('--project process')
-console.log(`processor time of npm test: ${(quick + processes).toFixed(0)} s`)
+const quick = processorSeconds('--project unit --project database --project process')
+console.log(`processor time of npm test: ${quick.toFixed(0)} s`)
+const slow = processorSeconds('--project slow')
+console.log(`processor time of npm run test:all: ${(quick + slow).toFixed(0)} s`)
 
 /** Runs vitest; `times` of the shell then has the time of all processes that ended. */
 function processorSeconds(args: string): number {

@@ -65,7 +65,7 @@ test(
   'the commands of README.md work on what npm start leaves',
   () => {
     const [clone, sends = '', contacts = '', emails = '', operator = '', ...others] = unnamedBlocksOf('README.md')
-    expect(clone).toMatch(/^npm start .*\nnpm test .*\n$/)
+    expect(clone).toMatch(/^npm start .*\nnpm test .*\nnpm run test:all .*\n$/)
     expect(others).toEqual([])
     expect(run(sends).match(/wamid\.|"totalRecords":1/g)).toHaveLength(3)
     expect(run(contacts).match(/"ada@example\.com"/g)?.length).toBeGreaterThanOrEqual(3)

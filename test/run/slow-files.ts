@@ -1,0 +1,57 @@
+import { matchesGlob } from 'node:path'
+
+/** Globs of the project `slow`, which only `npm run test:all` runs: `npm test` stays below four minutes on two cores. */
+export const SLOW = [
+  // Attacks, faults under load, an upgrade under load, random histories
+  'test/{faults/faults,faults/upgrade/upgrade,hostile/quick,model/model}.test.ts',
+  // Kills, outages, restarts, first starts
+  '**/*{crash,-outage}.test.ts',
+  'test/processes/*.test.ts',
+  'src/db/embedded/{keep-running,postmaster,start}.test.ts',
+  'src/db/pool/short-lived.test.ts',
+  'test/inbound/frozen-worker.test.ts',
+  'test/conversations/live-processes.test.ts',
+  // Databases of earlier versions, copies, moves
+  'src/db/{copy-database,migration/beside-others,server/statistics-store}.test.ts',
+  'test/schema/{old-objects,schema-rights}.test.ts',
+  'test/companies/{fairness,move-*}.test.ts',
+  // Packages, proxies, commands of docs and examples
+  'client/test/{browser,package}.test.ts',
+  'sandbox/main.test.ts',
+  'src/lazy-packages.test.ts',
+  'test/contract/reference.test.ts',
+  'test/deploy/{backup,nginx-bounds,package,patroni,proxies,smuggling,*-docs}.test.ts',
+  'test/docs/example-*.test.ts',
+  // The console in a browser, except JOURNEYS
+  'test/console/**/*.test.ts',
+  // Peers, storage and databases that fail or hang; floods
+  'test/media/{hanging-peers,storage-faults}.test.ts',
+  'test/sends/{file-places,idempotency-faults}.test.ts',
+  'test/emails/{email-load,email-injection}.test.ts',
+  'test/inbound/unhandled.test.ts',
+  'src/inbound/handling/{database-faults,bodies/hostile-bodies}.test.ts',
+  'src/http/{admission/readmission,body/body-budget,errors/database-timeout}.test.ts',
+  'src/live/stream-routes.test.ts',
+  'src/queue/claim/lease.test.ts',
+  'src/contacts/matching/bulk-pace.test.ts',
+  'test/providers/provider-cost.test.ts',
+]
+
+/** Exempt from SLOW: one browser journey per console area, and the console tests without a browser. */
+export const JOURNEYS = [
+  // Sign-in by link and key, operator, keyboard
+  'test/console/console.test.ts',
+  'test/console/inbox/list.test.ts',
+  'test/console/contacts/contact.test.ts',
+  'test/console/receivers.test.ts',
+  // Operator: failed events
+  'test/console/events.test.ts',
+  // Without a browser
+  'test/console/{assignees,build,roles}.test.ts',
+]
+
+/** Returns whether `npm test` leaves out a test file. */
+export function isSlow(file: string): boolean {
+  const isIn = (globs: readonly string[]) => globs.some((glob) => matchesGlob(file, glob))
+  return isIn(SLOW) && !isIn(JOURNEYS)
+}
