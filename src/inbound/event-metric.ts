@@ -2,7 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/connect.ts'
 import { type EventStats, readEventStats } from './event-store.ts'
 
-/** Registers how many stored events wait to be handled, and how long the oldest has waited, read at each scrape. */
+/** Registers gauges for the number and age of waiting events, read at each scrape. */
 export function registerEventGauges(registry: Registry, db: Db): void {
   const gauge = (name: string, help: string, value: (stats: EventStats) => number) =>
     new Gauge({

@@ -1,19 +1,18 @@
 import { type Db, jsonRows, type Pool } from '../db/connect.ts'
 import { type Proof, UNPROVEN } from './ingest/signature.ts'
 
-/** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
+/** See migrations/0004_events_and_deliveries.sql for lane, part and others. */
 export type NewEvent = {
   lane: number
   part: string
   others: readonly string[]
   body: Buffer
-  /** Null: now. */
   receivedAt: Date | null
-  /** Null: its origin was checked. */
+  /** Null if already checked. */
   proof: Proof | null
-  /** Whether each item has to prove its number: the body does not prove all that it names. */
+  /** Whether each item must prove its number, because the body proves only some. */
   needsProof?: boolean
-  /** The client that it counts against; null: it was requeued, or has proven itself. */
+  /** Client charged for unroutable items; null for requeued or proven bodies. */
   address: string | null
 }
 
@@ -24,18 +23,13 @@ export type StoredEvent = Proof & {
   others: string[]
   body: Buffer
   receivedAt: Date
-  /** How many of its items earlier transactions handled. */
   done: number
-  /** Its origin was checked when it was requeued. */
   isChecked: boolean
   needsProof: boolean
   address: string | null
 }
 
-/**
- * Stores raw events, in the order given, and returns their ids. When it returns, they are on disk. Their bodies are one value beside
- * the rows, which say where each begins: as text of the rows each would be escaped and read character by character.
- */
+/** Stores raw events durably, in order. Bodies travel as one binary value to avoid JSON escaping. */
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<number[]> {
   const bodies = joinBodies(events)
   const rows = events.map(({ lane, part, others, body, receivedAt, proof, needsProof, address }, index) => ({
@@ -82,7 +76,7 @@ const proofOf = ({ signature, secretMac }: Proof) => ({
   secret_mac: secretMac?.toString('hex'),
 })
 
-/** All bodies behind each other, the parts of one body sharing it, and where each event's begins, counted from 1. */
+/** Concatenates bodies, storing a shared body once, and returns the one-based offset for each event. */
 export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
   const bodies: Buffer[] = []
   let end = 1
@@ -97,12 +91,11 @@ export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer
   return { bytes: bodies.length === 1 && only !== undefined ? only : Buffer.concat(bodies), firsts }
 }
 
-/** A lane that holds events, and how many, counted up to a limit. */
 export type BusyLane = { lane: number; waiting: number }
 
-/** The lanes that hold events, the longest waiting first: one look into the index per lane, however many events. */
+/** Lists lanes with events, longest waiting first: one index lookup per lane, however many events. */
 export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): Promise<BusyLane[]> {
-  // Passed as an array: for a series of unknown length each look would be planned again.
+  // An array, because Postgres would replan each lookup for a series with unknown length.
   return db<BusyLane[]>`
     select lane.number as lane, held.waiting
     from unnest(${lanes as number[]}::smallint[]) as lane (number)
@@ -122,10 +115,8 @@ export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): 
 }
 
 /**
- * Reads the oldest events of those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
- * this transaction's until it ends; `finishEvents` says what becomes of the events. The body of an event does not change: those
- * in `remembered` are not read again. One of another length is of an event that a crash of the database took back, whose id
- * another event has now.
+ * Claims the oldest events in free lanes until the transaction ends. Bodies in `remembered` are not read again unless
+ * their length differs: a database crash may reassign the id.
  */
 export async function claimEvents(
   tx: Db,
@@ -133,7 +124,7 @@ export async function claimEvents(
   { limit, bytes }: { limit: number; bytes: number },
   remembered: ReadonlyMap<number, Buffer> = new Map(),
 ): Promise<StoredEvent[]> {
-  // In base64, reading a body of 4 MiB takes 9 ms of the thread that answers requests; the hex digits of bytea take 29 ms.
+  // In base64, reading a 4 MiB body takes 9 ms on the request thread; bytea hex digits take 29 ms.
   const rows = await tx<(Omit<StoredEvent, 'body'> & { base64: string | null })[]>`
     select
       lane, event.id, part, others,
@@ -151,10 +142,7 @@ export async function claimEvents(
   }))
 }
 
-/**
- * Takes those of the lanes that hold no events and that no other worker has; they stay this transaction's until it ends. From then
- * on, no statement of the transaction waits longer than `mostWaitMs` for a lock. `at`: the time of the transaction.
- */
+/** Claims empty, free lanes until the transaction ends. Statements then wait up to `mostWaitMs` for a lock. */
 export async function claimEmptyLanes(
   tx: Db,
   lanes: readonly number[],
@@ -166,13 +154,10 @@ export async function claimEmptyLanes(
   return row
 }
 
-/** An event of which items are left: from the item `done` on, in this lane, perhaps another than before. */
+/** An event with items left from `done` on, possibly in another lane. */
 export type LeftEvent = Pick<StoredEvent, 'id' | 'lane' | 'done'>
 
-/**
- * Deletes the events that this transaction claimed and handled to their end, and keeps what is left of the others. Of an
- * event that is left twice, the last counts.
- */
+/** Deletes fully handled events and updates the others. If an event occurs twice in `left`, the last entry wins. */
 export async function finishEvents(
   tx: Db,
   claimed: readonly StoredEvent[],
@@ -206,7 +191,7 @@ export async function finishEvents(
   ])
 }
 
-/** Moves the oldest event of a lane behind the others, unless another worker has the lane. */
+/** Moves a lane's oldest event to the end, unless another worker holds the lane. */
 export async function requeueOldest(db: Pool, lane: number): Promise<void> {
   await db.begin(async (tx) => {
     for (const { id } of await claimEvents(tx, [lane], { limit: 1, bytes: 1 })) {
@@ -217,7 +202,7 @@ export async function requeueOldest(db: Pool, lane: number): Promise<void> {
 
 export type EventStats = { waiting: number; oldestSeconds: number }
 
-/** The number of waiting events and the age of the oldest: exact up to 10,000 events, then 10,000. */
+/** Returns how many events wait and the oldest age; exact up to 10,000 events. */
 export async function readEventStats(db: Db): Promise<EventStats> {
   const [row] = await db<EventStats[]>`
     select

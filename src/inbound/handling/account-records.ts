@@ -5,10 +5,10 @@ import { reportedTimeOf } from './batch/item-records.ts'
 import { isHandledBy } from './item-handlers.ts'
 import type { Routed } from './routing/route-items.ts'
 
-/** Details that are longer are cut: the journal is for reading. */
+/** Longer details are cut: people read the journal. */
 const DETAILS_MAX_BYTES = 4 * 1024
 
-/** The row of the journal for an item, if it is about an account. */
+/** Builds the journal row for an account item. */
 export function toAccountEvent({ item, sender, receivedAt }: Routed<InboundItem>): AccountEvent[] {
   if (!isHandledBy('journal', item)) return []
   const raw = item.raw()

@@ -27,29 +27,22 @@ type ApplyDeps = StatusDeps & {
   sourceType: string
 }
 
-/** Transactions of one run. */
 const MOST_BATCHES = 40
-/** Rows that one transaction looks up at most. */
 const BATCH = 500
 
-/**
- * Looks for the messages of the statuses, edits and revokes that came before them, and applies those whose message exists.
- * @throws the last error of a row that could not be applied, once the others are
- */
+/** Applies statuses, edits and revokes once their message exists. @throws the last failure, after all rows */
 export async function applyWaiting(deps: ApplyDeps, signal: AbortSignal): Promise<void> {
   const failures = [await applyDue(deps, signal, STATUSES), await applyDue(deps, signal, CHANGES)].flat()
   if (failures.length > 0) throw failures.at(-1)
 }
 
-/** Rows that wait for their message: each is looked up again once it has waited twice as long. */
 type Waiting<Row> = {
-  /** Locks the rows that are due, oldest first. */
   lockDue(tx: Db, limit: number): Promise<Row[]>
   apply(deps: ApplyDeps, tx: Db, rows: readonly Row[]): Promise<LiveChange[]>
   postpone(tx: Db, rows: readonly Row[]): Promise<void>
 }
 
-/** Applies the rows that are due. A failing batch is halved until the row that fails is alone, and postponed. */
+/** Applies due rows. Halves a failing batch until the failing row is alone, then postpones that row. */
 async function applyDue<Row>(deps: ApplyDeps, signal: AbortSignal, waiting: Waiting<Row>): Promise<unknown[]> {
   const failures: unknown[] = []
   let size = BATCH
@@ -75,7 +68,7 @@ async function applyDue<Row>(deps: ApplyDeps, signal: AbortSignal, waiting: Wait
   return failures
 }
 
-/** Locks statuses, customers and messages, in the order of all handling. */
+/** Must lock statuses, customers and messages in the usual handling order. */
 const STATUSES: Waiting<StatusRecord> = {
   lockDue: lockDueStatuses,
   apply: async ({ clock, recordEvents, sourceType, ...deps }, tx, records) => {

@@ -10,13 +10,12 @@ import type { EventReader } from '../../providers/events/event-reader.ts'
 import { passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { toStated } from './batch/stated-members.ts'
 
-/** Envelopes that one step reads. */
 const WINDOW = 200
 const START = { eventId: '', day: 0 }
 
 type ContentSweepDeps = { db: Db; events: Pick<EventReader, 'parse'> }
 
-/** Adds kind and content to messages that earlier versions stored without, as long as their envelopes are kept. */
+/** Backfills kind and content for messages stored by earlier versions, as long as their envelopes exist. */
 export const sweepContents = ({ db, events }: ContentSweepDeps, signal: AbortSignal): Promise<void> =>
   passOverCompanies(db, 'content_passes', signal, async (companyId, pause) => {
     for (let after = START; ; ) {
@@ -29,7 +28,6 @@ export const sweepContents = ({ db, events }: ContentSweepDeps, signal: AbortSig
     }
   })
 
-/** What the provider's own text in the envelope states beyond the message record; nothing for a plain text. */
 function readStated(events: ContentSweepDeps['events'], { id, wamid, envelope }: FormerMessage): StatedMessage[] {
   const raw = findMember(membersOf(envelope, valueAt(envelope)), 'raw')
   if (raw === undefined) return []

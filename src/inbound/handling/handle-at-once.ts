@@ -9,31 +9,30 @@ import type { Owned } from './open-event.ts'
 import { type RoutedItems, routeItems } from './routing/route-items.ts'
 import { isEarly } from './verify-early.ts'
 
-/** Larger bodies are stored: reading them takes longer than the others should wait. */
+/** Larger bodies are stored: parsing them would delay others. */
 const MOST_BYTES = 8 * 1024
-/** Items of one transaction, and of one lane in it. A message takes about 0.2 ms. */
+/** Per transaction, and per lane within one. A message takes about 0.2 ms. */
 const MOST_ITEMS = 200
 const MOST_ITEMS_OF_LANE = 50
-/** For one lock: requests wait for the transaction. */
+/** Per lock, because requests wait for the transaction. */
 const MOST_LOCK_WAIT_MS = 50
-/** For so long the events of lanes that could not be handled at once, or not soon enough, are stored without another try. */
+/** How long a lane stores events after a failed or slow attempt. */
 const PAUSE_MS = 1_000
-/** Longer transactions hold up the answers to providers, which send again what is not answered within some seconds. */
+/** Slower transactions delay responses; providers resend after some seconds. */
 const SLOW_MS = 1_000
-/** For so long those of a lane that held events, or that a worker had. */
+/** Pause for a lane with stored events or a running worker. */
 const BUSY_MS = 20
 
-/** Takes events that were just posted, in their order; resolves with how many of them were stored to be handled later. */
+/** Takes posted events in order and resolves with how many were stored for later. */
 export type TakeEvents = (events: readonly NewEvent[]) => Promise<number>
 
-/** The items of each lane that may be handled at once. Their events are not stored: an event's id is its place in the batch. */
+/** Event ids are batch positions, because nothing is stored yet. */
 type Candidates = ReadonlyMap<number, readonly Owned[]>
 
 /**
- * Handles events in the transaction that accepts them, where their lanes are empty, and stores all others in the same
- * transaction (docs/decisions/0017-events-handled-at-once.md). When anything fails, nothing is written, and all are stored.
- *
- * @throws when the database is away; what became of the events is then unknown
+ * Handles events in the accepting transaction if their lanes are empty, and stores the others there
+ * (docs/decisions/0017-events-handled-at-once.md). On failure, rolls back and stores all.
+ * @throws if the database is away; the events may or may not be stored
  */
 export function createAtOnce(deps: HandleEventsDeps): TakeEvents {
   const storedUntil = new Map<number, number>()
@@ -61,7 +60,7 @@ export function createAtOnce(deps: HandleEventsDeps): TakeEvents {
   }
 }
 
-/** The worker of this process need not read large bodies that it has stored. To be called once they are on disk. */
+/** Spares this process a second read. Must be called after the commit. */
 function remember(
   { events: reader }: Pick<HandleEventsDeps, 'events'>,
   events: readonly NewEvent[],
@@ -73,7 +72,6 @@ function remember(
   }
 }
 
-/** The lanes of which every event is small, readable and about one number alone, those with few items first. */
 async function chooseLanes(
   deps: Pick<HandleEventsDeps, 'events'>,
   events: readonly NewEvent[],
@@ -108,7 +106,6 @@ const toStored = ({ proof, needsProof = false, ...event }: NewEvent & { id: numb
   isChecked: proof === null,
 })
 
-/** The items of a lane's events; undefined when some of them are to be stored. */
 async function openAll(
   { events: reader }: Pick<HandleEventsDeps, 'events'>,
   events: readonly StoredEvent[],
@@ -128,7 +125,7 @@ async function openAll(
 
 class NotHandledAtOnce extends Error {}
 
-/** One transaction: handles the items of lanes that are empty, and stores the events of the others. Returns these lanes. */
+/** Handles items in empty lanes and stores the other events, in one transaction. Returns those lanes. */
 async function takeOnce(
   deps: HandleEventsDeps,
   events: readonly NewEvent[],
@@ -136,7 +133,7 @@ async function takeOnce(
 ): Promise<ReadonlySet<number>> {
   const items = [...candidates.values()].flat()
   const work = async (tx: Db) => {
-    // Sent together with `begin`: without a transaction they change nothing.
+    // Pipelined with `begin`; harmless outside a transaction.
     const [empty, found] = await Promise.all([
       claimEmptyLanes(tx, [...candidates.keys()], MOST_LOCK_WAIT_MS),
       routeItems(tx, items),
@@ -157,7 +154,6 @@ async function takeOnce(
   return lanes
 }
 
-/** The empty lanes of which every item belongs to a connected number and has nothing to prove, and their items. */
 function chooseRouted(
   found: RoutedItems,
   items: readonly Owned[],

@@ -10,36 +10,27 @@ import { isCausedByItem } from './item-error.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
-/** Bounds of one transaction: its events, bytes and items. With the body that exceeds `bytes`, it takes at most 8 MiB. */
+/** Limits per transaction. The body that exceeds `bytes` is included, so the maximum is 8 MiB. */
 export type Bounds = { limit: number; bytes: number; items: number }
-/**
- * A message waits for one transaction at most that has begun before it. 200 items of a body with 4,900 messages take less
- * than a second.
- */
+/** A new message waits for one transaction at most: 200 items from a body with 4,900 messages take under 1 s. */
 export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 200 }
-/** Few items, since each of them may fail. */
+/** Few, because each may fail. */
 const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32 }
 
 export type HandleEventsDeps = HandleDeps & {
   events: BodyReader
   db: Pool
   clock: Clock
-  /** Called after the commit with the items of one transaction that could not be routed or processed. */
+  /** Called after the commit with items that could not be routed or processed. */
   onUnhandled: (unhandled: readonly Unhandled[]) => void
 }
 
-/**
- * `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. `large`: lanes with
- * an event of which items are left.
- */
+/** `failing` lanes need `handleApart`; `large` lanes have an event with items left. */
 type Handled = { handled: number; failing: number[]; large: number[] }
 
 /**
- * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
- * that a crash at any line leaves either all or nothing. When it fails, each lane has a transaction of its own. `handled` is
- * the number of events taken; 0 when other workers hold the lanes.
- *
- * @throws when the database is away; then the call may be repeated
+ * Handles the oldest events in some lanes: one transaction claims them and writes all consequences, so that a crash leaves all or nothing. After a failure
+ * each lane gets its own. @throws if the database is away; can be called again
  */
 export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
   try {
@@ -59,16 +50,10 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
 }
 
 /**
- * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number,
- * each item whose data is the cause being kept as failed. A number with more such items than one transaction tries moves to its
- * isolated lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane
- * some items of one event are handled. An event that cannot be written, not even as failed, goes to the end of the
- * isolated lane.
- *
- * A number with any other failure keeps its events, in their order: the call must be repeated later.
- *
- * @throws when the database is away, another transaction is in the way, or an isolated event fails; then the call may be
- * repeated
+ * Handles a failing lane number by number, with bounded attempts. Items whose data causes the failure are kept as
+ * failed. A number with many such items moves to its isolated lane, where a later message may overtake it; an
+ * unwritable event moves to that lane's end. After any other failure the number keeps its events, in order.
+ * @throws if the database is away, on lock contention, or if an isolated event fails; can be called again
  */
 export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<HandledApart> {
   try {
@@ -83,10 +68,8 @@ export async function handleApart(deps: HandleEventsDeps, lane: number): Promise
   }
 }
 
-/** `failure`: why some numbers of the lane keep their events. */
 type HandledApart = { handled: number; failure?: unknown }
 
-/** Moves the oldest events of a lane to where each is handled alone. */
 const isolate = (db: Pool, lane: number): Promise<number> =>
   db.begin(async (tx) => {
     const events = await claimEvents(tx, [lane], EVENTS_AT_ONCE)
@@ -97,7 +80,6 @@ const isolate = (db: Pool, lane: number): Promise<number> =>
 
 type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<HandlingOutcome>
 
-/** Runs the work that other modules ask for after the commit. */
 async function handleOnce(
   deps: HandleEventsDeps,
   lanes: readonly number[],
@@ -105,13 +87,13 @@ async function handleOnce(
   handle: Handle,
 ): Promise<Pick<Handled, 'handled' | 'large'> & { failure?: unknown }> {
   const work = async (tx: Db) => {
-    // Sent together with `begin`: without a transaction it changes nothing.
+    // Pipelined with `begin`; harmless outside a transaction.
     const events = await claimEvents(tx, lanes, bounds, deps.events.remembered())
     const { owned, unhandled, rest } = await openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
     await storeUnhandled(tx, deps.events, all)
-    // The items that could not be handled begin earlier in an event than those that the bounds leave.
+    // Failed items precede those left by the limits, so must come last: the last entry wins.
     await finishEvents(tx, events, [...rest, ...outcome.left])
     return { events, rest, outcome: { ...outcome, unhandled: all } }
   }
@@ -127,22 +109,20 @@ const countUntouched = (events: readonly LeftEvent[], left: readonly LeftEvent[]
   return left.filter(({ id, done }) => doneBefore.get(id) === done).length
 }
 
-/** The lanes of events that were begun, and not ended. */
 function lanesOfLarge(events: readonly LeftEvent[], rest: readonly LeftEvent[]): number[] {
   const doneBefore = new Map(events.map(({ id, done }) => [id, done]))
   return [...new Set(rest.filter(({ id, done }) => done !== doneBefore.get(id)).map(({ lane }) => lane))]
 }
 
-/** Whether an item stands before those that are left of its event: a later transaction finds the others again. */
+/** Keeps items before the first one left; a later transaction finds the others again. */
 function isBefore(left: readonly LeftEvent[]): (item: Unhandled) => boolean {
   const firstLeft = new Map(left.map(({ id, done }) => [id, done]))
   return ({ event, index }) => index < (firstLeft.get(event.id) ?? Number.POSITIVE_INFINITY)
 }
 
 /**
- * Each number's items by themselves, the numbers with fewest items first. A number whose failure no item causes keeps its items
- * where they are. Once a number has used up the attempts of this
- * transaction, the rest of its items goes to its isolated lane, and the other numbers are left for the next transaction.
+ * Handles numbers separately, fewest items first. If no item caused a failure, the number keeps its items. Once
+ * attempts run out, its remaining items move to its isolated lane; other numbers wait for the next transaction.
  */
 const numberByNumber: Handle = async (deps, tx, owned, at) => {
   const numbers = [...Map.groupBy(owned, ({ event }) => event.part).values()]

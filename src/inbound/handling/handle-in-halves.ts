@@ -6,20 +6,17 @@ import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
-/** Failed attempts after which the rest of the items is left to a later transaction. */
+/** Failed attempts before the remaining items wait for a later transaction. */
 const MAX_FAILURES = 40
 
 export type HandlingOutcome = {
   unhandled: Unhandled[]
-  /** Work of other modules after the commit. */
   afterwards: AfterCommit[]
-  /** Events of which items are left. */
   left: LeftEvent[]
-  /** Why numbers keep items that failed for another reason than their data. */
   failure?: unknown
 }
 
-/** All items in one go; when one of them fails, none is handled. */
+/** Handles all items in one go; a single failure rolls back all. */
 export async function handleTogether(
   deps: HandleDeps,
   tx: Db,
@@ -37,12 +34,7 @@ export async function handleTogether(
   return { unhandled, afterwards, left: [] }
 }
 
-/**
- * All items in one go; if their data is the cause of a failure, one half after the other, so that an item that fails does so
- * alone.
- *
- * @throws every other error
- */
+/** Handles all items, halving until a failing item is alone. @throws errors not caused by an item's data */
 export async function handleInHalves(
   deps: HandleDeps,
   tx: Db,

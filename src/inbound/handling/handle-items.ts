@@ -58,14 +58,11 @@ import {
 import { NO_CUSTOMER } from './unhandled/unhandled-reason.ts'
 import { verifyEarly } from './verify-early.ts'
 
-/** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
 
-/** Consequences of items for other modules, which write them in the same transaction. */
+/** Ports to other modules, which must write in the same transaction. */
 type Follow = {
-  /** New messages for the receivers, in order. */
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
-  /** New messages whose media is to be copied from the provider. */
   copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
   publish: Publish
   recordEvents: RecordEvents
@@ -74,12 +71,12 @@ type Follow = {
 type ForwardedMessage = {
   companyId: number
   senderId: number
-  /** Null for an edit or a revocation of a message that is not stored. */
+  /** Null for an edit or revoke without a stored message. */
   conversationId: number | null
   wamid: string
   messageId: number | null
   body: string
-  /** By whom an erasure finds the event; none for a message of the customer's own conversation. */
+  /** Lets an erasure find the event; empty for direct messages, found by their row. */
   people: readonly string[]
 }
 type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
@@ -88,19 +85,14 @@ export type HandleDeps = Follow &
   StatusDeps & {
     sourceType: string
     decrypt: (sealed: string) => string
-    /** Called after the commit with new events of accounts. Without templates and limits that were read before. */
+    /** Called after the commit. Excludes templates and limits read before. */
     onAccountEvents: (events: readonly AccountEvent[]) => void
   }
-/** With what is to be done after the commit, which grows as items are handled. */
 export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
-/** An item that could not be handled, and why. */
 type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
-/**
- * Writes the consequences of items, in their order, in the caller's transaction. Returns the items that belong to no
- * connected number or name no customer.
- */
+/** Writes the consequences for items, in order. Returns items without a connected number or a customer. */
 export async function handleItems(
   deps: Handling,
   tx: Db,
@@ -110,7 +102,7 @@ export async function handleItems(
   return handleRouted(deps, tx, await routeItems(tx, arrived), at)
 }
 
-/** As `handleItems`, once the senders of the items are known. */
+/** Like `handleItems`, for routed items. */
 export async function handleRouted(
   deps: Handling,
   tx: Db,
@@ -153,13 +145,12 @@ export async function handleRouted(
 }
 
 const UNVERIFIED = 'neither signature nor secret proves where it is from'
-/** An echo, whose statuses may have come before it. */
+/** Statuses may arrive before their echo. */
 const toEcho = ({ item, sender: { companyId } }: Routed<InboundItem>) =>
   item.kind === 'message' && item.isEcho ? [{ companyId, wamid: item.wamid }] : []
 
 const distinctItems = (routed: readonly Routed<InboundItem>[]) => [...new Set(routed.map(({ item }) => item))]
 
-/** Messages, reactions and their changes, and what the provider reports of who customers are, in their order. */
 async function handleCustomers(
   deps: Handling,
   tx: Db,
@@ -211,7 +202,6 @@ async function handleCustomers(
   const conversations = new Map(targets.map(({ conversationId, ...target }) => [targetKey(target), conversationId]))
   for (const [index, one] of changes.entries()) {
     const conversationId = conversations.get(targetKey({ ...one.sender, wamid: one.item.originalWamid })) ?? null
-    // An edit or a revocation is no message.
     if (changed[index]) isNew.set(one, { messageId: null, conversationId })
   }
   const fresh = routed.flatMap((one) => {
@@ -226,7 +216,7 @@ async function handleCustomers(
   await publishContacts(deps, tx, fresh)
 }
 
-/** Adds further events of calls to their messages; answers with those that changed theirs. */
+/** Adds later call events to their messages; returns the changed ones. */
 async function recordCalls(
   tx: Db,
   written: readonly WrittenItem[],
@@ -244,7 +234,6 @@ async function recordCalls(
   )
 }
 
-/** An event about a call with what is known of the call by now. */
 function withCall(one: Conversing, changed: ChangedCall | undefined): Conversing {
   if (!isCall(one) || changed === undefined) return one
   return { ...one, item: { ...one.item, details: { ...one.item.details, call: changed.call } } }
@@ -253,7 +242,6 @@ function withCall(one: Conversing, changed: ChangedCall | undefined): Conversing
 const changersOf = ({ companyId, writers }: MessageChange): IdentityKey[] =>
   writers.map((identity) => ({ companyId, identity }))
 
-/** Contacts that were created for the writers of new messages. */
 async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readonly PlacedItem[]): Promise<void> {
   const places = fresh.map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
   const requested = places.filter(({ companyId }) => recordEvents.isSubscribed('contact.changed', [companyId]))
@@ -263,7 +251,6 @@ async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readon
 type Place = Pick<Recorded, 'messageId' | 'conversationId'>
 const targetKey = ({ companyId, wamid }: { companyId: number; wamid: string | null }) => `${companyId} ${wamid}`
 
-/** Preferences that name a customer by two identities. */
 async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]): Promise<InboundEntry[]> {
   const introducing = items.filter((one) => toIntroduction(one).length > 0)
   const areErased = await areOfErased(tx, introducing.flatMap(ofItem(toPreference)))
@@ -275,7 +262,7 @@ const toReactionTarget = ({ item, sender: { companyId } }: WrittenItem) =>
 
 const toReset = ({ companyId }: { companyId: number }): LiveChange => ({ topic: 'all', companyId })
 
-/** A reaction has a conversation only. */
+/** Reactions have a conversation but no message. */
 function toLiveChanges(companyId: number, recorded: Recorded | undefined): LiveChange[] {
   if (!recorded?.isNew) return []
   const { conversationId, messageId } = recorded

@@ -14,17 +14,12 @@ import { isNotOnWhatsapp, isOptOut } from '../../providers/refusal.ts'
 import { toOptOut } from './batch/status-records.ts'
 
 export type StatusDeps = {
-  /** Gives the places of messages in daily limits back. */
   giveBackPlaces: (tx: Db, messages: readonly { companyId: number; id: number }[]) => Promise<void>
 }
 
-/** The changes for receivers, and for the live streams once they are committed. */
 type StatusConsequences = { recordChanges: RecordChange[]; liveChanges: LiveChange[] }
 
-/**
- * Records statuses with their consequences: the place in the daily limit of a message whose recipient is not on WhatsApp, and
- * the opt-out of a customer who has stopped marketing at the provider.
- */
+/** Records statuses, returned daily-limit places and opt-outs made at the provider. */
 export async function handleStatuses(
   deps: StatusDeps,
   tx: Db,
@@ -50,7 +45,6 @@ export async function handleStatuses(
 
 const toMessageChange = ({ companyId, id }: MovedMessage): LiveChange => ({ topic: 'message', companyId, id })
 
-/** Opt-outs among statuses, under the identities that they and their messages name. */
 async function readOptOuts(
   tx: Db,
   records: readonly StatusRecord[],

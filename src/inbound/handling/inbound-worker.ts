@@ -5,43 +5,35 @@ import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 
-/** Transactions at once: while the database writes one, this process reads the next. */
+/** Concurrent transactions: this process parses while the database writes. */
 const CONCURRENT = 3
-/** Events that come while a transaction runs wait for its end, at most so long: many small transactions cost more than few large ones. */
+/** New events wait this long: a few large transactions are cheaper than many small ones. */
 const BESIDE_AFTER_MS = 20
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 const PAUSE_AFTER_FAILURE_MS = 500
-/** Pauses of a lane that cannot be handled. The longest is short, since further numbers of the lane wait, too. */
+/** Backoff for a failing lane. The cap is short because other numbers share the lane. */
 const LANE_BACKOFF: Backoff = { baseMs: PAUSE_AFTER_FAILURE_MS, factor: 2, capMs: 5_000, jitter: 0 }
-/** A lane with a large event rests for so many times as long as its transaction took, and at most so long. */
+/** A lane with a large event rests for this multiple of its transaction time, up to the maximum. */
 const REST = 2
 const LONGEST_REST_MS = 250
 
 export type InboundWorker = {
-  /** New events were stored in this process. */
   wake(): void
-  /** Finishes what is in hand and stops. */
   stop(): Promise<void>
 }
 
 export type InboundWorkerDeps = HandleEventsDeps & {
   onFailure: (error: unknown) => void
-  /** How long a lane rests after a transaction of so many milliseconds that left items of an event. Absent: see REST. */
   restMs?: (tookMs: number) => number
-  /** Runs each transaction as a span of a trace. Absent: nothing is traced. */
   traced?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 /**
- * Handles stored events, some lanes at a time, until it is stopped. Any number of processes may do so at once: a lane is one
- * worker's at a time, by a lock that the database releases when the worker dies. An idle worker polls for events of other
- * processes at growing pauses of 50 to 250 ms; events of its own process wake it at once. Lanes of which something fails,
- * and isolated ones, are handled in parallel to the others, one at a time.
- *
- * Each transaction handles a bounded number of items, and its lanes are chosen when it begins, those first that were not
- * handled for the longest time: a backlog of one lane delays another by one transaction at most. A lane whose transaction left
- * items of an event rests before the next one, so that a large body leaves the processors to others for most of the time.
+ * Handles stored events until stopped. Many processes can run this: a database lock gives each lane one worker and is
+ * released if that worker dies. Polls every 50 to 250 ms for other processes' events. Failing and isolated lanes run
+ * one at a time. Transactions pick the least recently handled lanes, so a backlog delays another lane by one
+ * transaction at most. A lane with a partly handled event rests, leaving CPU to others.
  */
 export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   let isStopping = false
@@ -90,7 +82,6 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   }
 }
 
-/** Starts transactions for lanes that hold events, as many as have room; undefined when the database is away. */
 async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transactions): Promise<number | undefined> {
   try {
     const busy = await listBusyLanes(deps.db, ALL_LANES, EVENTS_AT_ONCE.limit)
@@ -103,25 +94,20 @@ async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transac
   }
 }
 
-/** The transactions that run at a time. */
 type Transactions = {
   hasRoom(): boolean
-  /** Waits until none runs, one has ended, or the last one has run for so long that another is to start. */
   untilNext(): Promise<unknown>
-  /** The lanes that none of them has, those first that were not handled for the longest time. */
+  /** Returns free lanes, least recently handled first. */
   inOrder(busy: readonly BusyLane[]): BusyLane[]
-  /** Starts one for each of the first groups; returns how many have started. */
   start(groups: readonly number[][]): number
   ended(): Promise<unknown>
 }
 
-/** `onEnd` is called after each. */
 function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => void): Transactions {
   const running = new Set<Promise<void>>()
   const inHand = new Set<number>()
   const lastStarts = new Map<number, number>()
   const { restMs = (tookMs: number) => Math.min(REST * tookMs, LONGEST_REST_MS) } = deps
-  /** Lanes that another worker had, or that rest, and until when they are left. */
   const leftUntil = new Map<number, number>()
   let starts = 0
   let startedAtMs = 0
@@ -182,10 +168,8 @@ function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => v
   }
 }
 
-/** The lanes that are handled one at a time, in parallel to the others. */
 type Apart = { add(lane: number): void; has(lane: number): boolean; running(): Promise<void> }
 
-/** When a lane is handled next, and how often it could not be until then. */
 type Turn = { dueAtMs: number; failures: number }
 
 function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
@@ -225,7 +209,7 @@ function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
   }
 }
 
-/** As many lanes together as one transaction takes: a transaction of few events costs almost as much as one of many. */
+/** Fills transactions: one with few events costs almost as much as a full one. */
 function groupLanes(busy: readonly BusyLane[]): number[][] {
   const groups: number[][] = []
   let room = 0

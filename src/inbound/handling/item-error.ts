@@ -1,9 +1,8 @@
 import { areValuesRefused } from '../../db/pool/failure.ts'
 
-/** An item can never be handled by this version, whatever the database holds. */
 class ItemError extends Error {}
 
-/** Wraps a function of one item alone: what it throws is caused by the item. */
+/** Wraps a pure function over one item: any error is the item's fault. */
 export const ofItem =
   <Item, Result>(convert: (item: Item) => Result) =>
   (item: Item): Result => {
@@ -14,5 +13,5 @@ export const ofItem =
     }
   }
 
-/** Whether the data of an item caused an error. Only such an item may be kept as failed; every other one waits. */
+/** Returns whether the item's data caused the error. Other items must be retried, not kept as failed. */
 export const isCausedByItem = (error: unknown): boolean => error instanceof ItemError || areValuesRefused(error)

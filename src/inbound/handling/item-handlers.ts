@@ -1,12 +1,8 @@
 import type { InboundItem } from '../../providers/events/event-item.ts'
 
-/** The parts of the service that an item concerns. */
 type Handler = 'customers' | 'statuses' | 'templates' | 'limits' | 'consent' | 'control' | 'journal'
 
-/**
- * Which parts handle each kind of item. A kind that is missing here does not compile, so that no event vanishes: what is
- * about an account and not about a customer is in the journal.
- */
+/** Handlers per item kind. A missing kind must not compile, so that no event is lost. */
 const HANDLED_BY = {
   message: ['customers'],
   call: ['customers'],

@@ -4,22 +4,14 @@ import type { BodyReader } from './bodies/body-reader.ts'
 import type { Arrived } from './routing/route-items.ts'
 import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
-/**
- * Items of one event in a transaction. More are left to the next ones, between which the worker rests: 50 messages take the thread
- * that answers requests some milliseconds at a time.
- */
+/** Per transaction; the worker rests in between. 50 messages take a few ms on the request thread. */
 const ITEMS_OF_EVENT = 50
 
-/** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
 
-/** `rest`: events of which items are left. */
 type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
 
-/**
- * The first items of some events, at most `room`, each number's in order: as many of each number as all have room for, then
- * what is left of it. A number with many items therefore takes the place of no other's.
- */
+/** Takes up to `room` items: an equal share per number, then the remainder, so that none crowds out others. */
 export async function openEvents(
   reader: Pick<BodyReader, 'open'>,
   events: readonly StoredEvent[],
@@ -39,10 +31,8 @@ export async function openEvents(
   return opened
 }
 
-/** The events of a number that are not opened to their end, and how many of its items were taken. `isFull`: no more are. */
 type Opening = { waiting: StoredEvent[]; taken: number; isFull: boolean }
 
-/** Returns how many items it took. */
 async function takeItems(
   reader: Pick<BodyReader, 'open'>,
   number: Opening,
@@ -62,7 +52,6 @@ async function takeItems(
   return taken
 }
 
-/** Takes the next items of an event. Returns how many are to be handled, and the index of the first that is left. */
 async function openEvent(
   reader: Pick<BodyReader, 'open'>,
   event: StoredEvent,
@@ -80,7 +69,7 @@ async function openEvent(
   return { count: body.taken.length, next: body.next }
 }
 
-/** The events of items that were not handled, each from the first of these items on. */
+/** Returns each event from its first unhandled item on. */
 export function leaveFrom(owned: readonly Owned[]): LeftEvent[] {
   const left = new Map<number, LeftEvent>()
   for (const { event, index } of owned) {

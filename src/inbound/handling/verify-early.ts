@@ -14,9 +14,8 @@ export type Early = {
 }
 
 /**
- * Splits items into taken and unverified. An item must prove its number's secrets if its body proved only some numbers, or if the
- * event was accepted before the number was connected or every process knew its secrets. An item about an account alone must prove
- * the secrets of any of the company's numbers on it. All other items are taken, also those checked when they were requeued.
+ * Splits items into taken and unverified. An item must prove its number's secrets if its body proved only some, or if
+ * the event predates them. Account-only items must prove any number on the account.
  */
 export async function verifyEarly<Routed extends Early>(
   tx: Db,
@@ -37,10 +36,9 @@ export async function verifyEarly<Routed extends Early>(
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
 
-/** Without any secret on its account, an event about it has nothing to prove; a number that does not exist proves nothing. */
+/** Without secrets on its account, an account item needs no proof. An unknown number proves nothing. */
 const noneOf = (one: Early): NumberSecrets[] => (isOfAccount(one) ? [{ appSecret: null, webhookSecret: null }] : [])
 
-/** The secrets that prove items, any one of a list, by their numbers and accounts. */
 async function readSecrets(tx: Db, decrypt: (sealed: string) => string, early: readonly Early[]) {
   const distinct = new Map(early.map((one) => [keyOf(one), one]))
   const [ofAccounts, ofNumbers] = [
@@ -62,9 +60,6 @@ const accountKeyOf = ({ companyId, wabaAccountId }: Pick<RoutedSender, 'companyI
   `account ${companyId} ${wabaAccountId}`
 const keyOf = (one: Early): string => (isOfAccount(one) ? accountKeyOf(one.sender) : recordKeyOf(one.sender))
 
-/**
- * Whether an item has to prove its number's secrets when it is handled: its body does not prove all that it names, or it came
- * before the secrets were known everywhere.
- */
+/** Returns whether an item must prove its number's secrets. */
 export const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
   event.needsProof || (sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked)

@@ -2,25 +2,18 @@ import type { BodyReader } from '../handling/bodies/body-reader.ts'
 import type { SecretCache } from './secret-cache.ts'
 import type { Credentials, Proof, Requirement } from './signature.ts'
 
-/**
- * `proven`: the body names senders or accounts with secrets, and proves them. `partly`: it proves some of them. `unproven`: it
- * names none. `refused`: it proves none of those that it names. The body is the one that was passed in, perhaps in other memory.
- */
+/** `unproven` needs no secrets; `refused` proves none of the required ones, `partly` proves some. */
 type Verdict = { verdict: 'proven' | 'partly' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED
 const REFUSED = { verdict: 'refused' } as const
 
-/** The body that is passed in may be empty afterwards. */
+/** Can empty the Buffer passed in. */
 export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise<Verdict>
 
 /**
- * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
- * secret must be signed with it, over its raw bytes; a body about senders that carry a webhook secret must bring that
- * secret. For an account, the secrets of any number on it are enough. If only some secrets are proven, each item must prove its own
- * number later (`verifyEarly`). Nothing is parsed: one bounded scan finds at least the ids that the parser finds later. A body with
- * more ids than a provider would send is refused while any sender carries a secret. Without any, bodies are not read here.
- *
- * For connected numbers the check is made once, before the body is stored: a body that was stored before its number got a
- * secret is handled.
+ * Creates the origin check (decisions: Provider-facing webhook). Senders with an app secret require a signature over
+ * the raw bytes, those with a webhook secret that secret. After a partial proof each item must prove its own number
+ * later (`verifyEarly`). A bounded scan finds at least the ids the parser will find, and refuses bodies with too many.
+ * Skipped while no sender has a secret.
  */
 export function createSignatureCheck(
   secrets: SecretCache,

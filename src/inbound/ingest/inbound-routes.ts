@@ -11,11 +11,11 @@ import type { Posted } from './accept.ts'
 import type { SignatureCheck } from './check-signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
-/** For providers that do not sign: the secret as the last segment. */
+/** For providers without signatures. */
 const PATH_WITH_SECRET = `${PATH}/:secret`
 const BODY_LIMIT = 4 * 1024 * 1024
 
-/** A member that comes twice is an array, and refused like a wrong one. */
+/** A repeated parameter is an array, refused like a wrong value. */
 const Word = (description: string) =>
   Type.Optional(Type.Unsafe<unknown>({ type: 'string', description, 'x-lenient': true }))
 
@@ -38,24 +38,21 @@ connected number or is unreadable, except for a body that proves itself; 503 whe
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  /** Resolves when the bytes, or all that follows from them, are on disk. */
   accept: (posted: Posted) => Promise<void>
   addressOf: (request: IncomingMessage) => string
-  /** Seconds for which a client that posted too much that was refused or could not be routed is refused; 0: it is not. */
+  /** Seconds to refuse a client with too many refused or unroutable bodies; 0 if none. */
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
-  /** Counts a body that was refused against the client that posted it. */
   onRefused: (address: string, bytes: number) => void
   signatureOf: EventReader['signatureOf']
-  /** Whether a body is for a company that is being moved. */
   isForLocked: (body: Buffer) => boolean | Promise<boolean>
 }
 
-/** The provider-facing webhook (spec: Provider-facing webhook; decisions 11). Not part of the API-key surface. */
+/** Serves the provider webhook (spec: Provider-facing webhook; decisions 11), outside the API-key surface. */
 export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.removeAllContentTypeParsers()
-    // JSON by its name, too: a type without a parser of its own is looked up again for each request.
+    // Lists JSON explicitly: Fastify looks up types without their own parser on each request.
     app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, bytes, done) =>
       done(null, bytes),
     )
@@ -91,7 +88,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         throw rateLimitExceeded(seconds, 'Too much of what you posted was refused or could not be routed')
     }
 
-    /** Before the body is read: a body that brings no proof cannot prove itself. */
+    /** Runs before the body is read: without credentials no body can be proven. */
     const refuseUnprovable = async (request: FastifyRequest) => {
       const { signature, secret } = credentialsOf(request)
       if (signature === null && secret === undefined) await refuseSpent(deps.addressOf(request.raw))
@@ -125,7 +122,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: { surface: 'provider', errors: ['unauthorized'] },
         bodyLimit: BODY_LIMIT,
-        // The bytes are stored as they come.
+        // Stored as raw bytes.
         validatorCompiler: () => () => true,
         onRequest: refuseUnprovable,
         schema: {
@@ -145,7 +142,6 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: { surface: 'provider', errors: ['unauthorized'] },
         bodyLimit: BODY_LIMIT,
-        // The bytes are stored as they come.
         validatorCompiler: () => () => true,
         onRequest: refuseUnprovable,
         schema: {

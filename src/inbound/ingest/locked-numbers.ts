@@ -4,10 +4,7 @@ import type { EventReader } from '../../providers/events/event-reader.ts'
 
 const TTL_MS = 3_000
 
-/**
- * Whether a body names a number, account or app of a company that is being moved. Its provider repeats a body that is
- * refused, and by then the company is unlocked here, or elsewhere. Other processes see a change within 3 s.
- */
+/** Returns whether a body is for a company being moved; the provider must resend. Changes show within 3 s. */
 export function createLockedCheck(
   db: Db,
   events: Pick<EventReader, 'idsOf'>,
@@ -34,7 +31,7 @@ export function createLockedCheck(
   }
 }
 
-/** The ids by which events name the senders of locked companies, at most 10,000. */
+/** Returns up to 10,000 ids for locked companies' senders. */
 export async function findLockedIds(db: Db): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select distinct named.id

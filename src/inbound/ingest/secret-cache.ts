@@ -4,20 +4,18 @@ import { monotonicMs } from '../../platform/clock.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
 import type { NumberSecrets, Requirement } from './signature.ts'
 
-/** Counted from the start of the query, so that a change made by another process counts within 5 s. */
+/** Starts with the query, so that another process's change is visible within 5 s. */
 const TTL_MS = 3_000
 const MAX_IDS = 20_000
 
 export type SecretCache = {
-  /** Whether any connected sender carries a secret; a promise only while that is looked up. */
   isAny(): boolean | Promise<boolean>
-  /** The secrets that a body must prove if it names these numbers, accounts and apps. */
   requiredBy(ids: readonly string[]): Promise<readonly Requirement[]>
-  /** Forgets everything: a check that starts afterwards sees every change committed before. */
+  /** Later checks must see every change committed before. */
   drop(): void
 }
 
-/** Remembers for at most 3 s which senders carry which secrets. */
+/** Caches senders' secrets for 3 s. */
 export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
   const held = createPromiseCache<string, readonly Requirement[]>({ max: MAX_IDS, ttlMs: TTL_MS })
   let any: AnySecret | undefined
@@ -58,7 +56,6 @@ function lookUp(db: Db): AnySecret {
   return one
 }
 
-/** The senders behind each of the names that events give them. */
 function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
   const named = new Map<string, SenderSecrets[]>()
   for (const row of rows) {
@@ -69,10 +66,7 @@ function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
   return named
 }
 
-/**
- * What a body must prove when it names this id: each sender of the number or the app, and of an account, for each company that
- * has secrets on it, one of its senders. So nobody proves an event for another company.
- */
+/** Returns what an id requires; on an account, one sender per company, so that none proves another's events. */
 function requiredFor(
   id: string,
   rows: readonly SenderSecrets[],
@@ -90,7 +84,6 @@ function requiredFor(
   ]
 }
 
-/** Decrypts the secrets of these senders. */
 export const openSecrets = (
   rows: readonly Pick<SenderSecrets, 'appSecret' | 'webhookSecret'>[],
   decrypt: (sealed: string) => string,

@@ -1,52 +1,41 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/**
- * The values that came with a body to prove its origin: HMAC-SHA256 values over its raw bytes, so that it can be checked later, too,
- * when its number is connected.
- */
+/** HMAC-SHA256 values over the raw body, kept so that they can be checked once the number is connected. */
 export type Proof = {
   /** Made by the provider with the app secret. */
   signature: Buffer | null
-  /** Made here with the webhook secret that the request brought: the secret itself is not stored. */
+  /** Made here with the request's webhook secret, which must not be stored. */
   secretMac: Buffer | null
 }
 
-/** Nothing came along. */
 export const UNPROVEN: Proof = { signature: null, secretMac: null }
 
-/** The secrets of one number, in clear; null: it has none of this kind. A body must prove both that it has. */
+/** A number's decrypted secrets. A body must prove both if set. */
 export type NumberSecrets = { appSecret: string | null; webhookSecret: string | null }
 
-/**
- * A body must prove one of the choices of every requirement: of a number there is one choice, of an account as many as
- * its numbers.
- */
+/** A body must prove one choice per requirement: numbers have one choice, accounts one per number. */
 export type RequiredSecrets = readonly (readonly NumberSecrets[])[]
 
-/** What a body must prove, and the kind of thing that it names for it. */
 export type Requirement = { readonly of: 'number' | 'account'; readonly choices: readonly NumberSecrets[] }
 
-/** What a request brings to prove its body. An empty secret is none. */
 export type Credentials = { signature: Buffer | null; secret: string | undefined }
 
-/** The credentials of a request, and the secrets that its body has to prove. */
 export type ProofInput = { credentials: Credentials; required: readonly Requirement[] }
 
-/** The proof of a request. */
+/** Computes a request's proof. */
 export const createProof = (rawBody: Buffer, { signature, secret }: Credentials): Proof => ({
   signature,
   secretMac: secret ? macOf(rawBody, secret) : null,
 })
 
-/** How many of its requirements a body proves. */
 export type Proven = 'all' | 'some' | 'none'
 
-/** Distinct secrets that a body which does not prove all is tried with: each may take a MAC over the whole body. */
+/** Distinct secrets tried per failing body: each may take a MAC over the whole body. */
 const MOST_TRIED = 16
 
 /**
- * Returns a request's proof and how many required secrets it proves. Nearly every body names its numbers' account, so a proven
- * account counts only if no number is unproven.
+ * Returns the proof and how many secrets it proves. Proven accounts count only if every number is proven, since nearly
+ * all bodies include their numbers' account.
  */
 export function prove(rawBody: Buffer, { credentials, required }: ProofInput): { proof: Proof; proven: Proven } {
   const proof = createProof(rawBody, credentials)
@@ -66,22 +55,21 @@ export function prove(rawBody: Buffer, { credentials, required }: ProofInput): {
   return { proof, proven: isSome ? 'some' : 'none' }
 }
 
-/** Whether `prove` computes a MAC, the time of which grows with the body: up to 22 ms for 4 MiB. */
+/** Returns whether `prove` computes a MAC, which takes up to 22 ms for 4 MiB. */
 export const needsMac = ({ credentials: { signature, secret }, required }: ProofInput): boolean =>
   Boolean(secret) ||
   (signature !== null && required.some(({ choices }) => choices.some((one) => one.appSecret !== null)))
 
 /**
- * Whether a body is signed with the app secret and came with the webhook secret of one choice of every requirement
- * (decisions: Provider-facing webhook). Constant time for each secret. An empty secret proves nothing. A body has one MAC of
- * each kind, so each secret is tried once, and the first requirement that fails ends it: those with few choices come first.
+ * Returns whether a body proves one choice per requirement (decisions: Provider-facing webhook). Must take constant
+ * time per secret; empty secrets prove nothing. Short requirements come first, because each secret costs a MAC.
  */
 export function isProven(rawBody: Buffer, proof: Proof, required: RequiredSecrets): boolean {
   const isOne = createTrial(rawBody, proof)
   return required.toSorted((one, other) => one.length - other.length).every((choices) => choices.some(isOne))
 }
 
-/** Makes the trial of a number's secrets; each secret is tried once, and at most `most` are. */
+/** Tries each secret once, up to `most`. */
 function createTrial(rawBody: Buffer, proof: Proof, most = Number.POSITIVE_INFINITY) {
   const tried = { signature: new Map<string, boolean>(), secretMac: new Map<string, boolean>() }
   const isProof = (kind: keyof Proof, secret: string | null): boolean => {

@@ -4,16 +4,15 @@ import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 import { countUnhandled, listSpent, type UnhandledCount } from './unhandled-store.ts'
 
-/** How long the list of refused clients is used before it is read again. */
 const TTL_MS = 1_000
-/** How long a request waits for the list. A database that is slower or away says so when the body is stored. */
+/** How long a request waits for the list; storing the body will reveal a slow or lost database. */
 const PATIENCE_MS = 500
 
-/** Counts of refused bodies are written at most so often, all of them together, and this many addresses wait at most. */
+/** Refusals are counted in batches at this interval, for up to this many addresses. */
 const SPACING_MS = 250
 const MAX_WAITING = 10_000
 
-/** Makes the function that counts a refused body against its client, in the background: an answer never waits for it. */
+/** Creates the background counter for refused bodies; no response waits for it. */
 export function createRefusalCount(db: Db, onFailure: (error: unknown) => void) {
   const count = createStatementBatcher<UnhandledCount, void>({
     run: async (counts) => {
@@ -30,11 +29,7 @@ export function createRefusalCount(db: Db, onFailure: (error: unknown) => void) 
   }
 }
 
-/**
- * Makes the function that returns for how many seconds a client is refused: one that posted more than 16 MiB or 10,000
- * items in an hour that were refused or could not be routed (decisions: Provider webhook). 0: it is not refused. The
- * counts are the database's, and exact; each process notices within a second.
- */
+/** Creates the lookup for refused clients: seconds left after over 16 MiB or 10,000 unhandled items per hour. */
 export function createUnhandledBudget(db: Db): (address: string) => number | Promise<number> {
   let spent = new Map<string, number>()
   let freshUntilMs = 0

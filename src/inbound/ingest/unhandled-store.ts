@@ -1,9 +1,8 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** Bytes and items of a client that could not be routed. */
 export type UnhandledCount = { address: string; bytes: number; items: number }
 
-/** Adds to the counts of the hour of each client. As the last statement of a transaction it makes others wait least. */
+/** Adds to each client's hourly count. Should be the last statement in a transaction, to keep row locks short. */
 export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]): Promise<void> {
   if (counts.length === 0) return
   await tx`
@@ -19,10 +18,9 @@ export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]):
   `
 }
 
-/** Clients that are refused at a time; more are not remembered. */
 const MOST_SPENT = 10_000
 
-/** The clients whose counts are over the limit, and the seconds until their hour ends. */
+/** Lists clients over the limit and the seconds until their hour ends. */
 export function listSpent(db: Db): Promise<{ address: string; seconds: number }[]> {
   return db<{ address: string; seconds: number }[]>`
     select address, ceil(extract(epoch from window_ends_at - now()))::integer as seconds

@@ -14,29 +14,25 @@ import { learnAnswer, learnRecipient, type RecipientReport } from '../../../peop
 import type { ReportedError } from '../../../providers/events/event-item.ts'
 import { eventTime } from './event-time.ts'
 
-/** Something that a customer, or the business in its phone app, wrote. */
+/** Written by a customer, or by the business in its phone app. */
 export type InboundRecord = {
   companyId: number
   senderId: number
-  /** The WhatsApp business account of the sender. */
   account: string
   kind: 'message' | 'echo' | 'reaction'
-  /** Digits; null: the customer hides the phone number. */
+  /** Digits; null if the customer hides the number. */
   phone: string | null
   userId: string | null
-  /** In a group, which is the customer then. */
+  /** In a group chat, the group is the customer. */
   groupId: string | null
   profileName: string | null
   wamid: string | null
   type: string
-  /** The kind of the message, where `type` does not say it. */
   messageKind: string | null
   text: string | null
   media: object | null
   content: object | null
-  /** The referral, the forwarded mark and the referred product. */
   context: MessageContext | null
-  /** Why the provider could not pass the content on. */
   error: ReportedError | null
   quotedWamid: string | null
   targetWamid: string | null
@@ -47,44 +43,40 @@ export type InboundRecord = {
   senderName: string | null
 }
 
-/** An event about the identities of a customer. `wamid`: of its message; once that is recorded, the event changes nothing. */
+/** Reports customer identities. Ignored once the message with this `wamid` is recorded. */
 export type IdentityEvent = { companyId: number; wamid: string | null } & (
   | { kind: 'number-change'; change: NumberChange }
   | { kind: 'user-id-change'; change: UserIdChange }
   | { kind: 'recipient' | 'answer'; report: RecipientReport }
-  /** A preference that names a customer by a phone number and a user id. */
   | { kind: 'introduction'; customer: NamedCustomer }
 )
 
-/** One step of a batch. */
 export type InboundEntry = InboundRecord | IdentityEvent
 
-/** The facts of a batch. `people`: by company; `recorded`: keys of the messages and reactions that are there. */
 type InboundFacts = { people: ReadonlyMap<number, People>; recorded: ReadonlySet<string> }
 
-/** The key of a message or reaction among the recorded ones; undefined: it has no wamid. */
+/** Returns the deduplication key; undefined without a wamid. */
 export const recordKey = ({ companyId, kind, wamid }: Pick<InboundEntry, 'companyId' | 'kind' | 'wamid'>) =>
   wamid === null ? undefined : `${companyId} ${kind === 'reaction' ? 'reaction' : 'message'} ${wamid}`
 
-/** The change of a conversation by a batch. Times are in milliseconds since 1970. */
+/** What a batch changes in a conversation. Times are in epoch milliseconds. */
 export type ChangedConversation = {
   readonly companyId: number
   readonly conversation: PersonConversation
   messages: number
-  /** Inbound messages after the last answer. */
+  /** Inbound messages since the last reply. */
   unread: number
   isAnswered: boolean
   isWrittenTo: boolean
   profileName: string | null
   last: InboundRecord | null
   lastInboundAt: number | null
-  /** Of the last window that the batch opens or continues. */
   window: OpenedWindow | null
-  /** The place in the batch of its last record: the list keeps the order of what came at one moment. */
+  /** Breaks ties in the list order. */
   place: number
 }
 
-/** When the batch first wrote in a window; `isNew`: the batch also wrote in an earlier one. `referral`: the first one. */
+/** `isNew`: the batch also has a message in an earlier window. `referral`: the first one. */
 type OpenedWindow = { openedAt: number; isNew: boolean; referral: object | null }
 
 type PlannedMessage = {
@@ -92,10 +84,8 @@ type PlannedMessage = {
   readonly conversation: PersonConversation
   readonly seq: number
 }
-/** Of each record in turn; undefined: it was recorded before. */
 type Placement = { readonly conversation: PersonConversation; readonly message: PlannedMessage | null } | undefined
 
-/** The rows of a batch, apart from those that the rules changed in the people. */
 export type InboundDecisions = {
   placements: Placement[]
   changes: ChangedConversation[]
@@ -103,7 +93,7 @@ export type InboundDecisions = {
   reactions: InboundRecord[]
 }
 
-/** Decides about the entries of a batch in their order. Each entry sees what the earlier ones changed in the people. */
+/** Decides about a batch in order: each entry sees the changes to people made by earlier ones. */
 export function decideInbound(entries: readonly InboundEntry[], { people, recorded }: InboundFacts): InboundDecisions {
   const seen = new Set(recorded)
   const changes = new Map<PersonConversation, ChangedConversation>()
@@ -134,7 +124,6 @@ export function decideInbound(entries: readonly InboundEntry[], { people, record
   return { ...decisions, changes: [...changes.values()] }
 }
 
-/** Whether an entry is something that was written. */
 export const isInboundRecord = (entry: InboundEntry): entry is InboundRecord =>
   entry.kind === 'message' || entry.kind === 'echo' || entry.kind === 'reaction'
 
@@ -146,7 +135,7 @@ function report(people: People, entry: IdentityEvent): void {
   else learnRecipient(people, entry.report)
 }
 
-/** When a record counts as written. `sentAt` is the provider's time, which is shown. */
+/** Returns when a record counts as written. `sentAt` is the provider's time, used for display. */
 export const writtenAt = ({ sentAt, arrivedAt }: Pick<InboundRecord, 'sentAt' | 'arrivedAt'>): Date =>
   eventTime(sentAt, arrivedAt)
 
@@ -167,7 +156,7 @@ function conversationOf(people: People, customer: Customer, record: InboundRecor
     conversation = { id, senderId, account, customerId: customer.id, userId: current, messageCount: 0, isClosed: false }
     customer.conversations.push(conversation)
   }
-  // Another account of the same portfolio may have reported the user id.
+  // Another account in the same portfolio may have reported the user id.
   if (userId !== null && record.groupId === null && currentUserId(customer, account) === undefined) {
     if (customer.identities.get(userId)?.retiredAt === null) conversation.userId = userId
   }
@@ -179,7 +168,7 @@ const newChange = (companyId: number, conversation: PersonConversation): Changed
   ...{ profileName: null, last: null, lastInboundAt: null, window: null, place: 0 },
 })
 
-/** A reaction is no message: it changes neither count nor last text. */
+/** Reactions change neither the message count nor the last text. */
 function applyRecord(change: ChangedConversation, record: InboundRecord, place: number): PlannedMessage | null {
   const { conversation } = change
   change.place = place
@@ -203,7 +192,7 @@ function applyRecord(change: ChangedConversation, record: InboundRecord, place: 
   return { record, conversation, seq: conversation.messageCount + change.messages }
 }
 
-/** A late message of an earlier window does not count for the last one. */
+/** Late messages from an earlier window must not affect the latest one. */
 function continueWindow(
   { window, lastInboundAt }: ChangedConversation,
   openedAt: number,

@@ -1,6 +1,6 @@
 /**
- * Returns when an event counts as happened: the time that the provider reports, but never after the arrival. Providers count in
- * seconds, and so does an arrival that takes the place of a time: of two events in one second, the later one is not older.
+ * Returns the reported time, capped at the arrival time. The cap rounds down to seconds, like providers do, so that
+ * later events in the same second never look older.
  */
 export function eventTime(reportedAt: Date | null, arrivedAt: Date): Date {
   if (reportedAt === null) return arrivedAt

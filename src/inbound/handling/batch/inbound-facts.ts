@@ -8,10 +8,7 @@ import { type PeopleRows, readHolders, readPersons } from '../../../people/peopl
 import { phoneIdentity } from '../../../platform/text/phone.ts'
 import { type InboundEntry, type InboundRecord, isInboundRecord, recordKey } from './decide-inbound.ts'
 
-/**
- * Reads what a batch needs, in one round trip together with the locks, and another one when phone numbers lead to no customer.
- * Ids of messages are taken for all of its records.
- */
+/** Reads a batch's facts in one round trip with the locks, or two if some phone numbers are unknown. */
 export async function readInboundFacts(
   tx: Db,
   entries: readonly InboundEntry[],
@@ -47,7 +44,7 @@ export async function readInboundFacts(
   return { locked, rows, recorded, changed, messageIds: ids.messages }
 }
 
-/** Records of erased messages, or of persons who were erased after the event arrived: they count as recorded. */
+/** Returns records to treat as known: erased messages, and persons erased after the event arrived. */
 async function findErased(
   tx: Db,
   entries: readonly InboundEntry[],
@@ -67,7 +64,7 @@ export type InboundFactRows = Awaited<ReturnType<typeof readInboundFacts>>
 const toNewNumber = (entry: InboundEntry): IdentityKey[] =>
   entry.kind === 'number-change' ? [{ companyId: entry.companyId, identity: phoneIdentity(entry.change.to) }] : []
 
-/** The identities that the entries name. */
+/** Returns the identities in a batch. */
 export function identityKeys(entries: readonly InboundEntry[]): IdentityKey[] {
   const keys = new Map<string, IdentityKey>()
   for (const entry of entries) {
@@ -78,7 +75,7 @@ export function identityKeys(entries: readonly InboundEntry[]): IdentityKey[] {
   return [...keys.values()]
 }
 
-/** The writer of a message in a group, whose conversation belongs to the group. */
+/** Returns the author in a group, where the conversation belongs to the group. */
 export const groupWritersOf = (entry: InboundEntry): IdentityKey[] =>
   isInboundRecord(entry) && entry.groupId !== null
     ? named([entry.phone], [entry.userId]).map((identity) => ({ companyId: entry.companyId, identity }))

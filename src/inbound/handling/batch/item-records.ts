@@ -18,7 +18,7 @@ import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
 import { eventTime } from './event-time.ts'
 import { NOTHING_STATED, toStated } from './stated-members.ts'
 
-/** The edit or revoke of a message, as its store takes it. */
+/** Builds a message edit or revoke. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
   companyId: sender.companyId,
   senderId: sender.id,
@@ -33,7 +33,7 @@ export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): Mess
   arrivedAt: receivedAt,
 })
 
-/** The record of a message or reaction; undefined if it names no customer. */
+/** Builds a message or reaction record; undefined without a customer. */
 export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundRecord | undefined {
   const { phone, userId, profileName } = item.customer
   const { groupId, isEcho } = item
@@ -61,11 +61,11 @@ export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundReco
   }
 }
 
-/** Whether an item names the customer of its conversation. A group has a conversation of its own. */
+/** Returns whether the conversation is known. Groups have their own. */
 export const namesCustomer = ({ groupId, customer }: WrittenItem['item']): boolean =>
   groupId !== null || customer.phone !== null || customer.userId !== null
 
-/** The change of a number or a user id, as the rules of identity take it. */
+/** Builds an identity event from a number or user id change. */
 export function toIdentityChange({ item, sender, receivedAt }: Renaming): IdentityEvent {
   const { companyId, wabaAccountId: account } = sender
   const at = timeOf({ item, receivedAt }).getTime()
@@ -85,7 +85,7 @@ export function toIdentityChange({ item, sender, receivedAt }: Renaming): Identi
   return { kind: 'user-id-change', companyId, wamid, change }
 }
 
-/** The shown name of the writer; in a group with the phone number, since the conversation does not have it. */
+/** Adds the phone number in groups, where the conversation lacks one. */
 function writerOf({ groupId, customer }: WrittenItem['item']): string | null {
   const { profileName } = customer
   if (groupId === null) return profileName
@@ -95,16 +95,15 @@ function writerOf({ groupId, customer }: WrittenItem['item']): string | null {
 
 const shownIdentityOf = ({ phone, userId }: EventCustomer): string | null => (phone === null ? userId : `+${phone}`)
 
-/** An item that was recorded, with the ids of its records. */
 export type PlacedItem = Conversing & { messageId: number | null; conversationId: number | null }
 
-/** The media of a new message to copy from the provider, if any. */
+/** Returns the media to copy from the provider. */
 export const toMedia = ({ item, sender, messageId }: PlacedItem) =>
   item.kind === 'message' && item.media?.providerMediaId && messageId !== null
     ? [{ companyId: sender.companyId, senderId: sender.id, messageId, providerMediaId: item.media.providerMediaId }]
     : []
 
-/** A message that the business wrote in its phone app is sent when it is recorded. */
+/** Builds the status change for an echo, which counts as sent once recorded. */
 export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordChange[] =>
   item.kind === 'message' && item.isEcho && messageId !== null
     ? [
@@ -120,7 +119,7 @@ export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordCha
       ]
     : []
 
-/** The envelope of a new message for receivers, if it is of a kind that they get. */
+/** Builds the envelope for a new message, if receivers can get this kind. */
 export function toForwarded({ item, sender, messageId, conversationId }: PlacedItem) {
   if (!isForwardable(item)) return []
   const forwardable: Forwardable = item
@@ -135,7 +134,7 @@ export function toForwarded({ item, sender, messageId, conversationId }: PlacedI
   return [{ companyId, senderId, conversationId, wamid: forwardable.wamid, messageId, body, people }]
 }
 
-/** A message of the customer's own conversation is found by its row. Who writes in a group is no customer of a conversation. */
+/** Direct messages are found by their row; group authors are not the conversation's customer. */
 function peopleOf(item: Forwardable, messageId: number | null, conversationId: number | null): string[] {
   if (item.kind === 'call') return writerIdentities(item.customer)
   if (item.groupId === null && messageId !== null) return []
@@ -145,7 +144,7 @@ function peopleOf(item: Forwardable, messageId: number | null, conversationId: n
   return writerIdentities(item.customer)
 }
 
-/** The handover of a customer's conversations that an item reports, if any. */
+/** Builds the handover in an item. */
 export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): Handover[] {
   if (item.kind !== 'handover') return []
   const { phoneNumberId, phone, userId, controlledBy } = item
@@ -156,12 +155,12 @@ export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): H
   return [{ companyId, account, phoneNumberId: named, identities, controlledBy, occurredAt }]
 }
 
-/** The change of a template that an item reports, if any. */
+/** Builds the template change in an item. */
 export function toTemplateEvent({ item, sender, receivedAt }: Routed<InboundItem>): TemplateEvent[] {
   if (!isTemplateItem(item)) return []
   const { companyId, wabaAccountId } = sender
   const { templateId, name, language } = item
-  // An app's own events call a template by an id of their own: there its name counts.
+  // App events use their own template ids, so only the name counts.
   const externalId = item.route.by === 'app' ? null : templateId
   const place = { companyId, wabaAccountId, externalId, name, language, at: timeOf({ item, receivedAt }) }
   switch (item.kind) {
@@ -191,7 +190,7 @@ const toComponents = ({ header, body, footer, buttons }: TemplateComponentsItem)
   })),
 })
 
-/** The daily limit that an item reports, if any: of one number, or of all numbers of the account. Null: unlimited. */
+/** Builds the new daily limit for a number or account; null means unlimited. */
 export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>): NumberLimit[] {
   if ((item.kind !== 'number-quality' && item.kind !== 'account-event') || item.dailyLimit === null) return []
   return [
@@ -205,19 +204,19 @@ export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>)
   ]
 }
 
-/** The terms that an item reports as signed, if any. */
+/** Builds the signed marketing terms in an item. */
 export function toMarketingTerms({ item, sender, receivedAt }: Routed<InboundItem>): MarketingTerms[] {
   if (item.kind !== 'account-event' || !item.signsMarketingTerms) return []
   const { companyId, wabaAccountId } = sender
   return [{ companyId, wabaAccountId, isSigned: true, at: timeOf({ item, receivedAt }) }]
 }
 
-/** The preference about marketing messages that an item reports, if any. */
+/** Builds the marketing preference in an item. */
 export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) {
   if (item.kind !== 'preference') return []
   const identities = writerIdentities(item.customer)
   const saidAt = timeOf({ item, receivedAt })
-  // The provider gives these events no id.
+  // The provider sends no id for these events.
   const eventId = `${item.marketing} ${(toDate(item.timestamp) ?? receivedAt).getTime()}`
   return [
     {
@@ -231,7 +230,7 @@ export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) 
   ]
 }
 
-/** The customer with a preference, if named by more than one identity. */
+/** Links a preference's customer identities, if more than one. */
 export function toIntroduction({ item, sender, receivedAt }: Routed<InboundItem>): IdentityEvent[] {
   if (item.kind !== 'preference') return []
   const { phone, userId } = item.customer
@@ -254,7 +253,6 @@ export function reportedTimeOf({ item, receivedAt }: Timed): Date | null {
   return reportedAt === null ? null : eventTime(reportedAt, receivedAt)
 }
 
-/** The time of epoch seconds; null if it is absent or beyond what a date can hold. */
 const toDate = (seconds: number | null): Date | null => {
   const date = seconds === null ? null : new Date(seconds * 1000)
   return date === null || Number.isNaN(date.getTime()) ? null : date

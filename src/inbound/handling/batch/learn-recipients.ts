@@ -4,10 +4,10 @@ import type { Db } from '../../../db/connect.ts'
 import type { IdentityEvent } from './decide-inbound.ts'
 import { toRecipientReport, userIdOf } from './status-records.ts'
 
-/** The user ids of recipients to be learnt, and the statuses whose message is not known, which cannot teach theirs yet. */
+/** `unlearnt`: statuses for unknown messages, whose recipients can't be learnt yet. */
 type StatusRecipients = { reports: IdentityEvent[]; unlearnt: ReadonlySet<StatusRecord> }
 
-/** Reads which recipients of statuses have user ids that are to be learnt: most are known. */
+/** Reads new recipient user ids from statuses; most are already known. */
 export async function readRecipients(tx: Db, records: readonly StatusRecord[]): Promise<StatusRecipients> {
   const named = records.flatMap((record) => {
     const userId = userIdOf(record)

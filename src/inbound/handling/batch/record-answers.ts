@@ -7,10 +7,7 @@ import { toContactChanges } from './write-inbound.ts'
 
 type Answer = RecipientReport & { readonly companyId: number; readonly requestedIdentity: string }
 
-/**
- * Links the identities of recipients that answers to sends name. Most are linked already: answers are read without locks, and only
- * the others have a transaction.
- */
+/** Links recipient identities from send responses. Reads without locks first, because most are linked already. */
 export async function recordAnswers(
   { db, recordEvents }: { db: Pool; recordEvents: RecordEvents },
   answers: readonly Answer[],

@@ -11,11 +11,7 @@ import { decideInbound, type InboundEntry } from './decide-inbound.ts'
 import { identityKeys, readInboundFacts } from './inbound-facts.ts'
 import { type RecordedBatch, writeInbound } from './write-inbound.ts'
 
-/**
- * Records what customers, and the business in its phone app, wrote, and what the provider reports of who they are: facts are
- * read behind locks, `decideInbound` decides about all entries in their order, and the rest is written. `sourceType`: of the
- * contacts that it creates. `writers`: further identities to lock, so that no erasure of them starts before the batch has ended.
- */
+/** Records messages and identity reports. Locks `writers` too, so that no erasure can start meanwhile. */
 export async function recordInbound(
   tx: Db,
   entries: readonly InboundEntry[],
@@ -46,7 +42,7 @@ export async function recordInbound(
 
 const textOf = ({ companyId, identity }: IdentityKey): string => `${companyId} ${identity}`
 
-/** Locks the identities and their customers. One that moves in between leaves a customer that is not locked. */
+/** Throws if an identity moves meanwhile, which would leave its new customer unlocked. */
 async function lock(tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentity[]> {
   if (keys.length === 0) return []
   const locked = await lockCustomers(tx, keys)
@@ -54,7 +50,7 @@ async function lock(tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentit
   return locked
 }
 
-/** Without waiting: the transaction holds locks that come later in the order. */
+/** Must not wait: the transaction holds locks with a later position in the lock order. */
 async function lockMore(tx: Db, keys: readonly IdentityKey[]): Promise<void> {
   const locked = await tryLockCustomers(tx, keys)
   if (locked.length < keys.length) throw new ContentionError('another transaction has the former number of a customer')

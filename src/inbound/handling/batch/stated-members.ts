@@ -4,7 +4,7 @@ import type { CallItem, MessageItem } from '../../../providers/events/event-item
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
 import type { MessageDetails } from '../../../providers/events/message-details.ts'
 
-/** What a message states beside its type, text and media. */
+/** Returns message members other than type, text and media. */
 export const toStated = (item: MessageItem | CallItem) => ({
   messageKind: kindOf(item),
   content: toContent(item.details),
@@ -14,13 +14,11 @@ export const toStated = (item: MessageItem | CallItem) => ({
 
 export const NOTHING_STATED = { messageKind: null, content: null, context: null, error: null }
 
-/** The kind of a message, where its type does not say it. */
 const kindOf = ({ type, providerType, recordType }: MessageItem | CallItem): string | null => {
   const kind = providerType === 'sticker' ? providerType : type
   return kind === recordType ? null : kind
 }
 
-/** The content that the conversation shows of a message in addition to its text, in a form that PostgreSQL stores. */
 function toContent({ reply, location, contacts, order, call }: MessageDetails): StructuredContent | null {
   if (call !== null) return { type: 'call', call }
   if (reply !== null) return { type: 'reply', reply }
@@ -29,7 +27,6 @@ function toContent({ reply, location, contacts, order, call }: MessageDetails): 
   return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
 }
 
-/** Where a message comes from, in a form that PostgreSQL stores; null: it says nothing of it. */
 function toContext(details: MessageDetails): MessageContext | null {
   const { referral, forwarded, frequentlyForwarded, referredProduct } = details
   const context: MessageContext = {

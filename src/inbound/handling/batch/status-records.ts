@@ -7,10 +7,7 @@ import type { Routed } from '../routing/route-items.ts'
 import type { IdentityEvent } from './decide-inbound.ts'
 import { reportedTimeOf, writerIdentities } from './item-records.ts'
 
-/**
- * The status of a message, as its store takes it. Our message id is digits; another tool's callback data may be any text.
- * `enqueued` reports only which wamid belongs to the provider's id; if both are equal, it is no wamid.
- */
+/** Builds a status record. `enqueued` maps the provider id to a wamid; equal values mean no wamid. */
 export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>): StatusRecord {
   const { recipientPhone, recipientUserId } = item
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
@@ -31,10 +28,10 @@ export function toStatusRecord({ item, sender, receivedAt }: Routed<StatusItem>)
   }
 }
 
-/** The user id among the identities of a status' recipient. */
+/** Returns the recipient's user id. */
 export const userIdOf = ({ identities }: StatusRecord): string | undefined => identities.find(isUserId)
 
-/** The opt-out of a customer who has stopped marketing at the provider, as a failed message reports it. */
+/** Builds the opt-out when a failed message reports a customer who stopped marketing at the provider. */
 export function toOptOut(
   { companyId, wamid, providerMessageId, occurredAt, arrivedAt }: StatusRecord,
   identities: readonly string[],
@@ -45,7 +42,7 @@ export function toOptOut(
   return [{ companyId, identities: [...new Set(identities)], value: false, saidAt, eventId, arrivedAt }]
 }
 
-/** The identities of the recipient that a status names. */
+/** Builds the identity event for a status recipient. */
 export function toRecipientReport(
   { companyId, recipientPhone: phone, occurredAt, arrivedAt }: StatusRecord,
   named: { userId: string; account: string; requestedIdentity: string | null },

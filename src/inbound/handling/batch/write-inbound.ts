@@ -28,21 +28,16 @@ import {
 import type { InboundFactRows } from './inbound-facts.ts'
 import { writerIdentities } from './item-records.ts'
 
-/** The rows of a record. `isNew`: it was not recorded before. */
 export type Recorded = { isNew: boolean; conversationId: number | null; messageId: number | null }
 
 export type RecordedBatch = {
-  /** Of each message, echo and reaction, in their order. */
   recorded: Recorded[]
-  /** The companies in which customers got other identities, contacts or conversations. */
   movedCompanies: number[]
-  /** The contacts that show another consent. */
   changedContacts: { companyId: number; id: number }[]
-  /** The existing contacts that have another phone number, or whose customers have other identities. */
   identifiedContacts: { companyId: number; id: number }[]
 }
 
-/** The events of contacts that existed before. */
+/** Builds events for contacts older than the batch. */
 export const toContactChanges = ({
   identifiedContacts,
   changedContacts,
@@ -54,10 +49,9 @@ export const toContactChanges = ({
 type Decided = InboundDecisions & { people: ReadonlyMap<number, People> }
 type Written = { sourceType: string; at: Date }
 
-/** The id of a row: that of a new one once it is known. */
 type RealId = (id: number) => number
 
-/** Writes what was decided about a batch: statements behind each other in one round trip, after one for the ids of new rows. */
+/** Writes a batch's decisions: one statement for new ids, then all others in one round trip. */
 export async function writeInbound(
   tx: Db,
   decided: Decided,
@@ -87,7 +81,7 @@ export async function writeInbound(
   }
 }
 
-/** The persons with other identities or another contact than before: what they said may count for them anew. */
+/** Persons with a new identity or contact, for whom earlier preferences may apply now. */
 function changedPersons({ newIdentities, changedCustomers, newContacts }: PeoplePlan, realId: RealId) {
   const isNew = new Set(newContacts.map(({ customer }) => customer.id))
   const identified = newIdentities.filter(
@@ -103,7 +97,6 @@ const distinctContacts = (contacts: readonly { companyId: number; contactId: num
   ...new Map(contacts.map(({ companyId, contactId: id }) => [`${companyId} ${id}`, { companyId, id }])).values(),
 ]
 
-/** A new customer has the phone number of the contact that it is attached to. */
 const isOwnPhone = (customerId: number, identity: string): boolean => customerId < 0 && isPhone(identity)
 
 async function takeRealIds(tx: Db, plan: PeoplePlan, changes: readonly ChangedConversation[]): Promise<RealId> {
@@ -151,7 +144,7 @@ const toMessages = ({ messages }: InboundDecisions, ids: readonly number[], real
     }
   })
 
-/** Contacts lose numbers before others take them; rows come before those that refer to them. */
+/** Contacts must release numbers before others take them; referenced rows come first. */
 function writePeople(
   tx: Db,
   plan: PeoplePlan,
@@ -232,7 +225,7 @@ const NO_CHANGE: Omit<ConversationWrite, keyof ReturnType<typeof toPlace>> = {
   ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, window: null, place: null },
 }
 
-/** The window opens by the earlier of both clocks, and never in the future. */
+/** The window opens at the earlier clock, never in the future. */
 function toWrite(change: ChangedConversation, realId: RealId, at: Date): ConversationWrite {
   const { companyId, conversation, profileName, messages, unread, isAnswered, isWrittenTo, last } = change
   const { lastInboundAt, window } = change

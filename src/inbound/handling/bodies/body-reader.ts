@@ -8,36 +8,29 @@ import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'
 import { type OpenedBody, openBody } from './open-body.ts'
 import { MAX_REMEMBERED_BYTES, REMEMBERED_MS, rememberLarge } from './remember-large.ts'
 
-/** Larger bodies are read in the thread. Reading a body of this size takes some milliseconds at most, whatever it holds. */
+/** Larger bodies are read on a thread. Up to this size reading takes a few milliseconds, whatever the content. */
 const MOST_BYTES_HERE = 64 * 1024
-/** Lanes of the thread: requests wait for the first, events for the second. */
+/** Thread lanes, so that requests never wait behind events. */
 const REQUESTS = 0
 const EVENTS = 1
 
-/**
- * What was found in a body, and the body itself: a large one moves to the thread and back, and the one that was passed in is
- * empty afterwards. Undefined: the thread has ended, and the body is lost.
- */
+/** A large body moves to the thread, leaving the caller's Buffer empty. Undefined if the thread died. */
 type Found<What> = (What & { body: Buffer }) | undefined
 type FoundIds = Found<{ ids: ReadonlySet<string> | undefined }>
 type ProvenBody = Found<{ proof: Proof; proven: Proven }>
 
 export type BodyReader = {
-  /** See `EventReader.idsOf`. */
   findIds(body: Buffer): FoundIds | Promise<FoundIds>
-  /** See `prove`. */
   prove(body: Buffer, input: ProofInput): ProvenBody | Promise<ProvenBody>
-  /** See `openBody`. A body that takes too long to read is unreadable. */
+  /** Bodies too slow to read are unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
-  /** Keeps the body of a stored event for some seconds, if it is large. */
   remember(eventId: number, body: Buffer): void
-  /** Large bodies that were stored lately, or of which items were left, by the ids of their events. */
   remembered(): ReadonlyMap<number, Buffer>
-  /** The JSON of each group of items of an event, in one nesting; the whole body where it cannot be cut out. */
+  /** Returns one JSON text per group, or the whole body where an item can't be cut out. */
   cut(event: StoredEvent, groups: readonly (readonly InboundItem[])[]): Buffer[] | Promise<Buffer[]>
 }
 
-/** Reads the bodies of events: small ones in this thread, large ones in another, so that they hold up no request. */
+/** Reads small bodies on this thread and large ones on another, so that they never block requests. */
 export function createBodyReader(
   reader: Pick<EventReader, 'parse' | 'idsOf'>,
   runTask: RunTask<BodyTasks>,
@@ -76,7 +69,7 @@ export function createBodyReader(
   }
 }
 
-/** The body in memory that both threads read: a copy of 4 MiB for each use in the thread takes up to 50 ms of this one. */
+/** Shares memory with the thread: copying 4 MiB blocks this thread for up to 50 ms each time. */
 function toShared(body: Buffer): Buffer {
   if (body.buffer instanceof SharedArrayBuffer) return body
   const shared = Buffer.from(new SharedArrayBuffer(body.length))
@@ -97,7 +90,6 @@ async function proveInThread(runTask: RunTask<BodyTasks>, body: Buffer, input: P
   return { body: toBytes(found.raw), proof, proven: found.proven }
 }
 
-/** The memory of a body that has it for itself. */
 const memoryOf = ({ buffer, byteLength }: Buffer): ArrayBuffer[] =>
   buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
 

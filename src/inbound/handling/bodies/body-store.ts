@@ -3,11 +3,10 @@ import type { StoredEvent } from '../../event-store.ts'
 import type { Proof } from '../../ingest/signature.ts'
 import { isOneOf, type Waited, waitsFor } from '../unhandled/dead-letter-store.ts'
 
-/** Bytes of whole bodies that one statement reads: above it, the next body is left to the next statement. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const BODIES_AT_ONCE = 500
 
-/** Keeps the posted bodies of events that are still stored, once for all items of each: items refer to them by the event's id. */
+/** Keeps the bodies for stored events, once per event. Items refer to them by event id. */
 export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
   await tx`
@@ -21,10 +20,9 @@ export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promi
   `
 }
 
-/** A body of which items wait for a number; null: nothing came with it, so it cannot be proven. */
 type WaitingBody = Proof & { eventId: number; body: Buffer | null }
 
-/** The next bodies, by event id, of which unroutable or unverified items wait for a number, its account or its app. */
+/** Lists the next bodies with unroutable or unverified items for a number, its account or app. */
 export function listWaitingBodies(
   tx: Db,
   sender: Waited,

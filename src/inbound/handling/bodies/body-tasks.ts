@@ -7,19 +7,15 @@ import { rememberLarge } from './remember-large.ts'
 type Body = { eventId: number; raw: Uint8Array }
 type Plain<Item> = Item extends unknown ? Omit<Item, 'raw'> : never
 
-/** An item without its functions. `json`: its own JSON; null: it is read with `cut`. */
 type PlainItem = Plain<InboundItem> & { json: string | null }
 
-/** The work on large bodies, by name: `body-reader.ts` runs it in a thread. */
+/** Creates the tasks that `body-reader.ts` runs on a thread. */
 export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
   const { parse } = rememberLarge(reader)
   const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
   return {
-    /** See `EventReader.idsOf`. Returns the bytes, too, which move. */
     findIds: ({ raw }: Pick<Body, 'raw'>) => ({ raw, ids: reader.idsOf(toBytes(raw)) }),
-    /** See `prove`. Returns the bytes, too, which move. */
     prove: ({ raw, input }: Pick<Body, 'raw'> & { input: ProofInput }) => ({ raw, ...prove(toBytes(raw), input) }),
-    /** See `openBody`. */
     open: ({ part, room, ...body }: Body & { part: BodyPart; room: number }): OpenedBody<PlainItem> => {
       const opened = openBody(parsed(body), part, room)
       if (opened.kind === 'unreadable') return opened
@@ -29,7 +25,6 @@ export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
         unreadable: opened.unreadable.map((one) => ({ ...one, item: toPlain(one.item, null) })),
       }
     },
-    /** The JSON of items together, for each group of their keys; null where it cannot be cut out of the body. */
     cut: ({ groups, ...body }: Body & { groups: readonly (readonly string[])[] }): (string | null)[] => {
       const whole = parsed(body)
       const items = new Map((whole.kind === 'items' ? whole.items : []).map((item) => [item.key, item]))
@@ -38,7 +33,7 @@ export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
   }
 }
 
-/** The bytes as a thread receives them. */
+/** Wraps bytes received on a thread. */
 export const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength)
 
@@ -46,7 +41,7 @@ export type BodyTasks = ReturnType<typeof createBodyTasks>
 
 const toPlain = ({ raw: _raw, ...item }: InboundItem, json: string | null): PlainItem => ({ ...item, json })
 
-/** The items' own JSON, in one nesting; null where it cannot be cut out of the body. */
+/** Returns the items' JSON as one text; null if they can't be cut out. */
 export function cutText([first, ...others]: readonly InboundItem[]): string | null {
   try {
     return first?.raw(others) ?? null
@@ -55,7 +50,6 @@ export function cutText([first, ...others]: readonly InboundItem[]): string | nu
   }
 }
 
-/** The item of a plain one. */
 export const toItem = ({ item: { json, ...item }, index }: Indexed<PlainItem>): Indexed => ({
   item: { ...item, raw: (others) => (json === null || others?.length ? unavailable() : json) },
   index,

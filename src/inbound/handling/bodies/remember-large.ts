@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache'
 import type { ParsedInbound } from '../../../providers/events/event-item.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 
-/** Bodies of which the items are handled in several transactions are at least this large. */
+/** Smaller bodies are handled in a single transaction. */
 const LARGE_BYTES = 8 * 1024
 export const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
 export const REMEMBERED_MS = 10_000
 
-/** Remembers the items of large bodies, which would otherwise be parsed again for each slice of their items. */
+/** Caches parsed large bodies, which would otherwise be parsed again per transaction. */
 export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
   parse(raw: Buffer, eventId: number): ParsedInbound
 } {
@@ -20,7 +20,7 @@ export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
     parse: (raw, eventId) => {
       if (raw.length < LARGE_BYTES) return reader.parse(raw)
       const known = parsed.get(eventId)
-      // A crash of the database may give an id to another event.
+      // After a database crash an id may belong to another event.
       const items = known?.bytes === raw.length ? known.items : reader.parse(raw)
       parsed.set(eventId, { items, bytes: raw.length })
       return items

@@ -12,7 +12,6 @@ import type {
 import type { StoredEvent } from '../../event-store.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
-/** An item, and when its event came. */
 export type Arrived = { item: InboundItem; receivedAt: Date; event: StoredEvent }
 export type Routed<T> = Omit<Arrived, 'item'> & { item: T; sender: RoutedSender }
 export type WrittenItem = Routed<MessageItem | CallItem | ReactionItem>
@@ -21,7 +20,7 @@ export type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
 export type RoutedItems = { routed: Routed<InboundItem>[]; unroutable: InboundItem[] }
 
-/** Finds the senders of each item. An item about an account or an app is routed once per company. */
+/** Finds the senders for each item. Account and app items are routed once per company. */
 export async function routeItems(tx: Db, arrived: readonly Arrived[]): Promise<RoutedItems> {
   const routable = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
@@ -56,23 +55,18 @@ export async function routeItems(tx: Db, arrived: readonly Arrived[]): Promise<R
     }
     if (route.by === 'nothing') return []
     const senders = route.by === 'app' ? sendersOfApp.get(route.appId) : sendersOfAccount.get(route.wabaAccountId)
-    // An account event concerns a company once, however many numbers it has on the account: for the number that got secrets last.
+    // Each company gets an account event once, for the number whose secrets changed last.
     const latest = (senders ?? []).toSorted((one, other) => Number(one.proofUntil) - Number(other.proofUntil))
     return [...new Map(latest.map((sender) => [sender.companyId, sender])).values()]
   }
 }
 
-/** A customer got another number or user id. */
 export const isRenaming = (one: Routed<InboundItem>): one is Renaming =>
   one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
-/** An item that the customer, or the business in its phone app, wrote; a call, too. */
+/** Returns whether a customer or the business wrote the item; includes calls. */
 export const isWritten = (one: Routed<InboundItem>): one is WrittenItem =>
   one.item.kind === 'message' || one.item.kind === 'call' || one.item.kind === 'reaction'
-/** An event about a call. */
 export const isCall = (one: Routed<InboundItem>): one is Routed<CallItem> => one.item.kind === 'call'
-/** An edit or a deletion of an earlier message. */
 export const isChange = (one: Routed<InboundItem>): one is Routed<ChangeItem> => one.item.kind === 'change'
-/** An item that belongs to a conversation. */
 export const isConversational = (one: Routed<InboundItem>): one is Conversing => isWritten(one) || isChange(one)
-/** A status that the provider reports of an outbound message. */
 export const isStatus = (one: Routed<InboundItem>): one is Routed<StatusItem> => one.item.kind === 'status'

@@ -1,7 +1,6 @@
 import { type Db, jsonRows, sql } from '../../../db/connect.ts'
 import type { ProviderName } from '../../../providers/provider-name.ts'
 
-/** The sender that an event is about, as far as handling events needs it. */
 export type RoutedSender = {
   companyId: number
   id: number
@@ -10,9 +9,9 @@ export type RoutedSender = {
   phoneName: string
   phoneNumberId: string
   wabaAccountId: string
-  /** Whether its company has any active receiver: for others nothing need be written out. */
+  /** Whether any receiver is active; without one no envelope is needed. */
   hasReceivers: boolean
-  /** Events that were received before have to prove its secrets; null: it has none. */
+  /** Events received before this must prove the secrets; null without secrets. */
   proofUntil: Date | null
 }
 
@@ -21,12 +20,12 @@ const columns = sql`
   sender.waba_account_id, sender.has_receivers, sender.proof_until
 `
 
-/** The senders behind the provider's number ids. */
+/** Finds senders by provider number id. */
 export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
   return db<RoutedSender[]>`select ${columns} from find_senders(${phoneNumberIds as string[]}::text[]) as sender`
 }
 
-/** The senders on the providers' business accounts: of several companies where an account is shared. */
+/** Finds senders by business account, possibly shared by several companies. */
 export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]): Promise<RoutedSender[]> {
   return db<RoutedSender[]>`
     select ${columns}
@@ -35,7 +34,7 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
   `
 }
 
-/** The senders whose app an event names, by id or by name. */
+/** Finds senders by app id or app name. */
 export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
   return db<(RoutedSender & { app: string })[]>`
     select ${columns}, named.app
@@ -45,7 +44,6 @@ export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(Rout
   `
 }
 
-/** The secrets that bodies about a sender must prove, both still encrypted. */
 export type SenderSecrets = {
   companyId: number
   phoneNumberId: string
@@ -56,7 +54,7 @@ export type SenderSecrets = {
   webhookSecret: string | null
 }
 
-/** The secrets of those senders, named in any of the ways that events name them, that carry one. */
+/** Finds senders with secrets by number, account or app. */
 export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecrets[]> {
   return db<SenderSecrets[]>`
     select company_id, phone_number_id, waba_account_id, app_id, app_name, app_secret, webhook_secret
@@ -72,7 +70,7 @@ export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecre
   `
 }
 
-/** The secrets of these senders, encrypted; null where a sender has none. A sender that does not exist is left out. */
+/** Returns encrypted secrets for these senders; omits unknown senders. */
 export function findSecretsOf(
   db: Db,
   senders: readonly { companyId: number; id: number }[],
@@ -85,7 +83,7 @@ export function findSecretsOf(
   `
 }
 
-/** The secrets, encrypted, of all connected senders of companies on accounts that carry one. */
+/** Returns encrypted secrets for connected senders on these accounts. */
 export function findSecretsOfAccounts(
   db: Db,
   accounts: readonly { companyId: number; wabaAccountId: string }[],
@@ -102,7 +100,7 @@ export function findSecretsOfAccounts(
   `
 }
 
-/** Whether any connected sender carries a secret. */
+/** Returns whether any connected sender has a secret. */
 export async function hasSecret(db: Db): Promise<boolean> {
   const rows = await db`
     (select from senders where app_secret is not null and deleted_at is null limit 1)

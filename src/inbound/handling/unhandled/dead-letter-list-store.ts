@@ -2,10 +2,9 @@ import type { Db } from '../../../db/connect.ts'
 import type { DeadLetterRow, DeadLetterState } from './dead-letter-store.ts'
 import { matches, type RetryFilter } from './retry-store.ts'
 
-/** How much of a body a list shows. */
 const LISTED_BYTES = 4 * 1024
 
-/** Returns a page of the items that match, newest first, each with the first 4 KiB of its body. */
+/** Lists matching items, newest first, with the first 4 KiB from each body. */
 export function listDeadLetters(
   db: Db,
   filter: RetryFilter,

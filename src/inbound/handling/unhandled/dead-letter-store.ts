@@ -3,29 +3,25 @@ import { joinBodies } from '../../event-store.ts'
 
 export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 
-/** An item that could not be routed or processed, with the part of the provider's JSON that describes it. */
+/** An item that could not be routed or processed, with its JSON excerpt. */
 export type DeadLetter = {
   state: DeadLetterState
   reason: string
   phoneNumberId: string | null
   wabaAccountId: string | null
-  /** The provider's app, by id or name. */
   app: string | null
   body: Buffer
   receivedAt: Date
-  /** The event whose whole body is kept. */
   eventId: number | null
 }
 
-/** `bodyBytes`: the length of the whole body. */
 export type DeadLetterRow = Omit<DeadLetter, 'eventId'> & { id: number; createdAt: Date; bodyBytes: number }
 
-/** An item removed from the dead letters to be handled again. */
 export type RequeuedItem = { body: Buffer; receivedAt: Date }
 
 const REASON_LENGTH = 500
 
-/** Stores items as dead letters, in the order given. Other items of the same body are not affected. */
+/** Stores dead letters in order. */
 export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Promise<void> {
   if (items.length === 0) return
   const bodies = joinBodies(items)
@@ -58,7 +54,7 @@ export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Pr
   `
 }
 
-/** One item with its whole body; undefined when there is none of that id in these states. */
+/** Returns an item with its whole body, if in one of these states. */
 export async function findDeadLetter(
   db: Db,
   states: readonly DeadLetterState[],
@@ -74,7 +70,7 @@ export async function findDeadLetter(
   return rows[0]
 }
 
-/** Removes a failed item from the dead letters and returns it; undefined if there is none. */
+/** Removes and returns a failed item. */
 export async function removeFailed(db: Db, id: number): Promise<RequeuedItem | undefined> {
   const rows = await db<RequeuedItem[]>`
     delete from inbound_items where id = ${id} and state in ('failed', 'unreadable') returning body, received_at
@@ -84,18 +80,16 @@ export async function removeFailed(db: Db, id: number): Promise<RequeuedItem | u
 
 export type Waited = { phoneNumberId: string; wabaAccountId: string; appId: string | null; appName: string | null }
 
-/** An item waits for its number; one without a number waits for its account or its app. */
 export const waitsFor = ({ phoneNumberId, wabaAccountId, appId, appName }: Waited) => sql`(
   item.phone_number_id = ${phoneNumberId}
   or (item.phone_number_id is null and item.waba_account_id = ${wabaAccountId})
   or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
 )`
 
-/** Admits the items with these ids; absent: all. */
 export const isOneOf = (ids: readonly number[] | undefined) =>
   ids === undefined ? sql`` : sql`and item.id = any(${[...ids]}::bigint[])`
 
-/** Removes the unroutable items that wait for a number, its account or its app, and returns them, oldest first. */
+/** Removes unroutable items for a number, its account or app, and returns them, oldest first. */
 export async function removeUnroutable(tx: Db, sender: Waited, only?: readonly number[]): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
@@ -106,7 +100,7 @@ export async function removeUnroutable(tx: Db, sender: Waited, only?: readonly n
   return inOrder(rows)
 }
 
-/** Removes the items of these events, whose origin is proven, and returns them, oldest first. */
+/** Removes items with proven events and returns them, oldest first. */
 export async function removeVerified(
   tx: Db,
   sender: Waited,
@@ -123,7 +117,7 @@ export async function removeVerified(
   return inOrder(rows)
 }
 
-/** Marks items that still wait for a number after a check of its secrets as unverified. */
+/** Marks items still unroutable after a check as unverified. */
 export async function markUnverified(tx: Db, sender: Waited, only?: readonly number[]): Promise<void> {
   await tx`
     update inbound_items item
@@ -134,7 +128,7 @@ export async function markUnverified(tx: Db, sender: Waited, only?: readonly num
 
 const MOST_SENDERS = 100
 
-/** Connected senders that unroutable items, or those with these ids, wait for; those with secrets first, so that none is passed by. */
+/** Lists connected senders with waiting items; senders with secrets first, so that none is skipped. */
 export function listAwaitedSenders(
   db: Db,
   only?: readonly number[],

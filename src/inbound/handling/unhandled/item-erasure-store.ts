@@ -1,9 +1,6 @@
 import { type Db, sql } from '../../../db/connect.ts'
 
-/**
- * Among the next `limit` failed, unreadable, unroutable and unverified items: those that hold one of the texts and name a
- * number, account or app of the company. An item of its account may name a number that is not connected.
- */
+/** Account items may have an unconnected number. */
 const found = (companyId: number, texts: readonly string[], after: number, limit: number) => sql`
   sender as materialized (
     select phone_number_id, waba_account_id, app_id, app_name from senders where company_id = ${companyId}
@@ -44,7 +41,7 @@ const found = (companyId: number, texts: readonly string[], after: number, limit
   )
 `
 
-/** Deletes the items about a person among the next `limit` items. Returns where to continue; undefined at the end. */
+/** Deletes a person's items among the next `limit` ones. Returns where to continue. */
 export async function eraseItems(
   db: Db,
   companyId: number,
@@ -62,11 +59,7 @@ export async function eraseItems(
   return step?.last ?? undefined
 }
 
-/**
- * Deletes posted bodies that hold something of a person and name a number, account or app of the company, among the next
- * `limit` bodies: they are kept for items that may be about others. The origin of these cannot be proven afterwards. Returns
- * where to continue; undefined at the end.
- */
+/** Deletes bodies about a person; their other items can't be proven afterwards. Returns where to continue. */
 export async function eraseBodies(
   db: Db,
   companyId: number,
@@ -103,7 +96,7 @@ export async function eraseBodies(
   return step?.last ?? undefined
 }
 
-/** The items about a person as JSON, and where to continue. */
+/** Returns a person's items as JSON, and where to continue. */
 export async function readItems(
   db: Db,
   companyId: number,

@@ -8,21 +8,19 @@ import { storeBodies } from '../bodies/body-store.ts'
 import { savepoint } from '../savepoint.ts'
 import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
 
-/** An item that could not be routed or processed; null: the whole body. */
 export type Unhandled = {
   event: StoredEvent
   item: InboundItem | null
-  /** Among the items of the event. */
   index: number
   state: DeadLetterState
   reason: string
 }
 
-/** Items of one body that are each kept by themselves; further ones are kept together with those of their list. */
+/** Items per body stored separately; further ones are stored per list. */
 const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 
-/** Keeps what could not be routed or processed, and counts what could not be routed, as the last step of a transaction. */
+/** Stores unhandled items and counts unroutable ones. Must run last in the transaction. */
 export async function storeUnhandled(
   tx: Db,
   reader: Pick<BodyReader, 'cut'>,
@@ -49,10 +47,7 @@ export async function storeUnhandled(
   await countUnhandled(tx, [...counts.values()])
 }
 
-/**
- * Adds a group to the count of its event: at most the bytes of the body. Items that failed for a connected number and
- * requeued items are not counted.
- */
+/** Counts up to the body size. Excludes requeued items and failures at a connected number. */
 function count(counts: Map<number, UnhandledCount>, group: readonly Unhandled[], row: DeadLetter): void {
   const event = group[0]?.event
   if (event === undefined || event.address === null || row.state === 'failed') return
@@ -61,14 +56,14 @@ function count(counts: Map<number, UnhandledCount>, group: readonly Unhandled[],
   counts.set(event.id, { address: event.address, bytes, items: (before?.items ?? 0) + group.length })
 }
 
-/** How many items could not be routed or processed, by state, and the first reason: one log line for all of them. */
+/** Summarizes unhandled items for a single log line. */
 export function describeUnhandled(unhandled: readonly Unhandled[]): object {
   const states = Map.groupBy(unhandled, ({ state }) => state)
   const counts = [...states].map(([state, items]) => [state, items.length])
   return { ...Object.fromEntries(counts), reason: unhandled[0]?.reason }
 }
 
-/** Under a savepoint; a row that the database refuses is kept without ids. */
+/** If Postgres rejects a row, keeps it without ids. */
 async function keep(tx: Db, rows: readonly DeadLetter[]): Promise<void> {
   if (rows.length === 0) return
   try {
@@ -102,7 +97,6 @@ const idOf = (route: Route): string | null => {
 
 type Group = readonly Unhandled[]
 
-/** The items' own JSON for each group, read at once for all groups of an event; the whole body has no entry. */
 async function readTexts(reader: Pick<BodyReader, 'cut'>, groups: readonly Group[]): Promise<Map<Group, Buffer>> {
   const texts = new Map<Group, Buffer>()
   for (const [event, ofEvent] of Map.groupBy(groups, ([first]) => first?.event)) {
@@ -134,6 +128,6 @@ function toRow([first]: Group, text: Buffer | undefined): DeadLetter {
   }
 }
 
-/** The whole body is checked when the number is connected. A requeued item has lost it. */
+/** The whole body is needed to prove items later. Requeued items have none. */
 const needsBody = ({ event, state }: Unhandled): boolean =>
   (state === 'unroutable' || state === 'unverified') && !event.isChecked

@@ -18,10 +18,8 @@ import {
 export type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
 
 /**
- * Requeues the items that waited for a number, its account or its app: in the transaction that connects the number or
- * changes its secrets. For a number with an app secret or webhook secret only items of bodies that prove these secrets
- * are requeued; the others become `unverified` and are tried again when the secrets change. Returns how many items were
- * requeued. `only`: the ids of the items to look at, `unverified` ones included; absent: all.
+ * Requeues waiting items. Must run in the transaction that connects the number or changes its secrets. Items without
+ * proof become `unverified` and are retried when secrets change. `only` selects ids, including `unverified` ones.
  */
 export async function requeueEvents(
   deps: RequeueDeps,
@@ -39,17 +37,14 @@ export async function requeueEvents(
 
 type AwaitedSender = Waited & { id: number }
 
-/**
- * The same for items that became unroutable while their number was being connected, which that transaction could not
- * see.
- */
+/** Requeues items stored while their number was being connected, invisible to that transaction. */
 export async function requeueMissedEvents(deps: RequeueDeps, tx: Db): Promise<number> {
   let count = 0
   for (const sender of await listAwaitedSenders(tx)) count += await requeueEvents(deps, tx, sender.companyId, sender)
   return count
 }
 
-/** Requeues those of these items that connected numbers, accounts and apps want, and that prove their secrets. */
+/** Requeues selected items that connected senders want and whose proof holds. */
 export async function requeueWanted(deps: RequeueDeps, tx: Db, ids: readonly number[]): Promise<number> {
   let count = 0
   for (const sender of await listAwaitedSenders(tx, ids))
@@ -57,7 +52,7 @@ export async function requeueWanted(deps: RequeueDeps, tx: Db, ids: readonly num
   return count
 }
 
-/** Requeues one failed item; false if no item has this id. */
+/** Requeues a failed item; false if not found. */
 export async function retryFailed(deps: Pick<RequeueDeps, 'events'>, tx: Db, id: number): Promise<boolean> {
   const taken = await removeFailed(tx, id)
   return taken !== undefined && (await requeueItems(deps, tx, [taken])) > 0
@@ -87,7 +82,7 @@ async function requeueVerified(
   return count
 }
 
-/** Queues items that have been removed from the dead letters; returns how many. */
+/** Queues removed items; returns the count. */
 export async function requeueItems(
   deps: Pick<RequeueDeps, 'events'>,
   tx: Db,

@@ -1,26 +1,23 @@
 import { type Db, sql } from '../../../db/connect.ts'
 import type { DeadLetterState, RequeuedItem } from './dead-letter-store.ts'
 
-/** Which kept items to list or try again. Absent members admit all. */
 export type RetryFilter = {
   states: readonly DeadLetterState[]
-  /** A part of the reason. */
   reason?: string | undefined
   phoneNumberId?: string | undefined
   wabaAccountId?: string | undefined
   app?: string | undefined
-  /** From when on, and before when, the event arrived. */
+  /** Arrival time, from `since` to before `until`. */
   since?: Date | undefined
   until?: Date | undefined
 }
 
-/** Ids after the first and up to the last. */
+/** `after` is exclusive, `last` inclusive. */
 export type IdWindow = { after: number; last: number; limit: number }
 
-/** Bytes of bodies that one transaction requeues: above it, the next item is left to the next one. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 
-/** Returns the SQL condition of a filter. */
+/** Returns the SQL condition for a filter. */
 export const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, since, until }: RetryFilter) => sql`(
   item.state = any(${states as DeadLetterState[]}::text[])
   and (${reason ?? null}::text is null or position(lower(${reason ?? ''}) in lower(item.reason)) > 0)
@@ -30,13 +27,13 @@ export const matches = ({ states, reason, phoneNumberId, wabaAccountId, app, sin
   and item.received_at >= ${since ?? new Date(0)} and (${until ?? null}::timestamptz is null or item.received_at < ${until ?? null})
 )`
 
-/** The highest id of the kept items; those that fail again get higher ones. */
+/** Returns the highest item id; items that fail again get higher ones. */
 export async function lastItemId(db: Db): Promise<number> {
   const [row] = await db<[{ id: number }]>`select coalesce(max(id), 0) as id from inbound_items`
   return row.id
 }
 
-/** Removes the next matching items and returns them, oldest first. Those that another transaction tries again are skipped. */
+/** Removes and returns matching items, oldest first. Skips locked ones. */
 export async function removeMatching(
   tx: Db,
   filter: RetryFilter,
@@ -61,7 +58,7 @@ export async function removeMatching(
   return rows.toSorted((one, other) => one.id - other.id)
 }
 
-/** The ids of the next matching items that a connected number, account or app wants by now, oldest first. */
+/** Lists matching items that a connected number, account or app wants by now, oldest first. */
 export async function listWanted(db: Db, filter: RetryFilter, { after, last, limit }: IdWindow): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     with wanted as (

@@ -2,17 +2,11 @@ import type { Pool } from '../../../db/connect.ts'
 import { type RequeueDeps, requeueItems, requeueWanted } from './requeue.ts'
 import { type IdWindow, lastItemId, listWanted, type RetryFilter, removeMatching } from './retry-store.ts'
 
-/** Items that one transaction tries again. */
 const BATCH = 100
 
-/** A filter, and how many items to try at most. */
 type RetryRequest = RetryFilter & { limit: number }
 
-/**
- * Requeues kept items that match, oldest first; returns how many. Each batch is removed and queued in one transaction, so that a
- * process that dies has tried each item once or not at all, and a repeated call goes on with the rest. `onQueued` is called
- * after each commit.
- */
+/** Requeues matching items, oldest first, each batch in one transaction; returns the count. */
 export const retryAllFailed = (
   deps: Pick<RequeueDeps, 'events'>,
   db: Pool,
@@ -29,10 +23,7 @@ export const retryAllFailed = (
     return { ids: items.map(({ id }) => id), count: items.length }
   })
 
-/**
- * The same for items that no connected number wanted, or whose origin was not proven: those that a number wants by now, whose
- * secrets they prove. The others stay.
- */
+/** Requeues unroutable and unverified items that a connected number wants and that prove its secrets. */
 export const retryAllUnroutable = (
   deps: RequeueDeps,
   db: Pool,
@@ -51,7 +42,6 @@ async function inBatches(
   most: number,
   retry: (window: IdWindow) => Promise<{ ids: readonly number[]; count: number }>,
 ): Promise<number> {
-  // Items that fail again get higher ids.
   const last = await lastItemId(db)
   let [after, tried, count] = [0, 0, 0]
   while (tried < most) {
