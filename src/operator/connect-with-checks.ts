@@ -3,10 +3,7 @@ import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, type NewSender } from '../senders/sender-admin.ts'
 import type { OperatorDeps } from './operator.ts'
 
-/**
- * Connects a number and says what was checked, a line each, for the operator at the terminal: what could not be checked is
- * said too, with the provider's message.
- */
+/** Connects a number and reports each check in one line; a check that could not run includes the provider's message. */
 export async function connectWithChecks(
   deps: OperatorDeps,
   companyId: number,

@@ -16,7 +16,7 @@ import {
 } from '../webhooks/registrations/registration.ts'
 import type { OperatorDeps } from './operator.ts'
 
-/** The demo's first data; the sandbox knows the same number and account. */
+/** Demo data; must match the sandbox's number and account. */
 const NUMBER = { phoneNumber: '+44 7700 900100', phoneName: 'Parley Demo', phoneNumberId: '100000000000001' }
 const DEMO_NAME = 'Demo'
 const ACCOUNT = '200000000000001'
@@ -26,13 +26,10 @@ const DEMO_CHAT = { phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, na
 const WINDOW_LOOKS = 500
 const WINDOW_LOOK_MS = 20
 
-/** Its place in the data folder, readable by its owner alone. */
+/** In the data folder, readable only by its owner. */
 const TOKEN_FILE = 'demo-token'
 
-/**
- * The demo company of an embedded start: created if there is no company yet, found again later. An interrupted step is
- * completed by the next start. Returns the token of its key; undefined if the companies are the user's own.
- */
+/** Opens or creates the demo company; can resume after an interruption. Undefined if there are other companies. */
 export async function openDemo(
   deps: OperatorDeps,
   { dataDir, sandboxUrl }: { dataDir: string; sandboxUrl: string },
@@ -48,7 +45,6 @@ export async function openDemo(
   return { companyId: id, token }
 }
 
-/** The key whose token is in the file, as long as it lives; else a new one. */
 async function keyOf(deps: OperatorDeps, companyId: number, file: string): Promise<string> {
   const stored = (await readFile(file, 'utf8').catch(() => '')).trim()
   const keys = await listApiKeys(deps.db, companyId)
@@ -58,10 +54,7 @@ async function keyOf(deps: OperatorDeps, companyId: number, file: string): Promi
   return key.token
 }
 
-/**
- * The token of the demo's key, for the reference page; undefined unless the page is served to this machine alone and the
- * data is the demo's.
- */
+/** Returns the demo token for the reference page; undefined unless only reachable locally. */
 export async function findDemoToken(config: DemoConfig): Promise<string | undefined> {
   const isPublic = [config.host, new URL(config.baseUrl).hostname].some((host) => !isLoopback(host))
   if (config.databaseUrl !== undefined || !config.sandbox || isPublic) return undefined
@@ -71,7 +64,7 @@ export async function findDemoToken(config: DemoConfig): Promise<string | undefi
 
 type DemoConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'sandbox' | 'host' | 'baseUrl'>
 
-/** The sandbox may listen elsewhere than it did when the number was connected. */
+/** The sandbox address may have changed since the number was connected. */
 async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const senders = await listSenders(deps.db, companyId)
   const existing = senders.find(({ phoneNumberId }) => phoneNumberId === NUMBER.phoneNumberId)
@@ -83,7 +76,7 @@ async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxU
   }
 }
 
-/** The demo's sender address and an email template; the mails end in the sandbox's mailbox. */
+/** Mails end in the sandbox mailbox. */
 async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<void> {
   if ((await getEmailSettings(deps, companyId)) === undefined) {
     await setEmailSettings(deps, companyId, { from: 'demo@parley.example', fromName: 'Parley Demo', smtpUrl: null })
@@ -97,7 +90,7 @@ async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<vo
   })
 }
 
-/** The sandbox's receiver gets what the demo's customer writes, signed with a secret that the sandbox knows, too. */
+/** The sandbox knows the secret. */
 async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const receiver = demoReceiver(sandboxUrl)
   const existing = await listCompanyRegistrations(deps, companyId)
@@ -106,7 +99,6 @@ async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandb
   else if (stale) await updateRegistration({ ...deps, rules: DEMO_RULES }, companyId, stale.id, { url: receiver.url })
 }
 
-/** The sandbox listens on this machine. */
 const DEMO_RULES = { allowPrivate: true, serviceName: '' }
 
 const demoReceiver = (sandboxUrl: string) => ({
@@ -116,7 +108,7 @@ const demoReceiver = (sandboxUrl: string) => ({
   secret: 'demo-secret-of-16-or-more',
 })
 
-/** Lets the demo's customer write, and waits until the window for a text to this customer is open: seconds at most. */
+/** Sends an inbound demo message and waits until the window is open, a few seconds at most. */
 export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const before = deps.clock.now()
   await fetch(`${sandboxUrl}/sandbox/inbound`, {
@@ -125,18 +117,17 @@ export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sa
     body: JSON.stringify({ ...DEMO_CHAT, type: 'text', text: { body: 'Hello, is my order ready?' } }),
   })
   for (let look = 0; look < WINDOW_LOOKS; look += 1) {
-    // The provider's clock counts whole seconds.
+    // Provider timestamps are whole seconds.
     if (await hasWrittenSince(deps.db, companyId, DEMO_CUSTOMER, new Date(before.getTime() - 2_000))) return
     await new Promise((resume) => setTimeout(resume, WINDOW_LOOK_MS))
   }
 }
 
-/** Links that sign in to the console: to the demo company, and as the operator. Undefined when the console is off. */
 type ConsoleLinks = { company: string; operator: string }
 
 type Credentials = { token: string; links: ConsoleLinks | undefined }
 
-/** New links to the console, which each start prints. The first one opens the phone of the demo's customer. */
+/** Creates new console links. The first one opens the demo customer's phone. */
 export async function openConsoleLinks(
   { createConsoleLink }: Pick<OperatorDeps, 'createConsoleLink'>,
   companyId: number,
@@ -148,10 +139,7 @@ export async function openConsoleLinks(
   }
 }
 
-/**
- * Lines to paste, as they are, again and again, and the links to the console, which work once. The links stand last, where
- * a terminal shows them.
- */
+/** Formats reusable lines to paste, then the single-use console links, last because terminals show the end. */
 export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }: Credentials): string {
   return [
     ...linesToPaste(baseUrl, sandboxUrl, token),

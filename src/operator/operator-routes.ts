@@ -9,7 +9,7 @@ import { eventRoutes } from './queues/event-routes.ts'
 import { jobRoutes } from './queues/job-routes.ts'
 import { senderAdminRoutes } from './senders/sender-admin-routes.ts'
 
-/** The operator's API, /admin/v1: companies, their keys, their connected numbers, their email, and the events and jobs that failed. */
+/** Registers /admin/v1 (decisions: The operator's side). */
 export function operatorRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     await app.register(companyRoutes(deps))

@@ -29,18 +29,15 @@ import { failAllScheduled } from '../sends/scheduled/scheduled-message.ts'
 import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
 import type { WebhookGuide } from './senders/sender-shape.ts'
 
-/** Lists of contacts, taken in and worked off. */
 export type ImportVerbs = {
   take(companyId: number, request: ListRequest, body: Readable): Promise<ImportReceipt>
   read(companyId: number, id: number): Promise<ContactImport>
-  /** Works imports off until it is stopped. */
+  /** Processes imports until stopped. */
   work(): { stop(): Promise<void> }
 }
 
-/** The person of a sign-in link, the role in a company, and the page that opens. */
 export type NewConsoleLink = { name: string; role: SessionRole; path?: string }
 
-/** The dependencies of the operator's functions, over HTTP and on the command line. */
 export type OperatorDeps = SenderAdminDeps & {
   events: Pick<EventReader, 'routeKeys'>
   db: Pool
@@ -49,40 +46,34 @@ export type OperatorDeps = SenderAdminDeps & {
   recordEvents: RecordEvents
   imports: ImportVerbs
   apiKeyPrefix: string
-  /** Copies all media to another place, by default the one that the settings name. */
+  /** Default: the location in the settings. */
   copyMedia(to?: string): Promise<CopyResult>
-  /** To move companies between installations. */
   move: MoveDeps
-  /**
-   * Creates a link that signs in once, to the console of a company or as the operator (null); undefined when the console is
-   * off.
-   */
+  /** The link works once; null is for the operator. Undefined when the console is off. */
   createConsoleLink: ((companyId: number | null, link: NewConsoleLink) => Promise<string>) | undefined
-  /** Makes the process forget what it remembers of a key. */
+  /** Must be called after a key change, to drop cached state. */
   onKeyChanged(clientId: string): void
-  /** Where the events of a sender have to come, and what to enter at its provider. */
   webhookGuide(sender: SenderRecord): WebhookGuide
-  /** Says that inbound events are there to be handled. */
+  /** Wakes the event workers. */
   onEventsStored(): void
-  /** Reads the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
 
-/** The living company that a path or a command names. 404 when there is none. */
+/** Finds a company that is not removed; throws 404. */
 export async function companyNamed(db: Db, text: string): Promise<Company> {
   const companyId = parseId(text)
   if (companyId === undefined) throw companyNotFound()
   return getCompany(db, companyId)
 }
 
-/** The id of a sender that a path or a command names; 404 for a text that is no id. */
+/** Throws 404 for an invalid id. */
 export function senderIdNamed(text: string): number {
   const senderId = parseId(text)
   if (senderId === undefined) throw senderRecordNotFound()
   return senderId
 }
 
-/** Changes a company; its keys carry its rate limit, so what is remembered of them is forgotten. */
+/** Changes a company and drops cached keys, which include its rate limit. */
 export async function changeCompany(deps: OperatorDeps, companyId: number, change: CompanyChange): Promise<Company> {
   const company = await updateCompany(deps.db, companyId, change)
   for (const key of await listApiKeys(deps.db, companyId)) deps.onKeyChanged(key.clientId)
@@ -90,9 +81,8 @@ export async function changeCompany(deps: OperatorDeps, companyId: number, chang
 }
 
 /**
- * Removes a company: its keys stop working, its numbers are free for others, and its background jobs end; its data stays.
- * All of it happens or nothing does. 404 when there is no such company. Jobs that wait are deleted when they come due (see claimJobs), jobs that run stop at
- * the next renewal of their lease, within 10 s.
+ * Removes a company in one transaction: its keys stop working, its numbers become free, its jobs end; its data stays.
+ * Waiting jobs are deleted when due (claimJobs); running ones must stop at the next lease renewal, within 10 s.
  */
 export async function removeCompany(deps: OperatorDeps, companyId: number): Promise<void> {
   const clientIds = await deps.db.begin(async (tx) => {
@@ -105,7 +95,7 @@ export async function removeCompany(deps: OperatorDeps, companyId: number): Prom
   deps.onSendersChanged(companyId)
 }
 
-/** Requeues a failed inbound event, and runs `then` in the same transaction. 404 when there is none with this id. */
+/** Requeues a failed inbound event, and runs `then` in the same transaction; throws 404. */
 export async function retryEvent(deps: OperatorDeps, text: string, then?: (tx: Db) => Promise<void>): Promise<void> {
   const id = parseId(text)
   if (id === undefined) throw eventNotFound()
@@ -118,10 +108,10 @@ export async function retryEvent(deps: OperatorDeps, text: string, then?: (tx: D
 
 export const MOST_JOBS_LISTED = 100
 
-/** An id is a job's or a delivery's: those of deliveries start with a day, and are longer. */
+/** Delivery ids are longer than job ids, since they start with a day. */
 const JOB_TABLES = [JOBS, DELIVERIES]
 
-/** Failed jobs of all companies, deliveries among them, the latest first; at most 100. */
+/** Lists up to 100 failed jobs and deliveries of all companies, latest first. */
 export async function failedJobs(db: Pool): Promise<FailedJob[]> {
   const lists = await Promise.all(JOB_TABLES.map((table) => listFailedJobs(db, MOST_JOBS_LISTED, null, table)))
   const all = lists.flat().toSorted((a, b) => b.failedAt.getTime() - a.failedAt.getTime())
@@ -129,9 +119,8 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
 }
 
 /**
- * Starts a failed job of a company again. Without a company the id has to be that of one job: ids of deliveries may be known in
- * several companies.
- * @throws {AppError} 404 for an id that names no failed job, 422 naming the companies that have one
+ * Retries a failed job. Delivery ids may repeat between companies; then `company` is required.
+ * @throws {AppError} 404 for an unknown id, 422 listing the companies with such a job
  */
 export async function retryFailedJob({ db }: { db: Db }, text: string, company: string | undefined): Promise<void> {
   const id = parseId(text)

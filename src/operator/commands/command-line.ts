@@ -11,14 +11,12 @@ import { contactCommands } from './contact.ts'
 import { emailSettingsCommands, emailTemplateCommands } from './email.ts'
 import { eventCommands } from './event.ts'
 import { keyCommands } from './key.ts'
-import { mediaCommands } from './media.ts'
 import { senderCommands, templateCommands } from './sender.ts'
 import { suppressionCommands } from './suppression.ts'
 
 /**
- * The operator's verbs on the command line (decisions: The operator's side), on the database directly. Results go to
- * standard output, as an aligned table or with `--json` as the API answers them; an error is one line on standard
- * error, with exit code 1.
+ * Registers the operator's commands (decisions: The operator's side). Results go to stdout as a table or JSON; errors
+ * are one line on stderr, with exit code 1.
  */
 export function operatorCommands(
   program: Command,
@@ -43,7 +41,6 @@ export function operatorCommands(
   secretCommands(program, open)
 }
 
-/** `parley console …` */
 function consoleCommands(program: Command, open: OpenOperator): void {
   const { add, run } = commandGroup(program, 'console', 'the web console: sign-in links', open)
 
@@ -60,7 +57,6 @@ function consoleCommands(program: Command, open: OpenOperator): void {
     )
 }
 
-/** `parley jobs …` */
 function jobCommands(program: Command, open: OpenOperator): void {
   const { add, run } = commandGroup(program, 'jobs', 'background work that was given up: failed, retry', open)
 
@@ -78,7 +74,14 @@ function jobCommands(program: Command, open: OpenOperator): void {
     )
 }
 
-/** `parley secrets …` */
+function mediaCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'media', 'files of messages, uploads and lists: copy', open)
+
+  add('copy', 'copy all files to another place while the service runs; can be run again')
+    .option('--to <url>', 'a bucket, https://HOST/BUCKET, or a folder, file:///PATH; by default the place that is set')
+    .action(({ to }: { to?: string }, command: Command) => run(command, async ({ copyMedia }) => await copyMedia(to)))
+}
+
 function secretCommands(program: Command, open: OpenOperator): void {
   const { add, run } = commandGroup(program, 'secrets', 'stored secrets: reseal', open)
 

@@ -3,10 +3,10 @@ import { AppError } from '../../platform/errors.ts'
 type Value = string | number | boolean | null | readonly string[]
 export type Row = Record<string, Value>
 
-/** Rows as a table, columns aligned under the names of the members; one record as a line for each member. */
+/** Formats rows as an aligned table; a single record gets one line per member. */
 export const toTable = (shown: Row | Row[]): string => (Array.isArray(shown) ? rowsOf(shown) : linesOf(shown))
 
-/** An error in one line: the message of a refusal with the fields at fault, else its own. */
+/** Formats an error as one line, with the invalid fields if there are several. */
 export function toErrorLine(error: unknown): string {
   const message = error instanceof Error ? error.message || error.name : String(error)
   const fields = error instanceof AppError ? fieldsOf(error) : []
@@ -27,7 +27,7 @@ function align(lines: string[][]): string {
   return lines.map((line) => `${toLine(line).trimEnd()}\n`).join('')
 }
 
-/** Control characters would move the cursor of the terminal. */
+/** Control characters could move the terminal's cursor. */
 function toCell(value: Value): string {
   const text = typeof value === 'object' ? (value?.join(',') ?? '') : String(value)
   return text === '' ? '-' : text.replaceAll(/\p{Cc}/gu, ' ')
@@ -36,7 +36,7 @@ function toCell(value: Value): string {
 function fieldsOf({ body }: AppError): string[] {
   if ('message' in body || typeof body.error === 'string') return []
   const fields = body.error.details?.fields
-  // The message of a single fault is that of the error already.
+  // A single fault is already in the error message.
   if (!Array.isArray(fields) || fields.length < 2) return []
   return fields.map((field) => `${field.path} ${field.message}`)
 }

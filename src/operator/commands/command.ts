@@ -7,23 +7,15 @@ import { validationError } from '../../platform/errors.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { type Row, toErrorLine, toTable } from './command-output.ts'
 
-/** Opens what the verbs work with; called when a command runs, closed when it ends. */
+/** Opens the dependencies when a command runs; must be closed afterwards. */
 export type OpenOperator = () => Promise<OperatorDeps & { close(): Promise<void> }>
 
-/** The arguments and options of a command, by the names of the API's members. */
 export type Options = Record<string, unknown>
 
 export type Group = {
-  /** Adds a command, with `--json`. */
   add(usage: string, description: string): Command
-  /** Runs a command and prints its result; an error ends the program with exit code 1. */
-  run(
-    command: Command,
-    work: (deps: OperatorDeps) => Promise<Row | Row[]>,
-    /** The columns of a table of rows. */
-    inTable?: (row: Row) => Row,
-  ): Promise<void>
-  /** The same for the company that an argument names. */
+  /** Runs a command and prints its result; an error exits with code 1. */
+  run(command: Command, work: (deps: OperatorDeps) => Promise<Row | Row[]>, inTable?: (row: Row) => Row): Promise<void>
   runFor(
     command: Command,
     company: string,
@@ -32,7 +24,6 @@ export type Group = {
   ): Promise<void>
 }
 
-/** A group of commands, such as `parley company …`. */
 export function commandGroup(program: Command, name: string, description: string, open: OpenOperator): Group {
   const group = program.command(name).description(description)
   const run: Group['run'] = async (command, work, inTable = (row) => row) => {
@@ -66,7 +57,7 @@ function show(command: Command, shown: Row | Row[], inTable: (row: Row) => Row):
   command.configureOutput().writeOut?.(written)
 }
 
-/** Options as the API's body of that shape: what the shape does not allow is refused with the same message. */
+/** Validates options against an API body schema, with the same error messages. */
 export function parseOptions<Shape extends TSchema>(shape: Shape, options: unknown): Static<Shape> {
   if (Value.Check(shape, options)) return options
   throw validationError(
@@ -81,31 +72,26 @@ export function parseOptions<Shape extends TSchema>(shape: Shape, options: unkno
   )
 }
 
-/** The number of an option; NaN for other texts, which the shape refuses. */
+/** Returns NaN for other texts, so that the schema rejects them. */
 export const toNumber = (text: string): number => (/^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN)
 
-/** The same, where `none` may stand for no number. */
 export const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : toNumber(text))
 
-/** Reads the ISO code of a country in any case, or `none`. */
 export const toCountry = (text: string): string => (text === 'none' ? text : text.toUpperCase())
 
-/** `on` and `off`; other text stays, and is refused like a value of the wrong type. */
+/** Passes other text through, so that the schema rejects it. */
 export const toSwitch = (text: string): boolean | string => (text === 'on' ? true : text === 'off' ? false : text)
 
-/**
- * Those options become null that are given as `none`, which takes an optional value away. Afterwards, because an
- * option's own parser cannot answer null.
- */
+/** Replaces `none` by null, which clears an optional value: an option parser cannot return null. */
 export function withNone(options: Options, names: readonly string[]): Options {
   const away = names.filter((name) => options[name] === 'none')
   return { ...options, ...Object.fromEntries(away.map((name) => [name, null])) }
 }
 
 /**
- * Options given as `-` are read from standard input, so that no secret stands in a shell's history. A single one is the first
- * line; of several, each has a line `access-token=…`.
- * @throws {AppError} 422 when a line has no name, or a name that was not asked for
+ * Reads options given as `-` from stdin, to keep secrets out of the shell history. A single one is the first line;
+ * several need a line `access-token=…` each.
+ * @throws {AppError} 422 for a line without a name, or with an unexpected one
  */
 export async function withSecrets(
   options: Options,
@@ -134,7 +120,6 @@ const toFlag = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `
 
 const MAX_PASSPHRASE = 1_000
 
-/** The first line of standard input. */
 export async function readPassphrase(stdin: NodeJS.ReadableStream): Promise<string> {
   const [line = ''] = (await text(stdin)).split('\n')
   return line.trim().slice(0, MAX_PASSPHRASE)

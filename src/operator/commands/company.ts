@@ -28,7 +28,6 @@ const AGENTS_MAY_ERASE = '--agents-may-erase <on|off>'
 const AGENTS_MAY_ERASE_MEANS = 'whether console sessions with the role agent may erase contacts'
 const READ_RECEIPTS_MEANS = 'whether the console shows customers that an agent reads and writes'
 
-/** `parley company …` */
 export function companyCommands(program: Command, open: OpenOperator): void {
   const about = 'companies: create, list, show, update, remove, move'
   const { add, run, runFor } = commandGroup(program, 'company', about, open)
@@ -83,7 +82,7 @@ export function companyCommands(program: Command, open: OpenOperator): void {
   moveCommands({ add, run, runFor })
 }
 
-/** `parley company export|import|release|reopen`: a passphrase of at least 12 characters is read from standard input. */
+/** The passphrase comes from stdin and must have at least 12 characters. */
 function moveCommands({ add, run, runFor }: Group): void {
   add(
     'export <company> <file>',

@@ -17,7 +17,6 @@ import type { Row } from './command-output.ts'
 const LOOK_EVERY_MS = 100
 const BAR_WIDTH = 30
 
-/** `parley contacts …` */
 export function contactCommands(program: Command, open: OpenOperator, isTerminal: boolean): void {
   const { add, runFor } = commandGroup(program, 'contacts', 'contacts: import a list', open)
 
@@ -52,7 +51,7 @@ function formatOf(text: string): ListFormat {
   throw badRequest('--format must be csv or ndjson')
 }
 
-/** Takes the file in and works it off here; when this ends too soon, a running service goes on with it. */
+/** Imports the file in this process; if it exits early, a running service continues. */
 async function importFile(
   { imports }: OperatorDeps,
   companyId: number,

@@ -19,7 +19,6 @@ import {
 } from '../emails/email-admin-shape.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, withNone, withSecrets } from './command.ts'
 
-/** `parley email-template …` */
 export function emailTemplateCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
   const about = 'templates of email: create, list, show, update, remove'
   const { add, runFor } = commandGroup(program, 'email-template', about, open)
@@ -91,7 +90,6 @@ const readPart = (path: string, stdin: NodeJS.ReadableStream): Promise<string> =
 
 const NULLABLE = ['fromName', 'smtpUrl']
 
-/** `parley email-settings …` */
 export function emailSettingsCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
   const { add, runFor } = commandGroup(program, 'email-settings', 'how a company sends email: show, set', open)
 

@@ -20,7 +20,6 @@ const RETRY_BODIES = { failed: FailedRetryBody, unroutable: UnroutableRetryBody 
 
 type ListOptions = { before?: string; limit?: string; reason?: string; phoneNumberId?: string }
 
-/** `parley events …` */
 export function eventCommands(program: Command, open: OpenOperator): void {
   const about =
     'inbound events: unroutable, failed, show, retry, retry-failed, retry-unroutable; accounts lists the journal of accounts'

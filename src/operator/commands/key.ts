@@ -5,7 +5,6 @@ import { PERMISSIONS } from '../../http/admission/caller.ts'
 import { ApiKeyChangeBody, NewApiKeyBody, toApiKeyReply, toNewApiKeyReply } from '../companies/api-key-shape.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, toNumberOrNone, withNone } from './command.ts'
 
-/** `parley key …` */
 export function keyCommands(program: Command, open: OpenOperator): void {
   const { add, runFor } = commandGroup(program, 'key', 'API keys of a company: create, list, update, revoke', open)
 

@@ -16,7 +16,6 @@ import {
 } from './command.ts'
 import type { Row } from './command-output.ts'
 
-/** The options of every connection; `update` may change each of them. */
 const REQUIRED = [
   ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`],
   ['--phone-number-id <id>', "the provider's id of the number"],
@@ -37,7 +36,6 @@ const NULLABLE = [
   'throughputPerSecond',
 ]
 
-/** `parley sender …` */
 export function senderCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
   const { add, runFor } = commandGroup(program, 'sender', 'connected numbers: connect, list, update, remove', open)
 
@@ -83,7 +81,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
 
 const toReply = (deps: OperatorDeps, sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
 
-/** A row without the values to enter at the provider, for which tables are too narrow. */
+/** Drops the provider setup steps, too wide for a table. */
 const withoutGuide = ({ webhookUrl: _url, webhookVerifyToken: _token, webhookSteps: _steps, ...row }: Row): Row => row
 
 const withOptional = (command: Command): Command =>
@@ -109,7 +107,6 @@ async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<O
   return preferred === true ? { ...body, isPreferred: true } : body
 }
 
-/** `parley templates …` */
 export function templateCommands(program: Command, open: OpenOperator): void {
   const { add, runFor } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
 

@@ -4,7 +4,6 @@ import { listSuppressions } from '../../emails/suppression/suppression-store.ts'
 import { MOST_SUPPRESSIONS, toSuppressionReply } from '../emails/suppression-shape.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 
-/** `parley email-suppression …` */
 export function suppressionCommands(program: Command, open: OpenOperator): void {
   const about = 'addresses that get no marketing email: list, end'
   const { add, runFor } = commandGroup(program, 'email-suppression', about, open)

@@ -9,7 +9,6 @@ import { ACCOUNT_EVENT_PAGE, AccountEventQuery, AccountEventReply, toAccountEven
 const config = { errors: ['validation_error'] } as const
 const response = { 200: Type.Array(AccountEventReply, { description: 'One page of events.' }) }
 
-/** The journal: reports of providers about accounts, numbers and templates. */
 export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

@@ -6,7 +6,6 @@ import type { AccountEventRow } from '../../senders/account-event-store.ts'
 export const ACCOUNT_EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const AccountEventQuery = Type.Object(beforeQuery(ACCOUNT_EVENT_PAGE))
 
-/** A report of a provider about a number, a template or an account, as the operator sees it. */
 export const AccountEventReply = Type.Object(
   {
     id: Type.Integer(),

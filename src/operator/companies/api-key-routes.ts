@@ -29,7 +29,6 @@ const OneKey = Type.Object({
 
 const fieldFaults = (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields)
 
-/** A company's API keys (decisions: The operator's side). */
 export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

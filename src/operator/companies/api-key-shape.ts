@@ -36,7 +36,6 @@ const browserSettings = {
   ),
 }
 
-/** The settings of a key for browsers that can be changed. */
 export const ApiKeyChangeBody = Type.Object(browserSettings, {
   title: 'ApiKeyChange',
   description: 'Settings of a key that holds `ContactsUpsert` alone; null sets the default.',
@@ -136,11 +135,10 @@ const toShown = (key: ApiKey) => ({
   hasIdentitySecret: key.hasIdentitySecret,
 })
 
-/** The only reply with the token of the key and its identity secret; the database has a hash and an encrypted text. */
+/** The only response with token and identity secret; we only store a hash and an encrypted secret. */
 export const toNewApiKeyReply = (key: CreatedApiKey) => ({
   ...toShown(key),
   token: key.token,
   identitySecret: key.identitySecret,
 })
-/** A key as lists show it, without its token. */
 export const toApiKeyReply = (key: ApiKey) => ({ ...toShown(key), createdAt: key.createdAt.toISOString() })

@@ -8,7 +8,6 @@ import { changeCompany, companyNamed, type OperatorDeps, removeCompany } from '.
 import { InCompany } from '../shape.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 
-/** Companies (decisions: The operator's side). */
 export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

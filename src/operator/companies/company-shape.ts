@@ -84,7 +84,6 @@ export const CompanyReply = Type.Object(
   },
 )
 
-/** A company as the operator's API returns it. */
 export const toCompanyReply = (company: Company) => ({
   id: company.id,
   name: company.name,

@@ -32,7 +32,6 @@ const OneTemplate = Type.Object({
   templateId: Type.String({ description: 'The id of the template, `tmpl_…`.' }),
 })
 
-/** A company's email templates and how it sends (decisions: The operator's side). */
 export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

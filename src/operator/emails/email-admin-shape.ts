@@ -117,7 +117,7 @@ export const EmailSettingsReply = Type.Object(
   },
 )
 
-/** The settings without the password of the mail server; null members where the installation's default applies. */
+/** Omits the mail server password; null means the installation default applies. */
 export const toEmailSettingsReply = (settings: EmailSettings | undefined) => ({
   from: settings?.from ?? null,
   fromName: settings?.fromName ?? null,

@@ -14,7 +14,6 @@ const OneAddress = Type.Object({
   address: Type.String({ maxLength: 300, description: 'The email address, URL-encoded.' }),
 })
 
-/** The addresses that get no marketing email of a company. */
 export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

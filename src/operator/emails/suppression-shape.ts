@@ -25,7 +25,6 @@ export const SuppressionReply = Type.Object(
   },
 )
 
-/** A suppression as the operator reads it. */
 export const toSuppressionReply = ({ createdAt, ...shown }: Suppression): Static<typeof SuppressionReply> => ({
   ...shown,
   createdAt: createdAt.toISOString(),

@@ -9,7 +9,6 @@ import { EventQuery, EventReply, FailedRetryBody, Retried, UnroutableRetryBody }
 
 const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
-/** Inbound items that could not be routed or processed (decisions: The operator's side). */
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   const retryList = async (list: RetriedList, filter: RetryBody, request: FastifyRequest, reply: FastifyReply) => {
     const answer = { success: true as const, count: await retryEvents(deps, list, filter) }

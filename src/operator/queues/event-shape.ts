@@ -7,7 +7,6 @@ export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 
 const MOST_RETRIED = 10_000
 
-/** Which kept events to list or try again; absent members admit all. */
 const FilterMembers = {
   reason: Type.Optional(
     Type.String({ minLength: 1, maxLength: 500, description: 'A part of the reason, in any letter case.' }),
@@ -50,7 +49,6 @@ export const Retried = Type.Object(
   { description: 'The events have left the list.', example: { success: true, count: 12 } },
 )
 
-/** An inbound item that could not be routed or processed, as the operator sees it. */
 export const EventReply = Type.Object(
   {
     id: Type.Integer(),
@@ -90,7 +88,7 @@ export const toEventReply = (row: DeadLetterRow) => ({
   wabaAccountId: row.wabaAccountId,
   app: row.app,
   receivedAt: row.receivedAt.toISOString(),
-  // As a stream: a character that is split at the end is left out.
+  // Streaming mode drops a character cut at the end.
   body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(row.body, { stream: row.body.length < row.bodyBytes }),
   bodyBytes: row.bodyBytes,
 })

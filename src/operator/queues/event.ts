@@ -15,7 +15,6 @@ import {
   type UnroutableRetryBody,
 } from './event-shape.ts'
 
-/** A list of the operator, and the states of the events in it. */
 const STATES: Record<EventList, readonly DeadLetterState[]> = {
   unroutable: ['unroutable', 'unverified'],
   failed: ['failed', 'unreadable'],
@@ -27,7 +26,7 @@ type Deps = { db: Pool }
 export type RetriedList = Exclude<EventList, 'all'>
 type RetryDeps = Pick<OperatorDeps, 'db' | 'events' | 'cipher' | 'onEventsStored'>
 
-/** A page of a list, newest first, with the first 4 KiB of each body. */
+/** Lists a page, newest first, with 4 KiB of each body. */
 export async function listEvents(
   { db }: Deps,
   list: EventList,
@@ -42,7 +41,7 @@ const STANDARD_LIMIT = 1_000
 
 export type RetryBody = Static<typeof FailedRetryBody> | Static<typeof UnroutableRetryBody>
 
-/** Tries the events of a list that match again, the oldest first; returns how many have left the list. */
+/** Retries matching events, oldest first; returns the number removed from the list. */
 export async function retryEvents(deps: RetryDeps, list: RetriedList, body: RetryBody): Promise<number> {
   const { state, since, until, limit = STANDARD_LIMIT, ...same } = body
   const at = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
@@ -52,7 +51,7 @@ export async function retryEvents(deps: RetryDeps, list: RetriedList, body: Retr
   return retry({ events: deps.events, decrypt: deps.cipher.decrypt }, deps.db, request, deps.onEventsStored)
 }
 
-/** One event of a list with its whole body; 404 for every other id. */
+/** Returns an event with its whole body; throws 404. */
 export async function getEvent({ db }: Deps, list: EventList, text: string): Promise<Static<typeof EventReply>> {
   const id = parseId(text)
   const row = id === undefined ? undefined : await findDeadLetter(db, STATES[list], id)

@@ -5,7 +5,7 @@ import { pathId, Success } from '../../http/shapes.ts'
 import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from '../operator.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
 
-/** Discarded jobs: those that failed too often, or with which several processes ended. */
+/** Discarded jobs: too many failures, or several processes died running them. */
 export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

@@ -2,7 +2,6 @@ import { Type } from 'typebox'
 import { nullableInteger, nullableText } from '../../http/shapes.ts'
 import type { FailedJob } from '../../queue/job-store.ts'
 
-/** Background work that failed too often, as the operator sees it. */
 export const JobReply = Type.Object(
   {
     id: Type.Integer(),

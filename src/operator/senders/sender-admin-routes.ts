@@ -9,7 +9,7 @@ import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
 
-/** The provider is asked for the templates before the answer. */
+/** Fetches templates from the provider before responding. */
 const asking = { takesLong: true } as const
 
 const OneSender = Type.Object({
@@ -17,7 +17,6 @@ const OneSender = Type.Object({
   channelId: pathId('ChannelId', 'The `channelId` of the number.'),
 })
 
-/** A company's connected numbers and their templates (decisions: The operator's side). */
 export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   const toReply = (sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
   const valueFaults = (body: object) => senderFaults(body, deps.cipher)

@@ -213,11 +213,9 @@ export const SenderReply = Type.Object(
   },
 )
 
-/** Where a sender's events have to come, and what to do about it at its provider. */
-/** `verifyToken`: undefined where the provider makes no handshake, null where it does and no token is set. */
+/** `verifyToken`: undefined if the provider has no handshake, null if no token is set. */
 export type WebhookGuide = { url: string; verifyToken: string | null | undefined; steps: string }
 
-/** A sender without its access token and secrets, with what to set at its provider. */
 export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   channelId: sender.id,
   provider: sender.provider,
