@@ -29,7 +29,7 @@ import { Warning, withWarning } from './legacy-warning.ts'
 
 const FIELD = 'customFields.'
 
-export type LegacyDeps = {
+type LegacyDeps = {
   db: Pool
   cipher: Pick<Cipher, 'decrypt'>
   config: Pick<Config, 'baseUrl'>
@@ -59,16 +59,12 @@ const ContactId = Type.Object(
 const UpsertReply = Type.Array(ContactId, { description: 'The ids of the contacts, in the order of the request.' })
 const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
 
-/**
- * The legacy addresses as long as they work (spec: Legacy): what their replacements do, with the names of that time. From the
- * removal date on `createLegacyRule` answers in their place.
- */
+/** Registers the legacy routes (spec: Legacy). After the removal date, `createLegacyRule` must answer instead. */
 export function legacyRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     const { removalDate } = deps
     const docsUrl = `${deps.config.baseUrl}/docs`
-    // Every answer says in its headers that the address ends, and a good one in a warning, too. Put in when it goes out,
-    // so that a repeated one carries it as well.
+    // Adds headers, and a `warning` on success. Must be an onSend hook, to cover replayed responses.
     app.addHook('onSend', async (request, reply, payload) => {
       const migrateTo = replacementOf(request.method, request.routeOptions.url ?? '')
       reply.headers(successorHeaders(removalDate, migrateTo))
@@ -180,7 +176,6 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         },
       },
       (request) => {
-        // To send it at once would be worse.
         if (request.body.sendAt !== undefined) throw badRequest('sendAt needs POST /public/v1/templates/whatsapp/send')
         return handleSend({ ...deps.send, db: deps.db }, request, request.body)
       },
@@ -227,7 +222,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           errors: ['invalid_phone_number', 'duplicate_resource', 'gone'],
         },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
-        // The handler checks the body: a union would report every fault of the branch that does not apply.
+        // The handler validates: a union schema would report faults of the other branch, too.
         validatorCompiler: compileExceptBody,
         schema: {
           tags,
@@ -275,7 +270,6 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** The members of a form → the template email that it would be in JSON: `uid`, `recipient`, `customFields.<key>`. */
 function formToTemplateEmail(entries: Iterable<readonly [string, string]>): Record<string, unknown> {
   const members = new Map<string, string>()
   const fields = new Map<string, string>()

@@ -5,7 +5,6 @@ import type { Config } from '../platform/settings/config.ts'
 
 type RuleDeps = { clock: Clock; config: Pick<Config, 'legacyRemovalDate' | 'legacyHost'> }
 
-/** Legacy prefixes and their replacements; the longest prefix that matches counts. */
 const REPLACEMENTS: [path: string, method: string | undefined, replacement: string][] = [
   ['/api/transactionals/whatsapp/send', undefined, '/public/v1/templates/whatsapp/send'],
   ['/api/transactionals/whatsapp/templates', undefined, '/public/v1/templates/whatsapp'],
@@ -16,7 +15,7 @@ const REPLACEMENTS: [path: string, method: string | undefined, replacement: stri
   ['/api', undefined, '/public/v1/'],
 ]
 
-/** The path that replaces a legacy address, for the 410 and for `warning`; the prefix `/public/v1/` when there is no single one. */
+/** Returns the replacement path, or `/public/v1/` if there is no single one. */
 export function replacementOf(method: string, path: string): string {
   const found = REPLACEMENTS.find(
     ([start, only]) =>
@@ -27,9 +26,8 @@ export function replacementOf(method: string, path: string): string {
 }
 
 /**
- * The rule for legacy addresses (decisions: Legacy). With LEGACY_HOST each host name serves its own: `/api/*` there and
- * nowhere else, `/public/*` everywhere else; the wrong one is 404. From the removal date on every path under `/api/` is
- * 410, for any method and credential, and names its replacement.
+ * With LEGACY_HOST, that host serves only `/api/*`, all others only `/public/*` (decisions: Legacy). After the removal
+ * date, `/api/*` returns 410.
  */
 export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
   const { legacyHost, legacyRemovalDate } = config
@@ -47,10 +45,9 @@ export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
   }
 }
 
-/** When version 1 took the place of the legacy addresses. */
 const DEPRECATED_AT = new Date('2025-11-01T00:00:00Z')
 
-/** The headers about the removal date, in every answer of a legacy address (RFC 9745, RFC 8594, RFC 5829). */
+/** Returns deprecation headers (RFC 9745, RFC 8594, RFC 5829). */
 export const successorHeaders = (removalDate: Date, replacement: string): Record<string, string> => ({
   deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
   sunset: removalDate.toUTCString(),

@@ -5,7 +5,6 @@ import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { isRecord } from '../http/record.ts'
 import { sendMembers } from '../sends/send-shape.ts'
 
-/** The members of a send. Unknown ones are ignored, as in all bodies of the legacy addresses. */
 export const LegacySend = Type.Object(
   {
     ...sendMembers,
@@ -30,13 +29,11 @@ const LegacyContact = Type.Object(
   { title: 'LegacyContact', example: { email: 'ada.rossi@example.com', firstName: 'Ada' } },
 )
 
-/** Contacts with the names of then. */
 export const LegacyContacts = Type.Union([
   LegacyContact,
   Type.Array(LegacyContact, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS }),
 ])
 
-/** The members of contacts that legacy bodies had; all others are ignored. */
 export const withoutUnknown = (body: unknown): unknown =>
   Array.isArray(body) ? body.map(knownOf) : isRecord(body) ? knownOf(body) : body
 
@@ -50,7 +47,7 @@ function knownOf(contact: unknown): unknown {
 const pick = (object: object, names: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)))
 
-/** A shape without titles: the reference would take it for the closed one of the same name. */
+/** Drops titles, since the API reference would confuse these with the closed schemas. */
 function unnamed<Shape>(shape: Shape): Shape
 function unnamed(shape: unknown): unknown {
   if (Array.isArray(shape)) return shape.map((one) => unnamed(one))

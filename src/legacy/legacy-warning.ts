@@ -21,7 +21,7 @@ export const Warning = Type.Object(
 
 type Ending = { removalDate: Date; migrateTo: string; docsUrl: string }
 
-/** The answer with its `warning`, where it is an object; every other stays as it is. */
+/** Only objects get a `warning`. */
 export function withWarning(payload: unknown, { removalDate, migrateTo, docsUrl }: Ending): unknown {
   if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
   const deprecationDate = removalDate.toISOString().slice(0, 10)

@@ -55,33 +55,27 @@ export type MoveDeps = {
   db: Pool
   cipher: Cipher
   blobStore: BlobStore
-  /** The first one signs the addresses of media. */
+  /** The first key signs media addresses. */
   encryptionKeys: readonly string[]
   deliveryLogDays: number
 }
 
 /**
- * After this time no process starts a transaction of a locked company whose caller gets a success: all cache for 3 s which
- * companies are locked, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
- * 3.5 s is answered 503.
+ * Then no transaction of a locked company can still succeed: processes cache locks for 3 s, statements wait up to 5 s
+ * for a connection, and requests or sends slower than 3.5 s get 503.
  */
 const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250
 const BUSY_DEADLINE_MS = 120_000
 const PIECE_BYTES = 48 * 1024
-/** Several times within the lease of an import. */
 const RENEW_MS = 5_000
 const CLAIM_LOOK_MS = 500
-/**
- * The highest id of a row in a file. The sequences, which all companies share, go on after it: a file must not bring them to
- * their end, nor beyond 2^53, up to which JSON keeps numbers exactly.
- */
+/** Shared sequences continue after a file's ids, so must neither run out nor exceed 2^53 (exact JSON numbers). */
 const MAX_ID = 1_000_000_000_000_000
 
 /**
- * Locks a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays locked until
- * `releaseCompany` or `unlockCompany`. Waits until no process starts work of it any more, and until all transactions that began
- * before have ended; two minutes at most.
+ * Locks a company and exports it to a file (docs/scaling.md, Moving a company). Waits up to two minutes for running
+ * work and transactions to end. Stays locked until `releaseCompany` or `unlockCompany`.
  */
 export async function exportCompany(
   deps: MoveDeps,
@@ -115,14 +109,14 @@ export async function exportCompany(
       }
     }
   })
-  // The company is locked and quiet: no file comes after its row was read.
+  // The company is locked and quiet, so no file can appear after its row was read.
   for await (const blobs of movedBlobsOf(deps.db, companyId)) {
     for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
   }
   return { companyId, ...(await writer.close()) }
 }
 
-/** In this order: no process starts new work, the transactions that are open then end, and the work that they left ends. */
+/** Order matters: no new work starts, then open transactions end, then the work they left ends. */
 async function untilQuiet(db: Pool, companyId: number, cachedSeconds: number): Promise<void> {
   const endsAtMs = performance.now() + BUSY_DEADLINE_MS
   const until = async (isOver: () => Promise<boolean>) => {
@@ -153,11 +147,7 @@ async function writeBlob(store: BlobStore, writer: TransferWriter, blob: string,
   await writer.write({ blob, mimeType, piece: '' })
 }
 
-/**
- * Reads a file of `exportCompany` into this installation, wholly or not at all; the company is unlocked afterwards.
- *
- * @throws MoveRefused when the file, the passphrase or the schema does not fit, or the company or one of its numbers exists already
- */
+/** Imports an exported company atomically and unlocks it. @throws {MoveRefused} */
 export async function importCompany(
   deps: MoveDeps,
   { file, passphrase }: { file: string; passphrase: string },
@@ -189,7 +179,6 @@ export async function importCompany(
   return { companyId: header.companyId, name: header.name }
 }
 
-/** Waits as long as the lease of a killed import lasts; a running one renews it. */
 async function waitForClaim(db: Pool, companyId: number): Promise<ImportClaim> {
   const endsAtMs = performance.now() + IMPORT_LEASE_SECONDS * 1_000 + RENEW_MS
   for (;;) {
@@ -200,7 +189,7 @@ async function waitForClaim(db: Pool, companyId: number): Promise<ImportClaim> {
   }
 }
 
-/** The files of the archive get the names of earlier ones, whose deletion must not come later. */
+/** Must finish before the import: its files have the same names, so a later deletion would hit them. */
 async function deleteLeftFiles(deps: MoveDeps, { companyId }: ImportClaim): Promise<void> {
   await discardNotedFiles(deps.db, companyId)
   await removeDiscarded(deps, NEVER, companyId)
@@ -211,7 +200,7 @@ async function deleteLeftFiles(deps: MoveDeps, { companyId }: ImportClaim): Prom
 
 const NEVER = new AbortController().signal
 
-/** Stores the files of a company before its rows: the media storage is not called inside of a transaction. */
+/** Runs before the row transaction, which must not wait for media storage. */
 async function storeFiles(deps: MoveDeps, companyId: number, entries: Entries): Promise<void> {
   const blobs = createBlobs(deps.blobStore, { companyId, note: (key) => noteFile(deps.db, companyId, key) })
   try {
@@ -224,7 +213,7 @@ async function storeFiles(deps: MoveDeps, companyId: number, entries: Entries): 
 type Entries = AsyncGenerator<Header | Entry>
 type Import = { entries: Entries; transfer: Cipher; mediaSecret: string }
 
-/** Writes the rows of a company. Every row gets the company of the header, whatever company it names. */
+/** Assigns every row to the company in the header, whatever the row contains. */
 async function insertCompany(
   tx: Db,
   deps: MoveDeps,
@@ -250,7 +239,6 @@ async function insertCompany(
 
 const idsTooHigh = () => new MoveRefused(`The file has ids above ${MAX_ID}`)
 
-/** Before anything is written, the whole file is read for its authentication code. */
 async function checkFile(file: string, authenticator: Authenticator): Promise<void> {
   for await (const _ of readTransferFile(file, authenticator()));
 }
@@ -269,13 +257,12 @@ async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Pr
   }
 }
 
-/** Unlocks a company that was exported: its waiting work continues. */
 export async function unlockCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
   await requireLocked(deps.db, companyId)
   await setLocked(deps.db, companyId, false)
 }
 
-/** Deletes a company that was exported, with its files. May be repeated after a fault. */
+/** Deletes an exported company and its files. Can be repeated after a failure. */
 export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, companyId: number): Promise<void> {
   await requireLocked(deps.db, companyId)
   await deps.db.begin('isolation level repeatable read', async (tx) => {
@@ -287,7 +274,6 @@ export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, c
   await deps.db`delete from console_sessions where company_id = ${companyId}`
   await deps.db`delete from sign_in_links where company_id = ${companyId}`
   for (const table of MOVED_TABLES.toReversed()) await deleteRows(deps.db, table, companyId)
-  // What cannot be deleted now waits in the queue.
   await removeDiscarded(deps, NEVER, companyId).catch(() => {})
 }
 

@@ -6,9 +6,9 @@ import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
 const ROWS_AT_ONCE = 500
 
-export type MovingCompany = { id: number; name: string; isLocked: boolean }
+type MovingCompany = { id: number; name: string; isLocked: boolean }
 
-/** The company with its state; undefined when it does not exist or is deleted. */
+/** Returns undefined for an unknown or deleted company. */
 export async function findMovingCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
   const [company] = await db<MovingCompany[]>`
     select id, name, closed_at is not null as is_locked from companies where id = ${companyId} and deleted_at is null
@@ -16,7 +16,6 @@ export async function findMovingCompany(db: Db, companyId: number): Promise<Movi
   return company
 }
 
-/** Locks a company against requests and work, or unlocks it. Locking it again keeps the first time. */
 export async function setLocked(db: Db, companyId: number, isLocked: boolean): Promise<void> {
   await db`
     update companies
@@ -25,7 +24,7 @@ export async function setLocked(db: Db, companyId: number, isLocked: boolean): P
   `
 }
 
-/** Whether anything of a locked company is still on its way: leases, sends, requests under an Idempotency-Key, older events. */
+/** Whether a locked company still has leases, pending sends, keyed requests or earlier events. */
 export async function isBusy(db: Db, companyId: number, cachedSeconds: number): Promise<boolean> {
   const [row] = await db<[{ isBusy: boolean }]>`
     select
@@ -45,10 +44,7 @@ export async function isBusy(db: Db, companyId: number, cachedSeconds: number): 
   return row.isBusy
 }
 
-/**
- * The transactions that other sessions of any role have open in this database. pg_stat_activity alone hides from a role when
- * the transactions of others began.
- */
+/** Lists open transactions of all roles. Must use pg_locks: pg_stat_activity hides other roles' start times. */
 export async function listTransactions(db: Db): Promise<string[]> {
   const rows = await db<{ id: string }[]>`
     select lock.virtualtransaction as id
@@ -62,7 +58,7 @@ export async function listTransactions(db: Db): Promise<string[]> {
   return rows.map(({ id }) => id)
 }
 
-/** A digest of the migrations and SQL objects: equal in installations whose rows fit each other. */
+/** Returns a digest of migrations and SQL objects; must match between installations. */
 export async function schemaDigest(db: Db): Promise<string> {
   const [row] = await db<[{ digest: string }]>`
     select md5(string_agg(entry.name || ':' || coalesce(entry.checksum, ''), ',' order by entry.name)) as digest
@@ -71,7 +67,6 @@ export async function schemaDigest(db: Db): Promise<string> {
   return row.digest
 }
 
-/** The rows of one table that belong to the company, in batches. */
 export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
   const key = tx(table === 'companies' ? 'id' : 'company_id')
   const all = sql`select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}`
@@ -80,7 +75,6 @@ export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number)
 
 type MovedBlob = { key: string; mimeType: string }
 
-/** The stored files of a company, in batches: media, uploads, and lists that wait to be imported. Needs no transaction. */
 export async function* movedBlobsOf(db: Db, companyId: number): AsyncGenerator<MovedBlob[]> {
   yield* pagesOf(
     0,
@@ -127,7 +121,6 @@ async function* pagesOf<Id, Row extends { id: Id }>(
   }
 }
 
-/** The rows of a query, 500 at a time: a transaction reads one query after the other so. */
 async function* readInBatches<T>(tx: Db, query: Fragment): AsyncGenerator<T[]> {
   await tx`declare moved_rows no scroll cursor for ${query}`
   for (;;) {
@@ -138,7 +131,7 @@ async function* readInBatches<T>(tx: Db, query: Fragment): AsyncGenerator<T[]> {
   await tx`close moved_rows`
 }
 
-/** Inserts rows as they were, all of them for the company. Jobs get ids of this installation. */
+/** Inserts rows unchanged except for the company; jobs get new ids. */
 export async function insertRows(tx: Db, table: MovedTable, companyId: number, rows: readonly string[]): Promise<void> {
   const key = table === 'companies' ? 'id' : 'company_id'
   const columns = await columnsOf(tx, table)
@@ -162,10 +155,7 @@ async function columnsOf(tx: Db, table: MovedTable): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/**
- * Creates the partitions of the months of these messages.
- * @returns false when an id is above `most`
- */
+/** Creates the month partitions for these messages; returns false for an id above `most`. */
 export async function makeMonthsOf(tx: Db, messages: readonly string[], most: number): Promise<boolean> {
   const ids = messages.map((row) => Number(JSON.parse(row).id))
   if (ids.some((id) => id > most)) return false
@@ -173,7 +163,6 @@ export async function makeMonthsOf(tx: Db, messages: readonly string[], most: nu
   return true
 }
 
-/** Lets the sequences of ids go on after the ids of the company: it never gets one of them again. */
 export async function advanceSequences(tx: Db, companyId: number): Promise<void> {
   for (const { table, column, sequence } of await listSequences(tx)) {
     await advance(tx, sequence, sql`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
@@ -193,7 +182,6 @@ export async function advanceSequences(tx: Db, companyId: number): Promise<void>
   }
 }
 
-/** Whether the company has an id above this one in a column whose sequence all companies share. */
 export async function hasIdAbove(tx: Db, companyId: number, most: number): Promise<boolean> {
   for (const { table, column } of await listSequences(tx)) {
     const [row] = await tx<[{ isAbove: boolean | null }]>`
@@ -224,12 +212,10 @@ async function advance(tx: Db, sequence: string, highest: Fragment): Promise<voi
   `
 }
 
-/** Makes the partitions of deliveries for the days that are kept. */
 export async function makePastDays(tx: Db, days: number): Promise<void> {
   await tx`select make_delivery_days(0, ${days}::integer)`
 }
 
-/** Deletes the rows of a company from one table, 1,000 at a time. */
 export async function deleteRows(db: Pool, table: MovedTable, companyId: number): Promise<void> {
   const key = db(table === 'companies' ? 'id' : 'company_id')
   for (let deleted = -1; deleted !== 0; ) {
@@ -243,21 +229,17 @@ export async function deleteRows(db: Pool, table: MovedTable, companyId: number)
   }
 }
 
-/** Keeps the encrypted secret of the media addresses from before the move, and unlocks the company. */
 export async function setMediaSecret(tx: Db, companyId: number, sealed: string): Promise<void> {
   await tx`update companies set media_secret = ${sealed}, closed_at = null where id = ${companyId}`
 }
 
-/**
- * Whether opt-outs of erased persons exist: their hashes hold only with the key of the installation that made them. Hashes of
- * erased messages hold for 30 days at most, and are of no use elsewhere.
- */
+/** Opt-outs of erased persons need the exporter's hash key. Hashes of erased messages expire within 30 days. */
 export async function hasHashedOptOuts(tx: Db, companyId: number): Promise<boolean> {
   const rows = await tx`select from consents where company_id = ${companyId} and identity like 'hash:%' limit 1`
   return rows.length > 0
 }
 
-/** The sealed secret of the media addresses that a company gave out before it was moved here. */
+/** Returns the encrypted secret of media addresses from before a move. */
 export async function findMediaSecret(db: Db, companyId: number): Promise<string | undefined> {
   const [row] = await db<{ mediaSecret: string }[]>`
     select media_secret from companies where id = ${companyId} and deleted_at is null and media_secret is not null

@@ -7,16 +7,16 @@ const MAX_BLOB_BYTES = 1024 ** 3
 
 type Options = {
   companyId: number
-  /** Notes a key before its file is stored. */
+  /** Must run before the file is stored. */
   note: (storageKey: string) => Promise<void>
 }
 
-/** Stores the files whose pieces it gets, one after another, without holding a whole one. */
+/** Stores files piece by piece, without buffering a whole file. */
 export function createBlobs(store: BlobStore, { companyId, note }: Options) {
   let open: { body: PassThrough; stored: Promise<unknown> } | undefined
   const start = async (blob: string, mimeType: string) => {
     if (!isStorageKey(blob)) throw new MoveRefused('The archive has a file with an invalid name')
-    // The name of a file starts with its company: no file of another one is replaced.
+    // File names start with the company id, so no import can replace foreign files.
     if (!blob.startsWith(`${companyId}-`)) throw new MoveRefused(`The file names ${blob}, which is of another company`)
     await note(blob)
     const body = new PassThrough()
@@ -26,7 +26,6 @@ export function createBlobs(store: BlobStore, { companyId, note }: Options) {
     return { body, stored }
   }
   return {
-    /** @throws what the store throws, also between two pieces */
     add: async ({ blob, mimeType, piece }: Extract<Entry, { blob: string }>) => {
       open ??= await start(blob, mimeType)
       const { body, stored } = open
@@ -36,7 +35,6 @@ export function createBlobs(store: BlobStore, { companyId, note }: Options) {
         await stored
       } else if (!body.write(Buffer.from(piece, 'base64'))) await Promise.race([once(body, 'drain'), stored])
     },
-    /** Ends a file whose last piece will not come. */
     abort: async () => {
       open?.body.destroy(new Error('The import has ended'))
       await open?.stored.catch(() => {})

@@ -2,11 +2,10 @@ import type { Cipher } from '../secrets/secrets.ts'
 import { MOVED_TABLES, type MovedTable, SECRET_COLUMNS } from './moved-tables.ts'
 import { MoveRefused } from './transfer-file.ts'
 
-/** The bound of one statement: its rows are in memory together, several times over. */
+/** Limits per statement: its rows are in memory several times over. */
 const ROWS_AT_ONCE = 200
 const CHARACTERS_AT_ONCE = 8 * 1024 * 1024
 
-/** Collects rows of one table until there are enough for a statement. */
 export function createInserts(insert: (table: MovedTable, rows: string[]) => Promise<void>) {
   let table: MovedTable | undefined
   let rows: string[] = []
@@ -29,7 +28,6 @@ export function createInserts(insert: (table: MovedTable, rows: string[]) => Pro
   }
 }
 
-/** The row with its secrets encrypted by another cipher. */
 export function recode(table: MovedTable, text: string, from: Cipher, to: Cipher): string {
   const columns = SECRET_COLUMNS[table]
   if (columns === undefined) return text

@@ -1,7 +1,4 @@
-/**
- * The tables whose rows move with a company, in an order in which they can be inserted: each after those that it refers to.
- * A test compares both lists with the catalogue.
- */
+/** Tables moved with a company, in insert order (foreign keys). A test compares both lists with the catalog. */
 export const MOVED_TABLES = [
   'companies',
   'api_keys',
@@ -61,7 +58,6 @@ export const MOVED_TABLES = [
 
 export type MovedTable = (typeof MOVED_TABLES)[number]
 
-/** The other tables, and why their rows stay. */
 export const UNMOVED_TABLES = {
   console_sessions: 'the staff sign in again',
   company_imports: 'of the import itself',
@@ -83,7 +79,7 @@ export const UNMOVED_TABLES = {
   unhandled_counts: 'of client addresses',
 } as const
 
-/** The columns with secrets, which are encrypted with the passphrase of the move. */
+/** Encrypted with the move passphrase. */
 export const SECRET_COLUMNS: Partial<Record<MovedTable, readonly string[]>> = {
   companies: ['media_secret'],
   api_keys: ['identity_secret'],

@@ -1,16 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Db, Pool } from '../db/connect.ts'
 
-/** The running import of a company. Its files are not left over while it renews its lease. */
 export type ImportClaim = { companyId: number; claimId: string }
 
 export const IMPORT_LEASE_SECONDS = 20
 
-/** Held while the import of a company begins, and while its files are discarded. */
+/** Held when an import starts, and while its files are discarded. */
 const lock = (tx: Db, companyId: number) => tx`
   select pg_advisory_xact_lock(advisory_key('moving company', ${String(companyId)}))`
 
-/** Claims the import of a company; undefined: another one runs, or was killed and its lease is not over. */
+/** Claims the import of a company; undefined if another one holds an unexpired lease. */
 export function claimImport(db: Pool, companyId: number): Promise<ImportClaim | undefined> {
   const claimId = randomUUID()
   return db.begin(async (tx) => {
@@ -26,14 +25,13 @@ export function claimImport(db: Pool, companyId: number): Promise<ImportClaim | 
   })
 }
 
-/** Renews the lease of an import. */
 export async function renewImport(db: Db, { companyId, claimId }: ImportClaim): Promise<void> {
   await db`
     update company_imports set lease_until = now() + make_interval(secs => ${IMPORT_LEASE_SECONDS})
     where (company_id, claim_id) = (${companyId}, ${claimId}) and lease_until > now()`
 }
 
-/** Releases an import; false: its lease was over, and its files may be discarded. */
+/** Releases an import; false if the lease had expired, so files may be discarded. */
 export async function releaseImport(db: Db, { companyId, claimId }: ImportClaim): Promise<boolean> {
   const released = await db`
     delete from company_imports
@@ -41,19 +39,18 @@ export async function releaseImport(db: Db, { companyId, claimId }: ImportClaim)
   return released.count > 0
 }
 
-/** Notes a file before it is stored. */
 export async function noteFile(db: Db, companyId: number, storageKey: string): Promise<void> {
   await db`
     insert into moving_files (company_id, storage_key) values (${companyId}, ${storageKey})
     on conflict do nothing`
 }
 
-/** Forgets the notes in the transaction that imports the company: the files are its own from now on. */
+/** Must run in the import transaction: the files now belong to the company. */
 export async function forgetFiles(tx: Db, companyId: number): Promise<void> {
   await tx`delete from moving_files where company_id = ${companyId}`
 }
 
-/** Queues the files of interrupted imports for deletion; returns of how many. A running import keeps its files. */
+/** Queues files of interrupted imports for deletion; returns the number of imports. Skips running ones. */
 export async function discardLeftFiles(db: Pool): Promise<number> {
   const companies = await db<{ companyId: number }[]>`select distinct company_id from moving_files`
   let imports = 0
@@ -69,7 +66,7 @@ export async function discardLeftFiles(db: Pool): Promise<number> {
   return imports
 }
 
-/** Queues the noted files of a company for deletion: called by its own import, before it notes any. */
+/** Queues noted files for deletion. Must run before an import notes its own. */
 export async function discardNotedFiles(db: Db, companyId: number): Promise<void> {
   await db`
     with left_over as (

@@ -5,37 +5,35 @@ import type { MovedTable } from './moved-tables.ts'
 
 export const FORMAT = 'parley-company'
 export const FORMAT_VERSION = 2
-/** Longer than any row or piece of a file. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
 const LINE_FEED = 10
 
 export type Header = {
   format: string
   version: number
-  /** A digest of the schema: both installations must have the same. */
+  /** Must match the target installation. */
   schema: string
   companyId: number
   name: string
-  /** Of the key that is derived from the passphrase. */
+  /** For the key derived from the passphrase. */
   salt: string
-  /** Encrypted with that key: the secret of media addresses, and the key of hashed opt-outs. */
+  /** Both encrypted with that key. */
   mediaSecret: string
   optOutKey: string
   hasHashedOptOuts: boolean
 }
 
-/** A line of the file after the header. */
 export type Entry =
-  /** The row as the text of a JSON object, whose numbers are kept exactly. */
+  /** JSON text, to keep numbers exact. */
   | { table: MovedTable; row: string }
-  /** A piece of a stored file, in base64; the last piece of a file is empty. */
+  /** Base64; an empty piece ends the file. */
   | { blob: string; mimeType: string; piece: string }
 
 export type TransferWriter = { write(entry: Header | Entry): Promise<void>; close(): Promise<{ lines: number }> }
 
 /**
- * Writes lines of JSON and, at the end, their number and their HMAC. The file must not exist; its owner alone may read it. Until
- * it is complete, its name ends in `.partial`; a new export replaces the partial file of one that was killed.
+ * Writes JSON lines, then their count and HMAC, readable only by the owner. Named `.partial` until complete; a new
+ * export replaces a leftover partial file. The file must not exist.
  */
 export async function createTransferFile(path: string, mac: Hmac): Promise<TransferWriter> {
   const exists = await access(path).then(
@@ -68,10 +66,7 @@ export async function createTransferFile(path: string, mac: Hmac): Promise<Trans
   }
 }
 
-/**
- * Reads the lines of a file one after another; the first is the header. Without `mac`, nothing of it is authentic.
- * @throws MoveRefused when the file is cut off, altered, made with another passphrase, or no file of this format
- */
+/** @throws {MoveRefused} for a truncated or altered file, a wrong passphrase or another format */
 export async function* readTransferFile(path: string, mac?: Hmac): AsyncGenerator<Header | Entry> {
   let lines = 0
   let isComplete = false
@@ -90,7 +85,7 @@ export async function* readTransferFile(path: string, mac?: Hmac): AsyncGenerato
   if (!isComplete) throw damaged()
 }
 
-/** The lines of a file. Unlike `readline`, it stops at a line without end before memory is full. */
+/** Unlike `readline`, stops at an endless line before memory is full. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   let pieces: Buffer[] = []
   let length = 0
@@ -121,12 +116,11 @@ function parse(line: string): Header | Entry | End {
     const entry = JSON.parse(line)
     if (typeof entry === 'object' && entry !== null) return entry
   } catch {
-    // Not JSON: damaged like every other line that is no object.
+    // Not JSON.
   }
   throw damaged()
 }
 
-/** A move that cannot be made; the message says why. */
 export class MoveRefused extends Error {}
 
 const damaged = () => new MoveRefused('The file is damaged: it was altered, or its end is missing')

@@ -6,10 +6,7 @@ const MIN_PASSPHRASE = 12
 
 export type Authenticator = () => Hmac
 
-/**
- * Returns the keys that the passphrase and the salt of the file make. The header is not authentic yet: nothing but its salt and a
- * secret, which shows whether the passphrase is right, is used.
- */
+/** The header is not yet authenticated, so must only be used for its salt and one secret to check the passphrase. */
 export async function readKeys(
   file: string,
   passphrase: string,
@@ -21,7 +18,6 @@ export async function readKeys(
   return keys
 }
 
-/** Derives two keys: one encrypts secrets, the other one authenticates the file. */
 export function transferKeys(passphrase: string, salt: string): { transfer: Cipher; authenticator: Authenticator } {
   if (passphrase.length < MIN_PASSPHRASE)
     throw new MoveRefused(`The passphrase needs at least ${MIN_PASSPHRASE} characters`)
@@ -32,7 +28,7 @@ export function transferKeys(passphrase: string, salt: string): { transfer: Ciph
   }
 }
 
-/** Returns the header of a transfer file; throws MoveRefused when it is none. */
+/** @throws {MoveRefused} if the file has another format */
 export async function readArchiveHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
   const first = (await entries.next()).value
   if (first === undefined || !('format' in first) || first.format !== FORMAT || typeof first.salt !== 'string') {
@@ -43,7 +39,7 @@ export async function readArchiveHeader(entries: AsyncGenerator<Header | Entry>)
   return first
 }
 
-/** Decrypts a secret of the file; throws MoveRefused when the passphrase is wrong. */
+/** @throws {MoveRefused} for a wrong passphrase */
 export function decryptWith(transfer: Cipher, sealed: string): string {
   try {
     return transfer.decrypt(sealed)
