@@ -4,10 +4,8 @@ import { codeFaults, requireParameters } from './parameter-rules.ts'
 import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
 import type { Template } from './template.ts'
 
-/** The formats of headers that a parameter of the same type fills. */
 const FILLED_BY_KIND: ReadonlySet<string> = new Set(['image', 'video', 'document', 'location'])
 
-/** A parameter as the caller gave it; kinds other than text are passed through to the provider. */
 export type ParameterInput = {
   readonly type: string
   readonly text?: string
@@ -20,8 +18,7 @@ export type ComponentInput = {
   readonly parameters?: readonly ParameterInput[]
 }
 
-/** A component as the provider wants it. */
-export type FilledComponent = {
+type FilledComponent = {
   type: 'header' | 'body' | 'button'
   sub_type?: string
   index?: string
@@ -29,10 +26,9 @@ export type FilledComponent = {
 }
 
 /**
- * Fills an approved template (spec: Rules for parameters; decisions: WhatsApp send): checks the number of parameters
- * of each component, gives named placeholders their names, and makes one provider component per button.
- * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` when a
- * component is repeated, or a value is not what the provider takes
+ * See spec: Rules for parameters, and decisions: WhatsApp send.
+ * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` for a
+ * repeated component or an invalid value
  */
 export function fillComponents(template: Template, input: readonly ComponentInput[]): FilledComponent[] {
   refuseRepeated(input)
@@ -52,13 +48,12 @@ export function fillComponents(template: Template, input: readonly ComponentInpu
   ]
 }
 
-/** The body as the customer reads it: what the conversation shows. */
+/** Returns the body as shown in the conversation. */
 export function renderBody(template: Template, input: readonly ComponentInput[]): string | null {
   const text = findComponent(template, 'BODY')?.text
   return text === undefined ? null : fillText(template, text, input.find((item) => item.type === 'BODY')?.parameters)
 }
 
-/** A text of the template with its placeholders filled. */
 function fillText({ parameterFormat }: Template, text: string, parameters: readonly ParameterInput[] = []): string {
   const names = placeholdersOf(text, parameterFormat)
   const values = parameters.map(
@@ -67,11 +62,11 @@ function fillText({ parameterFormat }: Template, text: string, parameters: reado
   return fillPlaceholders(text, new Map(values))
 }
 
-/** The limits of the provider for filled texts, in characters. */
+/** Provider limits, in characters. */
 const LONGEST_FILLED = { HEADER: 60, BODY: 1_024 } as const
 const LONGEST_ADDRESS = 2_000
 
-/** The provider accepts some filled texts that are too long, and fails them later. */
+/** The provider accepts some filled texts over the limit, and fails them later. */
 function requireLengths(template: Template, input: readonly ComponentInput[]): void {
   const faults = input.flatMap(({ type, parameters = [] }, place) => {
     if (type !== 'HEADER' && type !== 'BODY') return []
@@ -113,10 +108,7 @@ function fillComponent(
   return [{ type: type === 'HEADER' ? 'header' : 'body', parameters }]
 }
 
-/**
- * The k-th parameter fills the k-th button that takes one. Quick replies take a payload but can do without: when just
- * the buttons that cannot do without get parameters, these are theirs. `at`: the place of the component in the request.
- */
+/** Skips quick replies if only the other buttons get parameters. `at`: position of the component. */
 function fillButtons(template: Template, input: readonly ParameterInput[], at: number): FilledComponent[] {
   const buttons = (findComponent(template, 'BUTTONS')?.buttons ?? []).map((button, index) => ({
     index: String(index),
@@ -149,11 +141,9 @@ function buttonFaults({ subType, url = '' }: ButtonSlot, text: string | undefine
 }
 
 type ButtonSlot = {
-  /** The provider's name; undefined: the button takes no parameter. */
   subType?: string
-  /** The template cannot be sent without a parameter for it. */
   isNeeded: boolean
-  /** The provider requires the button in every send, with or without a parameter. */
+  /** Must be in every send, even without a parameter. */
   isOnWire?: boolean
   url?: string | undefined
 }
@@ -179,7 +169,6 @@ function slotOf(button: TemplateButton): ButtonSlot {
   }
 }
 
-/** A plain text is taken as what the button wants; any other kind is sent as it is. */
 function buttonParameter(subType: string, parameter: ParameterInput): object {
   if (parameter.type !== 'text') return parameter
   if (subType === 'quick_reply') return { type: 'payload', payload: parameter.text }

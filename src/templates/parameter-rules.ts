@@ -5,18 +5,14 @@ import { memberOf } from '../platform/text/own-member.ts'
 type Parameter = { readonly type: string; readonly text?: string; readonly [member: string]: unknown }
 type Component = { readonly type: string; readonly parameters?: readonly Parameter[] }
 
-/** The limits of the provider, in characters. */
+/** Provider limits, in characters. */
 const LONGEST_FILENAME = 240
 const LONGEST_CODE = 20
 const FILES = ['image', 'video', 'document']
-/** The provider refuses such texts in a body. */
+/** Refused by the provider in a body. */
 const LAYOUT = /[\n\r\t]| {5}/
 
-/**
- * Checks parameters beyond their number.
- * @throws {AppError} 422 `parameter_mismatch` for a text with line breaks, tabs or many spaces in the body; 422
- * `validation_error` for a file or a place that is not whole
- */
+/** @throws {AppError} 422 `parameter_mismatch` for text layout, `validation_error` for incomplete media */
 export function requireParameters(input: readonly Component[]): void {
   for (const [place, { type, parameters = [] }] of input.entries()) {
     const path = `template.components[${place}].parameters`
@@ -42,7 +38,6 @@ function valueFaults(parameter: Parameter, path: string): FieldFault[] {
   return FILES.includes(type) ? fileFaults(memberOf(parameter, type), `${path}.${type}`) : []
 }
 
-/** The members of a parameter that the provider knows, by the place of the object within the parameter. */
 const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   '': [
     ...['type', 'text', 'parameter_name', 'image', 'video', 'document', 'location', 'currency', 'date_time'],
@@ -65,7 +60,7 @@ const KNOWN_NAMES: Readonly<Record<string, readonly string[]>> = {
   limited_time_offer: ['expiration_time_ms'],
 }
 
-/** Members that look like a misspelt one of the provider: it would ignore them, and fill another placeholder. */
+/** Finds misspelt members, which the provider would ignore and then fill another placeholder. */
 function nameFaults(parameter: Parameter, path: string): FieldFault[] {
   return Object.entries(KNOWN_NAMES).flatMap(([member, known]) => {
     const object = member === '' ? parameter : parameter[member]
@@ -99,7 +94,6 @@ const locationFaults = (location: unknown, path: string): FieldFault[] =>
     return Math.abs(degrees) <= limit ? [] : [{ path: `${path}.${member}`, message: `must be -${limit} to ${limit}` }]
   })
 
-/** The code that a button copies. */
 export const codeFaults = (code: unknown, path: string): FieldFault[] =>
   typeof code === 'string' && code.length > LONGEST_CODE
     ? [{ path, message: `must have at most ${LONGEST_CODE} characters` }]

@@ -7,12 +7,11 @@ const MAX_FAMILIES = 5_000
 const TTL_MS = 3_000
 
 export type TemplateCache = {
-  /** The versions of a family, oldest first; at most 3 s old, in this process at once after a change. */
+  /** Oldest first; at most 3 s stale, but current after a change by this process. */
   versionsOf(companyId: number, wabaAccountId: string, family: { id: string } | { name: string }): Promise<Template[]>
   clear(): void
 }
 
-/** Keeps the versions of families for a short time; `clear` is called after a change in this process. */
 export function createTemplateCache(db: Db): TemplateCache {
   const held = createPromiseCache<string, Template[]>({ max: MAX_FAMILIES, ttlMs: TTL_MS })
   return {

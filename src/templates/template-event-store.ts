@@ -2,26 +2,25 @@ import { type Db, type Json, sql } from '../db/connect.ts'
 import type { TemplateStatus } from './template.ts'
 import { lockTemplates, noteMissedEvent, type TemplateKey } from './template-store.ts'
 
-/** A provider's change of a template; absent members stay. */
+/** Absent members stay. */
 export type TemplateEvent = {
   companyId: number
   wabaAccountId: string
   externalId: string | null
   name: string | null
   language: string | null
-  /** Null: the provider's status does not change ours, but is kept. */
+  /** Null: only the provider's status is stored. */
   status?: TemplateStatus | null
   providerStatus?: string
   rejectedReason?: string
   category?: string
   qualityScore?: string
-  /** The contents as they are now. */
   components?: ChangedComponents
-  /** By the provider's clock. */
+  /** Provider clock. */
   at: Date
 }
 
-/** Contents of a template; null: there are none of this kind. */
+/** Null: none of this kind. */
 export type ChangedComponents = {
   header: string | null
   body: string | null
@@ -30,10 +29,8 @@ export type ChangedComponents = {
 }
 
 /**
- * Applies template events (spec: template `status`). A template is found by the provider's id, else by account, name
- * and language; an event about an unknown template is noted, so that a sync that is running reads the list again, and the next
- * sync brings it otherwise. An event that is older than the one that set a value does not change it. Returns the templates
- * that have another status now.
+ * Applies template events (spec: template `status`) unless older than the current value; returns templates with a new
+ * status. Records events about unknown templates, so that a running sync must read the list again.
  */
 export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent[]): Promise<ChangedTemplate[]> {
   const changed = new Map<string, ChangedTemplate>()
@@ -46,16 +43,15 @@ export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent
   }
   for (const event of events) {
     if (await apply(event)) continue
-    // A sync that is writing its list may be adding the template.
+    // A concurrent sync may be adding the template.
     await lockTemplates(tx, event.companyId, event.wabaAccountId)
     if (!(await apply(event))) await noteMissedEvent(tx, event.companyId, event.wabaAccountId)
   }
   return [...changed.values()]
 }
 
-export type ChangedTemplate = TemplateKey & { companyId: number }
+type ChangedTemplate = TemplateKey & { companyId: number }
 
-/** Returns the templates that the event changes. */
 function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { hasNewStatus: boolean })[]> {
   return tx<(ChangedTemplate & { hasNewStatus: boolean })[]>`
     with found as materialized (
@@ -82,7 +78,6 @@ function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { 
   `
 }
 
-/** Whether the template is there: then the event is older than what is stored. */
 async function hasTemplate(tx: Db, event: TemplateEvent): Promise<boolean> {
   const found = await tx`
     select
@@ -107,7 +102,6 @@ const isNamed = (event: TemplateEvent) => sql`
   )
 `
 
-/** When the value that an event changes was set. */
 function setAt(event: TemplateEvent) {
   if (event.components !== undefined) return sql`template.components_at`
   if (event.qualityScore !== undefined) return sql`template.quality_at`
@@ -133,11 +127,11 @@ function changesOf(tx: Db, event: TemplateEvent) {
   `
 }
 
-/** The reason belongs to the state: an approval clears it. */
+/** Belongs to the status: an approval clears it. */
 const rejectedReason = ({ status, rejectedReason: reason }: TemplateEvent): string | null =>
   status === null || status === undefined ? null : status === 'APPROVED' ? '' : (reason ?? null)
 
-/** An event says nothing about a header without text: such a header stays. */
+/** Events omit headers without text, so those must stay. */
 const mediaHeader = ({ header }: ChangedComponents) =>
   header !== null
     ? sql`'[]'::jsonb`
@@ -152,7 +146,6 @@ const mediaHeader = ({ header }: ChangedComponents) =>
         )
       `
 
-/** Components as the list has them. */
 const componentsOf = ({ header, body, footer, buttons }: ChangedComponents): object[] => [
   ...(header === null ? [] : [{ type: 'HEADER', format: 'TEXT', text: header }]),
   ...(body === null ? [] : [{ type: 'BODY', text: body }]),

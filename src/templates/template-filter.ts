@@ -2,7 +2,6 @@ import { type Static, Type } from 'typebox'
 import { fold } from '../platform/text/search-text.ts'
 import type { TemplateRow } from './template-store.ts'
 
-/** The filters of the template list; all that are given hold. */
 export const TemplateFilter = Type.Object({
   status: Type.Optional(
     Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'], { description: 'Only templates with this status.' }),
@@ -26,7 +25,6 @@ export const TemplateFilter = Type.Object({
 })
 export type TemplateFilter = Static<typeof TemplateFilter>
 
-/** Whether a template passes the filters of a list. */
 export function passesFilter(
   template: TemplateRow,
   { status, category, language, search = '' }: TemplateFilter,

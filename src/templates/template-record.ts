@@ -64,7 +64,6 @@ export const TemplateRecord = Type.Object(
 )
 export type TemplateRecord = Static<typeof TemplateRecord>
 
-/** A language version of a template in the snake_case form of the specification; `id` is that of its family. */
 export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
   id: row.familyId,
   name: row.name,

@@ -8,21 +8,20 @@ const TEMPLATES_REFRESH = 'templates.refresh'
 
 const HOUR_MS = 60 * 60 * 1000
 
-export type RefreshDeps = {
+type RefreshDeps = {
   log: Logger
   senders: { listFor(companyId: number): Promise<readonly unknown[]> }
-  /** Reads templates, and what else the providers say of the accounts; answers how many templates there are. */
   readAccounts(companyId: number): Promise<number>
 }
 
-/** From its first number on, a company's templates are read again every hour: one job that reschedules itself. */
+/** Starts the hourly refresh of a company: one job that reschedules itself. */
 export async function enqueueRefresh(tx: Db, companyId: number): Promise<void> {
   const lane = `company:${companyId}`
   const job = { kind: TEMPLATES_REFRESH, lane, companyId, subjectId: companyId, once: true, dueInMs: HOUR_MS }
   await enqueueJobs(tx, [job])
 }
 
-/** The job that reads a company's templates again. It ends when the company has no number any more. */
+/** Ends when the company has no number left. */
 export const refreshKind = (deps: RefreshDeps): SingleKind => ({
   kind: TEMPLATES_REFRESH,
   laneCap: 1,

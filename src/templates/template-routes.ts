@@ -7,7 +7,6 @@ import { passesFilter, TemplateFilter } from './template-filter.ts'
 import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from './template-record.ts'
 import { hasSender, listTemplates } from './template-store.ts'
 
-/** GET templates/whatsapp (spec: WhatsApp). */
 export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

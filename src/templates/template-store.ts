@@ -3,7 +3,6 @@ import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
 import type { PassedOn, ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
-/** One record of the list: a language version with all members that the provider reported. */
 export type TemplateRow = Template & {
   externalId: string | null
   wabaAccountId: string
@@ -20,7 +19,6 @@ export type TemplateRow = Template & {
   modifiedAt: Date
 }
 
-/** The columns of a `TemplateRow`. */
 export const rowColumns = sql`
   template.family_id, family.name, template.language, template.status, template.category,
   template.parameter_format, template.components, template.external_id, family.waba_account_id,
@@ -31,7 +29,6 @@ export const rowColumns = sql`
 
 export type TemplateKey = { familyId: string; language: string }
 
-/** These language versions, each with the connected numbers of its account. */
 export function listTemplatesByKeys(
   db: Db,
   companyId: number,
@@ -57,7 +54,6 @@ export function listTemplatesByKeys(
   `
 }
 
-/** All templates of the company's connected accounts, by name, then language. */
 export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]> {
   return db<TemplateRow[]>`
     select ${rowColumns}
@@ -74,10 +70,7 @@ export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]>
   `
 }
 
-/**
- * Locks the templates of an account and reads their statuses; the result answers which have another one by then. Those of an
- * account that had none are not reported: its first list is no change.
- */
+/** Reads statuses under lock; the result finds later changes, except for the first list of an account. */
 export async function watchTemplates(
   tx: Db,
   companyId: number,
@@ -104,7 +97,6 @@ export async function watchTemplates(
   }
 }
 
-/** Whether the company has any connected number. */
 export async function hasSender(db: Db, companyId: number): Promise<boolean> {
   const rows = await db`
     select from senders where company_id = ${companyId} and deleted_at is null limit 1
@@ -112,7 +104,6 @@ export async function hasSender(db: Db, companyId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-/** The versions of one family of a business account, found by name or family id, oldest first. */
 export function findVersions(
   db: Db,
   companyId: number,
@@ -140,21 +131,18 @@ export type SyncedTemplate = Omit<ProviderTemplate, 'components'> & {
   components: readonly TemplateComponent[]
 }
 
-/**
- * The database's time, exact to the microsecond: a provider's list that is asked for afterwards is newer. Statements take it as
- * text, since the driver cuts parameters that are times to milliseconds.
- */
+/** Returns the database time in microseconds, as text: the driver would truncate a Date parameter to milliseconds. */
 export async function readListTime(db: Db): Promise<string> {
   const [row] = await db<[{ at: string }]>`select clock_timestamp()::text as at`
   return row.at
 }
 
-/** Locks the templates of an account until the transaction ends: their list is written by one at a time. */
+/** Locks an account's templates until the transaction ends, so that only one writer applies a list. */
 export async function lockTemplates(tx: Db, companyId: number, wabaAccountId: string): Promise<void> {
   await tx`select pg_advisory_xact_lock(advisory_key('templates', ${`${companyId}:${wabaAccountId}`}))`
 }
 
-/** Notes that an event of the account named a template that is unknown. The caller holds `lockTemplates`. */
+/** Must be called with `lockTemplates` held. */
 export async function noteMissedEvent(tx: Db, companyId: number, wabaAccountId: string): Promise<void> {
   await tx`
     insert into missed_template_events (company_id, waba_account_id, at)
@@ -164,10 +152,8 @@ export async function noteMissedEvent(tx: Db, companyId: number, wabaAccountId: 
 }
 
 /**
- * Makes the account's templates equal to the provider's list: new ones come, changed ones change, absent ones go.
- * A template that an event changed after `listedAt`, when the list was asked for, stays as it is. A family keeps its id
- * for ever, also when its languages are deleted. Returns whether an event after `listedAt` named a template that was unknown
- * then: the list may be older than the event.
+ * Replaces the account's templates by the provider's list, except those changed by events after `listedAt` (list
+ * request). Families keep their ids forever. Returns true if such an event concerns an unknown template.
  */
 export async function replaceTemplates(
   db: Db,
@@ -184,11 +170,9 @@ export async function replaceTemplates(
   return hasMissedEvent(db, account, listedAt)
 }
 
-/** A business account at the provider. */
 export type TemplateAccount = { companyId: number; wabaAccountId: string }
 type List = ReturnType<Db['json']>
 
-/** Adds the families that a list names; those that exist keep their ids. */
 export async function addFamilies(db: Db, { companyId, wabaAccountId }: TemplateAccount, list: List): Promise<void> {
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
@@ -219,7 +203,7 @@ async function deleteAbsentVersions(
   `
 }
 
-/** Writes the versions of a list, except those that an event changed after `listedAt`. */
+/** Skips versions changed by events after `listedAt`. */
 export async function upsertVersions(
   db: Db,
   { companyId, wabaAccountId }: TemplateAccount,
@@ -273,7 +257,6 @@ export async function upsertVersions(
   `
 }
 
-/** Whether an event since `listedAt` named a template of the account that was unknown. */
 export async function hasMissedEvent(
   db: Db,
   { companyId, wabaAccountId }: TemplateAccount,

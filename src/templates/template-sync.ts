@@ -9,7 +9,6 @@ import type { ProviderName } from '../providers/provider-name.ts'
 import { templateStatusOf } from './template.ts'
 import { readListTime, replaceTemplates, watchTemplates } from './template-store.ts'
 
-/** Reads of one account's list in a sync, while events about unknown templates arrive. */
 const MAX_READS = 3
 
 export type SyncDeps = {
@@ -22,11 +21,9 @@ export type SyncDeps = {
 }
 
 /**
- * Reads the templates of every business account that the company has a number on and makes our list equal to them.
- * Answers how many there are. An account that cannot be read leaves its templates as they were; a template that an event
- * changed while the list was read stays as the event left it. When an event named a template that was unknown, the list is read
- * again, at most three times in all.
- * @throws {AppError} 429 when the provider asks to wait; 503 `service_unavailable` with its message
+ * Syncs the templates of all accounts; returns their number. Unreadable accounts keep their templates, as do templates
+ * changed by events meanwhile. Events about unknown templates trigger another read, up to three in total.
+ * @throws {AppError} 429 if the provider asks to wait; 503 `service_unavailable` with its message
  */
 export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
   const senders = await deps.senders.listFor(companyId)
@@ -63,7 +60,7 @@ async function readAccount(
   const templates = list.value.map((template) => ({
     ...template,
     newFamilyId: newTemplateId(),
-    // An unknown status must not make a template sendable.
+    // Must not become sendable through an unknown status.
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
   const isOutdated = await deps.db.begin(async (tx) => {

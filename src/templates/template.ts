@@ -3,7 +3,6 @@ import type { TemplateComponent } from '../providers/provider.ts'
 
 export type TemplateStatus = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
 
-/** One language version of a template, as far as sending needs it. */
 export type Template = {
   readonly familyId: string
   readonly name: string
@@ -32,17 +31,16 @@ const STATUSES: ReadonlyMap<string, TemplateStatus> = new Map([
   ['LIMIT_EXCEEDED', 'DISABLED'],
 ])
 
-/** Our four states from the provider's status; undefined for one that changes nothing (spec: template `status`). */
+/** Maps the provider's status; undefined if ours does not change (spec: template `status`). */
 export const templateStatusOf = (providerStatus: string): TemplateStatus | undefined =>
   STATUSES.get(providerStatus.toUpperCase())
 
-/** `en-US`, `en_US` and `en_us` are one language. */
+/** `en-US`, `en_US` and `en_us` are the same language. */
 const normalLanguage = (language: string): string => language.replaceAll('-', '_').toLowerCase()
 
 /**
- * Chooses the language version to send (decisions: WhatsApp send): the one asked for, else the only one, else the
- * oldest approved one. `versions` are one family's, oldest first.
- * @throws {AppError} 404 `template_not_found`, naming the languages that exist; 422 `template_not_approved`
+ * Prefers the requested version, else the only one, else the oldest approved one (decisions: WhatsApp send).
+ * @throws {AppError} 404 `template_not_found` with the existing languages; 422 `template_not_approved`
  */
 export function chooseVersion(versions: readonly Template[], languageCode: string | undefined): Template {
   const chosen = languageCode === undefined ? defaultVersion(versions) : versionIn(versions, languageCode)

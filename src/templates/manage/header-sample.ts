@@ -5,29 +5,24 @@ import { providerMessage } from '../../providers/graph-error.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 
-/** An uploaded file of a company, with its kind; undefined: there is none. */
 export type OpenUpload = (companyId: number, mediaId: string) => Promise<{ kind: string; file: MediaFile } | undefined>
 
 export const FILE_FORMATS: readonly string[] = ['IMAGE', 'VIDEO', 'DOCUMENT']
 
-/** The uploaded file that is the sample of a header; undefined: it has none, or one by its handle at the provider. */
-export function sampleIdOf({ type, example }: TemplateComponent): string | undefined {
+/** Returns the uploaded file used as header sample; undefined for none or a provider handle. */
+function sampleIdOf({ type, example }: TemplateComponent): string | undefined {
   const mediaId = type === 'HEADER' ? memberOf(example, 'mediaId') : undefined
   return typeof mediaId === 'string' ? mediaId : undefined
 }
 
-/** Components without the samples of their files, which are for the review alone and which the provider replaces. */
+/** Drops file samples, which are only for the review and replaced by the provider. */
 export const withoutSamples = (components: readonly TemplateComponent[]): object[] =>
   components.map((component) => {
     const { example: _, ...rest } = component
     return FILE_FORMATS.includes(component.format ?? '') ? rest : component
   })
 
-/**
- * Gives the provider the sample of a header that is an uploaded file. Returns the template with its handle.
- * @throws {AppError} 404 when the company has no such file; 422 when it is of another kind, or when provider or transport refuse it;
- * 429 when the provider asks to wait; 503
- */
+/** @throws {AppError} 404 for an unknown file; 422 if of another kind or refused; 429 if asked to wait; 503 */
 export async function provideSample(
   open: OpenUpload,
   provider: Provider,

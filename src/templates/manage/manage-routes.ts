@@ -27,7 +27,6 @@ const PENDING_EXAMPLE = {
   },
 }
 
-/** Creating, changing and deleting templates. */
 export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.put(

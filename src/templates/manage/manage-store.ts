@@ -11,7 +11,7 @@ import {
   upsertVersions,
 } from '../template-store.ts'
 
-/** A template of an account in a language, or in its oldest one. */
+/** Without a language, finds the oldest version. */
 export async function findTemplate(
   db: Db,
   companyId: number,
@@ -30,10 +30,7 @@ export async function findTemplate(
   return row
 }
 
-/**
- * Writes one template as the provider took it. Returns whether an event after `listedAt`, when the provider was asked, named the
- * template or an unknown one: then the provider's list is newer.
- */
+/** Returns true if an event after `listedAt` (provider call) concerns this or an unknown template. */
 export async function writeTemplate(
   tx: Db,
   companyId: number,
@@ -66,7 +63,7 @@ async function hasEvent(
   return rows.length > 0
 }
 
-/** Marks a version as changed just now: a list that the provider gave before does not change it. */
+/** Keeps lists requested earlier from changing the version. */
 export async function markChanged(
   tx: Db,
   companyId: number,
@@ -82,7 +79,7 @@ export async function markChanged(
   `
 }
 
-/** Deletes a template in all languages; a sync that is running reads the provider's list again. */
+/** Deletes all languages; a running sync must read the list again. */
 export async function deleteVersions(tx: Db, companyId: number, wabaAccountId: string, name: string): Promise<void> {
   await lockTemplates(tx, companyId, wabaAccountId)
   await tx`

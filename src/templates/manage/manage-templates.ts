@@ -32,24 +32,19 @@ import { templateFaults } from './template-rules.ts'
 type Sender = SenderAccess & { readonly provider: ProviderName }
 
 export type ManageDeps = SyncDeps & {
-  /** The number that is named, else the preferred one. */
   findSender(companyId: number, name: string | undefined): Promise<Sender>
   openUpload: OpenUpload
 }
 
-/** The contents of a template; without `parameterFormat` it stays as it is. `recorded` has to be as it was read. */
-export type TemplateRequest = Omit<NewTemplate, 'parameterFormat'> & {
+/** Without `parameterFormat`, the current one stays. `recorded` must be unchanged. */
+type TemplateRequest = Omit<NewTemplate, 'parameterFormat'> & {
   readonly parameterFormat?: NewTemplate['parameterFormat'] | undefined
   readonly recorded: object
 }
 
-/** A template as it is now, and whether it is new. */
-export type SavedTemplate = { template: TemplateRow; isNew: boolean }
+type SavedTemplate = { template: TemplateRow; isNew: boolean }
 
-/**
- * Creates a template in a language, or changes it. It is pending until the provider reports otherwise.
- * @throws {AppError} 422 when the provider's rules or the provider refuse it, or the transport changes none; 429; 503
- */
+/** Creates or changes a template; pending until the provider decides. Throws 422 if refused; 429; 503. */
 export async function saveTemplate(
   deps: ManageDeps,
   companyId: number,
@@ -73,7 +68,7 @@ export async function saveTemplate(
   const listedAt = await withTimeout(readListTime(deps.db))
   const saved = await submit(deps, sender, existing, submitted)
   if (saved.kind === 'failed') {
-    // An earlier request may have created it without being able to record that.
+    // An earlier request may have created it but failed to record that.
     const created = existing === undefined && saved.isRefused ? await findAfterSync(deps, companyId, find) : undefined
     if (created !== undefined && isSame(created, requested)) return { template: created, isNew: true }
     throw refusal(saved)
@@ -84,10 +79,7 @@ export async function saveTemplate(
   return { template, isNew: existing === undefined }
 }
 
-/**
- * Deletes a template in all languages.
- * @throws {AppError} 404 `template_not_found`; 422 when the provider refuses it; 429; 503
- */
+/** Deletes all languages. @throws {AppError} 404 `template_not_found`; 422 if the provider refuses; 429; 503 */
 export async function deleteTemplate(
   deps: ManageDeps,
   companyId: number,
@@ -148,7 +140,7 @@ async function findAfterSync(
   return find()
 }
 
-/** An event that came since `listedAt` is newer than the answer: then the provider's list is read. */
+/** An event since `listedAt` is newer than the response, so read the provider's list. */
 async function record(
   deps: ManageDeps,
   companyId: number,

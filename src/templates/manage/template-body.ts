@@ -11,7 +11,7 @@ import {
   TEMPLATE_TTL,
 } from './template-rules.ts'
 
-/** A bound of our own on the texts that the provider's rules do not bound. */
+/** Our own limit where the provider has none. */
 const LONGEST_TEXT = 4_096
 
 const text = (description: string, maxLength: number = LONGEST_TEXT) =>
@@ -23,7 +23,7 @@ const example = Type.Optional(
   }),
 )
 
-/** The service may know more kinds than it creates: those of a template that exists are taken as they were read. */
+/** Not an enum: existing templates may have kinds we cannot create. */
 const word = (description: string) => Type.String({ minLength: 1, maxLength: 64, description })
 const ttl = (description: string) =>
   Type.Optional(
@@ -34,7 +34,6 @@ const ttl = (description: string) =>
     }),
   )
 
-/** The members of the record that only the service sets. */
 export const TEMPLATE_SERVICE_MEMBERS = [
   'id',
   'name',
@@ -128,7 +127,6 @@ export const TemplatePlace = Type.Object({
   }),
 })
 
-/** The contents that a body asks for; `recorded` are the members that only the service sets. */
 export function toTemplateRequest(body: Omit<TemplateBody, 'sender'>) {
   const { category, parameterFormat, components, ttlSeconds, message_send_ttl_seconds: recordedTtl, ...recorded } = body
   if (ttlSeconds !== undefined && recordedTtl !== undefined) {

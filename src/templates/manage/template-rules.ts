@@ -4,7 +4,7 @@ import type { TemplateButton, TemplateComponent } from '../../providers/provider
 import { placeholdersOf } from '../placeholder.ts'
 import { FILE_FORMATS } from './header-sample.ts'
 
-/** The provider's limits of a template, in characters unless the name says otherwise. */
+/** Provider limits, in characters unless named otherwise. */
 export const TEMPLATE_LIMITS = {
   name: 512,
   body: 1_024,
@@ -24,14 +24,13 @@ export const COMPONENT_TYPES = ['HEADER', 'BODY', 'FOOTER', 'BUTTONS']
 export const HEADER_FORMATS = ['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION']
 export const BUTTON_TYPES = ['QUICK_REPLY', 'URL', 'PHONE_NUMBER', 'COPY_CODE', 'OTP', 'FLOW']
 
-/** For how many seconds the provider may try to deliver a message, by category. */
+/** Delivery period in seconds, by category. */
 export const TEMPLATE_TTL = {
   AUTHENTICATION: { shortest: 30, longest: 900 },
   UTILITY: { shortest: 30, longest: 43_200 },
   MARKETING: { shortest: 43_200, longest: 2_592_000 },
 } as const
 
-/** Bound of our own on the id of an uploaded file. */
 const LONGEST_MEDIA_ID = 64
 const POSITIONAL_NAME = /^[0-9]+$/
 const NAMED_NAME = /^[a-z0-9_]+$/
@@ -43,7 +42,7 @@ export type TemplateContents = {
   ttlSeconds?: number | undefined
 }
 
-/** The faults for which the provider would refuse a template, as far as it states its rules; each fault names its member. */
+/** Returns the faults the provider would reject, as far as its rules are documented. */
 export function templateFaults({ category, parameterFormat, components, ttlSeconds }: TemplateContents): FieldFault[] {
   const faults = components.flatMap((component, place) => {
     const path = `components[${place}]`
@@ -145,7 +144,7 @@ function lengthFaults(text: string, path: string, limit: number): FieldFault[] {
   return text.length > limit ? [{ path, message: `must have at most ${limit} characters` }] : []
 }
 
-/** Positional placeholders count 1, 2, 3 …; named ones are in lower case. */
+/** Positional placeholders must be 1, 2, 3 …; named ones lower case. */
 function nameFaults(names: readonly string[], path: string, format: TemplateContents['parameterFormat']): FieldFault[] {
   if (format === 'NAMED') {
     const wrong = names.find((name) => !NAMED_NAME.test(name) || POSITIONAL_NAME.test(name))
@@ -161,7 +160,6 @@ const sampleFaults = (names: readonly string[], samples: number, path: string): 
     ? []
     : [{ path, message: `must have ${names.length} samples for the placeholders, not ${samples}` }]
 
-/** How many values the example of a component gives. */
 function sampleCount({ example }: TemplateComponent, positional: string, named: string, format: string): number {
   const value = memberOf(example, format === 'NAMED' ? named : positional)
   if (!Array.isArray(value)) return 0
