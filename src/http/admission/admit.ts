@@ -15,7 +15,7 @@ import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
 import type { RequestLimiter } from './rate-limit.ts'
 
-export type AdmitDeps = {
+type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   keys: ApiKeys
   limiter: RequestLimiter

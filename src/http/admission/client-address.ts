@@ -27,7 +27,7 @@ function toRange(item: string): [Address, number] {
 
 const wholeAddress = (address: Address): [Address, number] => [address, address.kind() === 'ipv4' ? 32 : 128]
 
-export function parseAddress(text: string | undefined): Address | undefined {
+function parseAddress(text: string | undefined): Address | undefined {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : undefined
 }
 

@@ -4,7 +4,7 @@ import { badRequest } from '../../platform/errors.ts'
 import { requireUtf8Charset } from './charset.ts'
 import { readMultipart } from './multipart.ts'
 
-export type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
+type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
 
 /** Accepts both form encodings as the equivalent JSON body; 400 for files, malformed forms and invalid UTF-8. */
 export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ClientConnection } from './connections.ts'
 
-export type Holders = {
+type Holders = {
   /** Moves the connection if another address was charged before. */
   add(address: string, connection: ClientConnection): void
   remove(connection: ClientConnection): void

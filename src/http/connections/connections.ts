@@ -14,7 +14,7 @@ declare module 'node:http' {
   }
 }
 
-export type OpenRequest = {
+type OpenRequest = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Set by the first hook. */
@@ -30,7 +30,7 @@ export type ClientConnection = {
   isKnown: boolean
 }
 
-export type Watcher = {
+type Watcher = {
   opened?(connection: ClientConnection): void
   ready?(connection: ClientConnection): void
   asked?(connection: ClientConnection, exchange: OpenRequest): void

@@ -1,7 +1,7 @@
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const NOTHING = Buffer.alloc(0)
 
-export type HeadCutter = {
+type HeadCutter = {
   hold(chunk: Buffer): void
   holdsBytes(): boolean
   /** A head always ends its piece. */

@@ -3,7 +3,7 @@ import type { FieldFault } from '../../platform/errors.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
-export type OwnFault = FieldFault & { readonly kind?: 'shape' | 'value' }
+type OwnFault = FieldFault & { readonly kind?: 'shape' | 'value' }
 
 declare module 'fastify' {
   interface FastifyContextConfig {

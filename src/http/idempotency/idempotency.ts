@@ -28,7 +28,7 @@ import { createRunning } from './running-reservations.ts'
 
 export type StoredAnswer = { status: number; body: unknown }
 
-export type IdempotencyReservation = {
+type IdempotencyReservation = {
   readonly id: number
   readonly companyId: number
   readonly seal: (text: string) => string

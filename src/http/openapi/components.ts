@@ -11,7 +11,7 @@ import {
 } from './responses.ts'
 
 type Paths = Record<string, Record<string, Operation>>
-export type ReferenceDocument = {
+type ReferenceDocument = {
   paths?: Paths
   webhooks?: Paths
   components?: Record<string, unknown>

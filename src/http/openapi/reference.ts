@@ -93,7 +93,7 @@ function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: Fastify
   return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
 }
 
-export type ReferenceOptions = {
+type ReferenceOptions = {
   /** Called once, on the first page request. */
   findDemoToken?: () => Promise<string | undefined>
   /** Only pages at this URL, `localhost` or an IP address get the key, because of DNS rebinding. */

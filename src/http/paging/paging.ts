@@ -22,7 +22,7 @@ export function parseBefore(query: { before?: unknown; limit?: unknown }, limits
   return { before, limit: parsePage(query, limits).pageSize }
 }
 
-export function parseCursorId(value: unknown, path: string): number {
+function parseCursorId(value: unknown, path: string): number {
   const id = typeof value === 'number' || typeof value === 'string' ? parseId(String(value)) : undefined
   if (id === undefined) throw unknownCursor(path)
   return id

@@ -3,7 +3,7 @@ import type { AppError } from '../../platform/errors.ts'
 import type { TrustedProxies } from '../admission/client-address.ts'
 
 /** Decoded path without query; host in lower case. */
-export type Addressed = { readonly method: string; readonly path: string; readonly host: string }
+type Addressed = { readonly method: string; readonly path: string; readonly host: string }
 
 export type AddressRule = (addressed: Addressed) => AppError | undefined
 
