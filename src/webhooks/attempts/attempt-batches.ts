@@ -15,23 +15,18 @@ import {
 export type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord }
 
 export type AttemptBatches = {
-  /** Starts the delivery's next attempt; undefined when there is none to make. Post at once. */
+  /** Returns undefined without an attempt to make. Post at once. */
   start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
-  /** Records an attempt and the next state of its delivery; nothing if another worker holds the delivery by now. */
+  /** Does nothing if another worker holds the delivery by now. */
   complete(attempt: MadeAttempt): Promise<void>
-  /** Holds back a delivery that waits for an earlier one; false when it is to be claimed again at once. */
+  /** Returns false if the delivery can be claimed again at once. */
   holdBack(delivery: HeldDelivery): Promise<boolean>
 }
 
-/**
- * Items that come while a statement runs, or so soon after it started, go together: fewer and larger statements cost
- * both sides less. A receiver waits for the start. Statements afterwards wait only for the disk: another one may run
- * while one is being made durable.
- */
+/** Larger statements cost less. The receiver waits for the start; completions wait only for the disk, so two can run. */
 const STARTING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
 const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 
-/** The two statements of an attempt, shared by all attempts that start or end at the same time, of any company. */
 export function createAttemptBatches(db: Pool, clock: Clock): AttemptBatches {
   return {
     start: createStatementBatcher({ run: (items) => startAll(db, items), ...STARTING }),

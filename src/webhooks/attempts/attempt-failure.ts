@@ -2,10 +2,8 @@ import { errors } from 'undici'
 import { DeadlinePassed } from '../../platform/outgoing/start-request.ts'
 import { AddressNotPublic } from './address/address-guard.ts'
 
-/** Why an attempt ended without a whole answer, as a message that the owner of the receiver can act upon. */
 export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
-/** The refusal of a port that receivers must not listen on. */
 export class PortNotAllowed extends Error {
   constructor() {
     super("the receiver's port is not 80, 443 or one of 1024 to 65535")
@@ -13,17 +11,14 @@ export class PortNotAllowed extends Error {
   }
 }
 export class TooManyInterimAnswers extends Error {}
-/** Ends the connection of an answer that was long enough: no failure. */
+/** Not a failure. */
 export class AnswerCut extends Error {}
 
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/
 const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
 
-/**
- * Describes the failure by error codes and never by error texts: those contain addresses, which would reveal the
- * internal network to the caller. `statusCode` is that of an answer that had started.
- */
+/** Must use error codes only: error texts contain addresses, which would reveal the internal network. */
 export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
   if (error instanceof AddressNotPublic || error instanceof PortNotAllowed)
     return { kind: 'blocked', errorMessage: error.message }

@@ -12,14 +12,13 @@ export type AttemptDeps = {
   serviceName: string
   signers: Signers
   openHeaders: HeaderOpener
-  /** From 0 up to but not including 1. */
+  /** In [0, 1). */
   random: () => number
 }
 
 /**
- * Makes one attempt that has started and says what is to be recorded of it (spec: Retries and idempotency): the same
- * bytes are signed and sent, and a failure is followed by the next attempt or, the fifth time, by none. Throws only
- * when the secret cannot be opened: that is our fault and not the receiver's, so no attempt is spent on it.
+ * Makes a started attempt and returns its record (spec: Retries and idempotency).
+ * @throws only if the secret can't be opened: our fault, so it must not use up an attempt
  */
 export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): Promise<AttemptRecord> {
   const { registrationId, event, eventId, url, method } = started

@@ -1,20 +1,17 @@
 import { monotonicMs } from '../../platform/clock.ts'
 import type { SlotResult } from './receiver-slots.ts'
 
-/** Attempts a second at receivers that fail, for each process: of all companies, and of one while others fail, too, its share. */
+/** Attempts per second at failing receivers: per process, and per company while others fail too. */
 const ATTEMPTS_PER_SECOND = 200
 const MOST_OF_COMPANY = 100
-/** Attempts that a company may have saved up, and so many are claimed together: a claim for each would cost more than the attempt. */
+/** Batches claims: one claim per attempt would cost more than the attempt. */
 const MOST_SAVED = 50
 const LEAST_CLAIMED = 10
-/** A company shares in the attempts for so long after its last one. */
 const ACTIVE_MS = 5_000
-/** A failure after this time is slow: attempts in flight bound those. */
 const FAST_MS = 5_000
-/** Each fast failure adds 1, each success takes 2: a receiver fails from this heat on, where fewer than a third succeed. */
+/** A fast failure adds 1, a success subtracts 2: failing means fewer than a third of the attempts succeed. */
 const FAILING_HEAT = 10
 const HIGHEST_HEAT = 20
-/** Receivers that are remembered, about 200 bytes each, and that are named to a claim. */
 const MOST_REMEMBERED = 10_000
 const MOST_NAMED = 2_000
 
@@ -22,18 +19,14 @@ type Lane = { companyId: number; heat: number }
 type Company = { failing: Set<string>; saved: number; savedAtMs: number; usedAtMs: number }
 
 export type FailurePace = {
-  /** Whether an attempt at a receiver may start now. One at a receiver that fails uses up an attempt of its company. */
+  /** May use up an attempt of the company. */
   mayStart(lane: string): boolean
-  /** Takes note of how an attempt ended. */
   learn(lane: string, companyId: number, how: SlotResult): void
-  /** How many deliveries a claim may take of each lane whose receiver fails. */
+  /** Deliveries that a claim may take per failing lane. */
   rooms(): ReadonlyMap<string, number>
 }
 
-/**
- * Paces attempts at fast-failing receivers, so that one company's deliveries cannot starve the others: a refused connection takes
- * only a millisecond. A company's receivers take turns. A receiver that succeeds again is no longer paced.
- */
+/** Paces fast-failing receivers: a refused connection takes only 1 ms, and one company could starve all others. */
 export function createFailurePace(now: () => number = monotonicMs): FailurePace {
   const lanes = new Map<string, Lane>()
   const companies = new Map<number, Company>()
@@ -95,7 +88,6 @@ export function createFailurePace(now: () => number = monotonicMs): FailurePace 
   }
 }
 
-/** Divides what a company has saved among its receivers; those that get one more are the last in the next turn. */
 function share({ failing, saved }: Company): [string, number][] {
   const ready = saved < LEAST_CLAIMED ? 0 : Math.floor(saved)
   const each = Math.floor(ready / failing.size)

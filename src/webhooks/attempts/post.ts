@@ -8,18 +8,15 @@ import { AddressNotPublic, guardedConnector, type Resolve } from './address/addr
 import { answerText, appendChunk, describeRefusal, emptyAnswer, type ReceiverAnswer } from './answer.ts'
 import { AnswerCut, attemptFailure, PortNotAllowed, TooManyInterimAnswers } from './attempt-failure.ts'
 
-/** One total deadline per attempt: name, connection, TLS, headers and body. */
+/** Covers the whole attempt: name, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 10_000
 const MAX_HEADER_BYTES = 32_768
 const MAX_INTERIM_ANSWERS = 20
 const IDLE_MS = 4_000
 const LONGEST_IDLE_MS = 30_000
-/** A connection is not used longer than this, so that a receiver that moves is found where it is. */
+/** Lets a receiver move to another address. */
 const CONNECTION_LIFE_MS = 60_000
-/**
- * Registrations are divided among so many agents. An agent looks at all connections to a host for one that is free: with 35
- * receivers of one host that never answered, starting attempts took up to 200 ms of the process at once.
- */
+/** Agents scan all connections of a host: 35 unresponsive receivers on one host blocked the process for up to 200 ms. */
 const AGENTS = 64
 
 export type ReceiverTarget = {
@@ -28,20 +25,16 @@ export type ReceiverTarget = {
   headers: Record<string, string>
   body: Buffer
   timeoutMs: number
-  /** Chooses the connections that are used. */
   registrationId: number
 }
 
-/**
- * The outcome of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
- * answer; `blocked`: not tried, because the address is not public or its port not allowed. `response` is the body as text, null without answer.
- */
+/** `delivered`: complete 2xx; `refused`: other complete answer; `unreachable`: no complete answer; `blocked`: not attempted. */
 export type AttemptOutcome = {
   kind: 'delivered' | 'refused' | 'unreachable' | 'blocked'
   statusCode: number | null
   response: string | null
   errorMessage: string | null
-  /** The wait that a 429 or 503 asked for, unbounded. */
+  /** From a 429 or 503, unbounded. */
   retryAfterSeconds: number | null
   durationMs: number
 }
@@ -49,25 +42,20 @@ export type AttemptOutcome = {
 export type ReceiverClientOptions = {
   allowPrivate: boolean
   clock?: Clock
-  /** Longest that opening one socket may take. */
   connectTimeoutMs?: number
   resolve?: Resolve
   ca?: string
-  /** Must guard addresses itself: names are resolved there. */
+  /** Must guard addresses itself. */
   proxy?: string | undefined
 }
 
 export type ReceiverClient = {
-  /** Makes one attempt. Never throws and never follows a redirect. */
+  /** Makes one attempt. Never throws or follows redirects. */
   post(target: ReceiverTarget): Promise<AttemptOutcome>
-  /** Ends all connections; attempts still running fail. */
   close(): Promise<void>
 }
 
-/**
- * The one way out to receivers: connections are kept per receiver while it is in use and guarded when they open.
- * The number in flight is not bounded here, or one receiver's slow paths would hold up its neighbours: lanes do that.
- */
+/** Creates the only client for receivers. Doesn't bound attempts in flight, lest one slow receiver block others: lanes do. */
 export function createReceiverClient(options: ReceiverClientOptions): ReceiverClient {
   const agents = new Map<number, Dispatcher>()
   const agentOf = (place: number): Dispatcher => {
@@ -118,7 +106,7 @@ async function post(
   }
 }
 
-/** A registration may be older than a rule: ports, plain http and private literals are refused here again. */
+/** Stored registrations may predate a rule. */
 function checkedUrl(text: string, allowPrivate: boolean): URL {
   const url = new URL(text)
   if (!isReceiverPort(url.port)) throw new PortNotAllowed()
@@ -126,11 +114,7 @@ function checkedUrl(text: string, allowPrivate: boolean): URL {
   return url
 }
 
-/**
- * Sends the request and reads what comes into `answer`, so that what has come is there also when it breaks off: at the
- * deadline, at too many interim answers, and, as a success, where the answer is as long as it may get. Breaking off
- * ends the connection: an endless answer costs 64 KiB.
- */
+/** Fills `answer` as data arrives, to keep the received part. Aborting limits an endless answer to 64 KiB. */
 function sendRequest(agent: Dispatcher, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
   const { method, headers, body } = target
   const options = { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false }

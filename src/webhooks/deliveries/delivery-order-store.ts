@@ -4,12 +4,9 @@ import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
 import { dayOfId } from './delivery-table.ts'
 
 /**
- * Holds back deliveries that wait for an earlier one about their conversation: they are leased no longer, and no claim sees
- * them until that one has finished (complete_attempts). Returns the keys (`recordKeyOf`) of those that are held back; the others
- * are due again, since the earlier one is finishing at this moment.
- *
- * The lock on the earlier delivery makes its completion wait for this transaction, and so see what it has to release. A
- * locked one is passed over, so that no two transactions wait for each other.
+ * Holds back deliveries behind an earlier one of their conversation until complete_attempts releases them; returns their
+ * keys. The others are due again: their predecessor is just finishing.
+ * Its lock makes the completion wait and see what to release. `skip locked` prevents deadlocks.
  */
 export async function holdBack(tx: Transaction, deliveries: readonly HeldDelivery[]): Promise<Set<string>> {
   const blocked = await findBlocked(tx, deliveries)
@@ -22,7 +19,6 @@ export async function holdBack(tx: Transaction, deliveries: readonly HeldDeliver
   )
 }
 
-/** A delivery of a claim, and the latest unfinished one before it about its conversation. */
 type Blocked = HeldDelivery & { earlierId: number }
 
 const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[]>`
@@ -46,7 +42,7 @@ const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[
 
 type DeliveryKey = { companyId: number; id: number }
 
-/** Locks those of these deliveries that meet the condition, which names the lock; without a join (docs/decisions/0016). */
+/** Locks deliveries without a join (docs/decisions/0016). The condition must include the lock clause. */
 export async function lockDeliveries(
   tx: Db,
   deliveries: readonly DeliveryKey[],
@@ -78,7 +74,7 @@ async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>
   return new Set(waiting.map(recordKeyOf))
 }
 
-/** Releases deliveries that wait for one of these, which ended without an attempt: they are due, and most end like them. */
+/** Releases deliveries behind ones that ended without an attempt. */
 export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, 'claimId'>[]): Promise<void> {
   const rows = ended.map(({ companyId, deliveryId }) => ({ company_id: companyId, delivery_id: deliveryId }))
   await db`
@@ -95,10 +91,7 @@ export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, '
   `
 }
 
-/**
- * Releases deliveries of any company that wait for one that is finished or gone: those that an expiry or an erasure left.
- * Returns how many.
- */
+/** Releases deliveries left behind by an expiry or erasure; returns their number. */
 export async function releaseHeldBack(db: Pool, limit: number): Promise<number> {
   return await db.begin(async (tx) => {
     const free = await tx<DeliveryKey[]>`

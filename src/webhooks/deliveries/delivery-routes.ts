@@ -60,7 +60,7 @@ const DetailsQuery = Type.Object({
 
 export type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; serviceName: string }
 
-/** The state of each delivery to a receiver (console: section 5). */
+/** Serves delivery states (console: section 5). */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
 
@@ -91,7 +91,6 @@ export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncType
         const { id } = await getRegistrationRow(deps, caller.companyId, parseId(params.id))
         const { before, limit } = parseBefore(query, PAGE)
         const range = { since: timeOf(query.since), until: timeOf(query.until) }
-        // One more than requested shows whether another page follows.
         const filter = { ...range, status: query.status, before, limit: limit + 1 }
         const search = query.search?.trim()
         const ids = search ? await findDeliveryIds(deps.db, caller.companyId, id, search, filter) : undefined
@@ -135,7 +134,6 @@ export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncType
 
 const timeOf = (text: string | undefined) => (text === undefined ? undefined : new Date(text))
 
-/** When the attempt was made whose headers are requested. */
 function timeOfHeaders(headersOf: string | undefined, { recorded }: DeliveryDetails, clock: Clock): Date {
   if (headersOf === 'now') return clock.now()
   if (headersOf === undefined) return recorded[0]?.sentAt ?? clock.now()

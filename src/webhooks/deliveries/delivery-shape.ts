@@ -5,7 +5,6 @@ import { MESSAGE_RECEIVED } from '../events/message-received.ts'
 import { DELIVERY_STATUSES, type Delivery } from './list/delivery-list-store.ts'
 import { type DeliveredMessage, MAX_EXCERPT } from './list/delivery-message-store.ts'
 
-/** Attempts that a delivery shows, the latest. */
 export const MAX_SHOWN_ATTEMPTS = 100
 
 const DELIVERY_EXAMPLE = {
@@ -116,7 +115,6 @@ export const DeliveryDetailsRecord = Type.Object(
   },
 )
 
-/** A delivery as the list shows it; `nextAttemptAt` is null when no attempt follows. */
 export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
   id: row.id,
   registrationId: row.registrationId,
@@ -130,7 +128,6 @@ export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
   nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null,
 })
 
-/** The same in a list, with the message that it is about. */
 export const toListedDelivery = (
   row: Delivery,
   message: DeliveredMessage | undefined,

@@ -1,5 +1,2 @@
-/**
- * How an envelope names the customer of a conversation, whatever identities the customer gets later. It names anyone else by
- * the identities of the event, and the recipient of a mail by `mailto:`.
- */
+/** Returns the key of a conversation's customer. Others have an event identity, or `mailto:` for mail recipients. */
 export const conversationPerson = (conversationId: number): string => `conversation:${conversationId}`

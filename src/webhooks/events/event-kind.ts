@@ -3,35 +3,27 @@ import type { ChangeOf, RecordChange, RecordEventName } from '../../changes/reco
 import type { Db } from '../../db/connect.ts'
 import type { NewEnvelope } from '../deliveries/delivery-store.ts'
 
-/** A kind of event as registrations name it and the API reference describes it. */
 export type EventKind = {
   name: string
-  /** In the console. */
   label: string
   operationId: string
   summary: string
   description: string
-  /** Of the whole body. */
   shape: TSchema
   example: object
 }
 
-/** The dependencies of builders, apart from the database. */
 export type EventDeps = {
-  /** Where the media of a message can be fetched. */
   mediaAddress: (companyId: number, messageId: number) => string
   now: () => Date
-  /** A part of an event's id that no other event has. */
   newId: () => string
 }
 
-/** The event of a change, before it has the members that all events share. */
 export type BuiltEvent = Pick<NewEnvelope, 'eventId' | 'messageId' | 'conversationId' | 'channelIds'> & {
   change: string
   data: object
 }
 
-/** An event about a record of the API: `build` reads the records in the transaction that changed them. */
 export type RecordEventKind<Name extends RecordEventName = RecordEventName> = EventKind & {
   name: Name
   build(tx: Db, deps: EventDeps, companyId: number, changes: readonly ChangeOf<Name>[]): Promise<BuiltEvent[]>
@@ -41,7 +33,7 @@ const EXAMPLE_AT = '2026-03-02T09:30:01.204Z'
 
 type Sample<Data> = { id: string; changes: readonly string[]; change: string; data: Data; dataExample: object }
 
-/** The shape and the example of an event about a record: what all have in common, `change` and `data`. */
+/** Builds the schema and example of a record event. */
 export function recordEvent<Name extends RecordEventName, Data extends TSchema>(
   name: Name,
   title: string,
@@ -63,7 +55,7 @@ export function recordEvent<Name extends RecordEventName, Data extends TSchema>(
   return { shape, example }
 }
 
-/** The body of an event about a record, serialised once. */
+/** Serializes the body of a record event. */
 export const recordEventBody = (event: RecordChange['event'], companyId: number, at: Date, built: BuiltEvent): string =>
   JSON.stringify({
     version: '1',

@@ -5,7 +5,7 @@ import { MESSAGE_RECEIVED } from './message-received.ts'
 const REQUESTS =
   'The request goes to each active registration that names the event. Any 2xx within 10 seconds counts as received; everything else is retried, five attempts in all. A registration with the method `GET` gets the same body and headers with GET.'
 
-/** The requests that this service makes, as webhooks of OpenAPI; `serviceName` is part of the names of headers. */
+/** Builds the OpenAPI webhooks; `serviceName` is part of header names. */
 export const receiverEvents = (serviceName: string) =>
   Object.fromEntries(EVENT_KINDS.map((kind) => [kind.name, { post: describe(kind, serviceName) }]))
 

@@ -61,7 +61,6 @@ const Message = Type.Object(
   { title: 'EnvelopeMessage' },
 )
 
-/** An envelope as a receiver gets it. */
 const EXAMPLE = {
   version: '1',
   event: MESSAGE_RECEIVED,
@@ -92,7 +91,7 @@ const EXAMPLE = {
   raw: { object: 'whatsapp_business_account', entry: [] },
 }
 
-/** The body that a receiver gets for each message (spec: Envelope; decisions: Envelope). */
+/** The body of message events (spec: Envelope; decisions: Envelope). */
 export const Envelope = Type.Object(
   {
     version: Type.Literal('1', { description: 'The version of the envelope; additions do not change it.' }),
@@ -130,25 +129,20 @@ export const messageReceived = {
   example: EXAMPLE,
 } satisfies EventKind
 
-/** An item that receivers get. */
 export type Forwardable = (MessageItem | CallItem | ChangeItem | ReactionItem) & { isForwarded: true }
 
 export type EnvelopeChannel = {
   companyId: number
   provider: ProviderName
-  /** Our stored number, in any formatting; null takes the one that the event names. */
+  /** Null falls back to the number in the event. */
   phoneNumber: string | null
   channelId: number | null
 }
 
-/** Whether deliveries are made of an item: messages, changes and reactions that receivers may subscribe to. */
+/** Returns whether receivers can subscribe to the item. */
 export const isForwardable = (item: InboundItem): item is Forwardable => 'isForwarded' in item && item.isForwarded
 
-/**
- * The body of every delivery of this item, serialised once (spec: Envelope). `raw` is the provider's own text, spliced
- * in as it came; like any JSON it may hold `\u0000` and lone surrogates as escapes, so keep the result as text, not as
- * jsonb.
- */
+/** Serializes the body once (spec: Envelope). Keep as text, not jsonb: `raw` can contain `\u0000` and lone surrogates. */
 export function buildEnvelope(item: Forwardable, channel: EnvelopeChannel): string {
   const envelope = {
     version: '1',
@@ -165,7 +159,6 @@ export function buildEnvelope(item: Forwardable, channel: EnvelopeChannel): stri
   return `${JSON.stringify(envelope).slice(0, -1)},"raw":${item.raw()}}`
 }
 
-/** Members in the order of the specification's table. */
 const toMessage = (item: Forwardable) => ({
   wamid: item.wamid,
   ...(item.kind === 'reaction' ? toReaction(item) : toContent(item)),
@@ -175,7 +168,7 @@ const toMessage = (item: Forwardable) => ({
   ...toAdditions(item),
 })
 
-/** Members that the specification does not know (decisions: Envelope); null where they are absent. */
+/** Beyond the specification (decisions: Envelope). */
 function toAdditions(item: Forwardable) {
   const { quotedWamid, originalWamid, details, error } = item.kind === 'reaction' ? NOTHING_MORE : item
   const { reply, ...others } = details

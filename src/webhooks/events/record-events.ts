@@ -7,7 +7,7 @@ import type { SubscribedEvents } from '../registrations/subscribed-events.ts'
 import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
 import { RECORD_EVENTS } from './record-kinds.ts'
 
-/** Bounds of one statement: a contact that changes makes a delivery for each of up to 50 registrations. */
+/** One contact change can make a delivery for each of up to 50 registrations. */
 const DELIVERIES_PER_STATEMENT = 500
 const CHANGES_PER_STATEMENT = 100
 
@@ -16,11 +16,10 @@ type Slice = { readonly event: RecordEventName; readonly changes: readonly Recor
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
   subscribedEvents: Pick<SubscribedEvents, 'has' | 'receivers'>
-  /** Takes note of how many deliveries a company gets, before the commit. */
   onDeliveries?: (companyId: number, deliveries: number) => void
 }
 
-/** Events about records of the API: built and enqueued in the transaction that changed the records. */
+/** Creates record events in the transaction that changed the records. */
 export function createRecordEvents({
   clock,
   subscribedEvents,
@@ -39,7 +38,7 @@ export function createRecordEvents({
           deliveries += await enqueueAndCount(tx, await toEnvelopes(tx, deps, companyId, slice))
         })
         await runAll(companyId, steps)
-        // Once, right before the commit: a count before it would not see them.
+        // Must run right before the commit: an earlier count would miss them.
         if (deliveries > 0) onDeliveries(companyId, deliveries)
       }
     },
@@ -50,7 +49,6 @@ const runInOrder: RunAll = async (_companyId, statements) => {
   for (const run of statements) await run()
 }
 
-/** Changes of one event each, so few that one statement makes a bounded number of deliveries. */
 function slicesOf(changes: readonly RecordChange[], receiversOf: (event: RecordEventName) => number): Slice[] {
   return [...Map.groupBy(changes, ({ event }) => event)].flatMap(([event, alike]) => {
     const receivers = Math.max(receiversOf(event), 1)

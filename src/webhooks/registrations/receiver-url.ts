@@ -3,16 +3,12 @@ import { isPublicAddress, isPublicName } from '../attempts/address/public-addres
 
 export const MAX_URL_LENGTH = 2048
 
-/** Where deliveries may go. `allowPrivate` is for local work: private addresses and plain http. */
+/** `allowPrivate` is for local work: private addresses and plain http. */
 export type ReceiverRules = { allowPrivate: boolean }
 
-/**
- * The fault of a receiver's address as far as its text shows it (decisions: section 10), or undefined. The IP address
- * of a name is checked where the socket opens. A fragment is refused and not dropped: it would never reach the
- * receiver, and the record has the address as the request has it.
- */
+/** Checks a URL (decisions: section 10); addresses are checked on connect. The record keeps the URL, so rejects fragments. */
 export function receiverUrlFault(text: string, rules: ReceiverRules): string | undefined {
-  // The parser drops tabs and line ends and trims blanks: the stored address would not be the one that is called.
+  // The parser would drop these, and the called address would differ from the stored one.
   if (/[\u0000-\u0020\u007f\\]/.test(text)) return 'must not contain blanks, control characters or backslashes'
   const url = URL.parse(text)
   if (url === null) return 'must be a valid URL'
@@ -24,14 +20,11 @@ export function receiverUrlFault(text: string, rules: ReceiverRules): string | u
   return undefined
 }
 
-/**
- * Returns whether a receiver may use this port; empty is the scheme's default. Other ports below 1024 belong to services such as
- * mail and SSH, which a registration must not reach or probe.
- */
+/** Returns whether the port is allowed (empty: default). Receivers must not probe mail, SSH or other low ports. */
 export const isReceiverPort = (port: string): boolean =>
   port === '' || port === '80' || port === '443' || Number(port) >= 1024
 
-/** Whether the host of a parsed URL is public as far as it shows: a literal address fully, a name by its labels. */
+/** Returns whether a URL host is public: literal addresses fully, names only by their labels. */
 export function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(host) === 0 ? isPublicName(host) : isPublicAddress(host)

@@ -1,26 +1,21 @@
 import { type Db, sql } from '../../db/connect.ts'
 
-/** How the receiver of a registration has answered lately. */
 export type RegistrationHealth = {
   lastSuccessAt: Date | null
   lastFailureAt: Date | null
-  /** Failed attempts since the last success, of the last seven days, counted up to 1,000. */
+  /** Within seven days, up to 1,000. */
   consecutiveFailures: number
-  /** Deliveries that have not finished, counted up to 10,000. */
+  /** Up to 10,000. */
   waiting: number
-  /** Counted up to 10,000. */
+  /** Up to 10,000. */
   deadLettered24h: number
 }
 
-/** Days of the log that are read; earlier times are stored with the registration. */
 const READ_DAYS = 7
 const MOST_FAILURES = 1_000
 const MOST_COUNTED = 10_000
 
-/**
- * The health of the company's registrations that are not deleted, or of one of them, by id. It is read from the indexes of deliveries and of
- * the log, so that a delivery writes nothing for it.
- */
+/** Reads health by id, from indexes only: deliveries write no counters. */
 export async function readHealth(db: Db, companyId: number, id?: number): Promise<Map<number, RegistrationHealth>> {
   const rows = await db<(RegistrationHealth & { id: number })[]>`
     select
@@ -66,7 +61,6 @@ export async function readHealth(db: Db, companyId: number, id?: number): Promis
   return new Map(rows.map(({ id, ...health }) => [id, health]))
 }
 
-/** The times of the last success and the last failure of `registration`, as stored or as the last days of the log show. */
 const latestAttempts = (days: number) => sql`
   select
     greatest(
@@ -101,10 +95,7 @@ const latestAttempts = (days: number) => sql`
     ) as failure_at
 `
 
-/**
- * Stores the times of the last attempts of all registrations whose stored times are older than a minute; returns how many
- * it changed. Called often enough, no day of the log is dropped before its times are stored.
- */
+/** Stores times changed by over a minute. Must run often, before the log's days are dropped. */
 export async function storeLastAttempts(db: Db): Promise<number> {
   const { count } = await db`
     with changed as materialized (
@@ -128,17 +119,15 @@ export async function storeLastAttempts(db: Db): Promise<number> {
   return count
 }
 
-/** An active registration, as the rule of pausing looks at it. */
 export type PauseFacts = {
   companyId: number
   id: number
-  /** Since when it is active without a success. */
+  /** Active without success since then. */
   quietSince: Date
-  /** Dead letters since then, counted up to a limit. */
   deadLetters: number
 }
 
-/** Active registrations of any company without a success since a time, with at most `most` of their dead letters. */
+/** Lists active registrations without success since a time; `most` caps the dead letters counted. */
 export async function listQuiet(db: Db, since: Date, most: number): Promise<PauseFacts[]> {
   return await db<PauseFacts[]>`
     select
@@ -163,7 +152,7 @@ export async function listQuiet(db: Db, since: Date, most: number): Promise<Paus
   `
 }
 
-/** Sets an active registration inactive, unless it has been activated meanwhile; false when nothing changed. */
+/** Pauses a registration, unless activated meanwhile. */
 export async function pauseRegistration(
   db: Db,
   companyId: number,
@@ -180,7 +169,6 @@ export async function pauseRegistration(
   return count > 0
 }
 
-/** How many registrations of all companies are paused. */
 export async function countPaused(db: Db): Promise<number> {
   const [row] = await db<[{ count: number }]>`
     select count(*) from registrations where paused_at is not null and deleted_at is null

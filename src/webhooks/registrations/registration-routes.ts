@@ -22,7 +22,7 @@ import type { Registration } from './registration-store.ts'
 export type RegistrationRoutesDeps = RegistrationDeps & {
   db: Pool
   rules: RegistrationRules
-  /** Called with the company whose registrations have changed; the answer waits for it. */
+  /** Awaited before the answer. */
   onChanged(companyId: number): Promise<void>
 }
 
@@ -30,7 +30,7 @@ const PATH = '/public/v1/webhooks/registrations'
 const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
 const tags = ['Webhook registrations']
 
-/** Where a company says which addresses its events go to (spec: Webhook registrations). */
+/** Serves webhook registrations (spec: Webhook registrations). */
 export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
   const checked = { ...config, valueFaults: (body: object) => registrationFaults(body, deps.rules) }

@@ -20,7 +20,6 @@ const MIN_SECRET_LENGTH = 16
 const MAX_SECRET_LENGTH = 256
 const URL_DESCRIPTION =
   'The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment.'
-/** Bounds the list; a company with more numbers leaves it out. */
 const MAX_CHANNELS = 1_000
 
 const Method = Type.Enum(['POST', 'GET'])
@@ -43,7 +42,7 @@ const Headers = Type.Unsafe<StaticHeader[] | Record<string, string>>({
     'Static headers of every delivery: a list, or an object as in answers. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
 })
 
-/** The members of create and update. Rules that Ajv cannot check are in `registrationFaults`. */
+/** Rules beyond Ajv are in `registrationFaults`. */
 function members() {
   return {
     name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'The name.' }),
@@ -77,7 +76,6 @@ function members() {
   }
 }
 
-/** The body that creates a registration. The rules say which URLs and headers this installation admits. */
 export function createShape(rules: ReceiverRules) {
   const { name, url, events, channelIds, secret, method, ordered, headers } = members()
   const scheme = rules.allowPrivate ? '^[hH][tT][tT][pP][sS]?://' : '^[hH][tT][tT][pP][sS]://'
@@ -104,13 +102,9 @@ export function createShape(rules: ReceiverRules) {
   )
 }
 
-/** The members of the record that only the service sets. */
 export const REGISTRATION_SERVICE_MEMBERS = ['id', 'hasSecret', 'pausedReason', 'pausedAt', 'created'] as const
 
-/**
- * The body that changes a registration: each member is optional, and a record fits as it was read. An address that the
- * registration has already is admitted, whatever the rules are now: `registrationFaults` checks a new one.
- */
+/** Builds the update schema, which accepts the record as read, even with a URL the rules no longer allow. */
 export function updateShape() {
   const recorded = Object.fromEntries(
     REGISTRATION_SERVICE_MEMBERS.map((name) => [name, asRead(RegistrationReply.properties[name])]),
@@ -200,7 +194,7 @@ export const RegistrationReply = Type.Object(
   },
 )
 
-/** A registration without its secret and the values of its headers: both are only ever written. */
+/** Never returns the secret or header values. */
 export const toRegistrationReply = (row: Registration, health?: RegistrationHealth) => ({
   id: row.id,
   name: row.name,

@@ -4,29 +4,24 @@ import type { StaticHeader } from './static-header.ts'
 export type RegistrationStatus = 'active' | 'inactive'
 export type DeliveryMethod = 'POST' | 'GET'
 
-/** A registration as it is stored: its credentials are encrypted. */
 export type RegistrationRow = {
   id: number
   name: string
   url: string
   events: string[]
-  /** The connected numbers that it is limited to; null: all. */
+  /** Null: all. */
   channelIds: number[] | null
   status: RegistrationStatus
   method: DeliveryMethod
-  /** Deliveries about one conversation go one after the other. */
   ordered: boolean
-  /** Encrypted; null: none. */
   staticHeaders: string | null
-  /** Encrypted; null: deliveries are not signed. */
   secret: string | null
-  /** Why and when the service set it inactive (`no_success`) or stopped all events but messages (`backlog`); null: it did not. */
+  /** `no_success`: inactive; `backlog`: receives only messages; null: not paused. */
   pausedReason: 'no_success' | 'backlog' | null
   pausedAt: Date | null
   createdAt: Date
 }
 
-/** With its static headers in clear; the secret stays encrypted. */
 export type Registration = Omit<RegistrationRow, 'staticHeaders'> & { headers: StaticHeader[] }
 
 export type NewRegistration = Pick<
@@ -39,7 +34,7 @@ const columns = sql`
   id, name, url, events, channel_ids, status, method, ordered, static_headers, secret, paused_reason, paused_at, created_at
 `
 
-/** Which of these are no connected numbers of the company. */
+/** Returns ids that are not connected numbers of the company. */
 export async function findUnknownChannels(db: Db, companyId: number, channelIds: readonly number[]): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select channel.id
@@ -53,7 +48,7 @@ export async function findUnknownChannels(db: Db, companyId: number, channelIds:
   return rows.map(({ id }) => id)
 }
 
-/** The events other than messages that active registrations name and get, by company. */
+/** Counts active receivers per company and non-message event. */
 export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; event: string; receivers: number }[]> =>
   db<{ companyId: number; event: string; receivers: number }[]>`
     select registration.company_id, named.event, count(*)::integer as receivers
@@ -64,12 +59,11 @@ export const listSubscribedEvents = (db: Db): Promise<{ companyId: number; event
     group by registration.company_id, named.event
   `
 
-/** Makes other transactions that add registrations of the company wait until this one ends. */
+/** Serializes inserts until the transaction ends. */
 export async function lockRegistrations(tx: Transaction, companyId: number): Promise<void> {
   await tx`select pg_advisory_xact_lock(advisory_key('registrations', ${String(companyId)}))`
 }
 
-/** The number of the company's registrations that are not deleted, and how many it may have. */
 export async function countRegistrations(db: Db, companyId: number): Promise<{ count: number; limit: number }> {
   const [row] = await db<[{ count: number; limit: number }]>`
     select
@@ -84,7 +78,7 @@ export async function countRegistrations(db: Db, companyId: number): Promise<{ c
   return row
 }
 
-/** Adds an active registration. Secret and credentials are encrypted before they come here. */
+/** Inserts an active registration; secret and headers must be encrypted. */
 export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<RegistrationRow> {
   const [row] = await db<[RegistrationRow]>`
     insert into registrations (company_id, name, url, events, channel_ids, method, ordered, static_headers, secret)
@@ -97,7 +91,6 @@ export async function insertRegistration(db: Db, companyId: number, fresh: NewRe
   return row
 }
 
-/** The registration with this id; undefined when the company has none, or has deleted it. */
 export async function findRegistration(
   db: Db,
   companyId: number,
@@ -113,7 +106,6 @@ export async function findRegistration(
   return row
 }
 
-/** The company's registrations that are not deleted, oldest first. */
 export async function listRegistrations(db: Db, companyId: number): Promise<RegistrationRow[]> {
   return await db<RegistrationRow[]>`
     select ${columns}
@@ -123,10 +115,7 @@ export async function listRegistrations(db: Db, companyId: number): Promise<Regi
   `
 }
 
-/**
- * Changes the members of the input; `secret: null` removes the secret. Its row lock waits for attempts that are just
- * beginning (`startAttempts`), so that none begins once this has committed.
- */
+/** Null removes the secret. The row lock waits for attempts being started; none can start after the commit. */
 export async function updateRegistrationRow(
   db: Db,
   companyId: number,
@@ -159,7 +148,7 @@ export async function updateRegistrationRow(
   return row
 }
 
-/** Deletes a registration softly: its log stays, the receiver's credentials do not. False when the company has no such one. */
+/** Soft-deletes a registration, keeping its log but not its credentials. */
 export async function markRegistrationDeleted(db: Db, companyId: number, id: number): Promise<boolean> {
   const { count } = await db`
     update registrations

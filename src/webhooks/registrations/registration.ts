@@ -21,7 +21,7 @@ import {
 import { openHeaders, sealHeaders } from './sealed-headers.ts'
 import { type GivenHeaders, keepValues, staticHeaderFaults } from './static-header.ts'
 
-/** Keeps secrets unreadable at rest; `decrypt` undoes `encrypt`, for older keys too. */
+/** `decrypt` must also accept older keys. */
 export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }
 
 export type RegistrationRules = ReceiverRules & { serviceName: string }
@@ -31,26 +31,20 @@ export type RegistrationRequest = {
   name: string
   url: string
   events: string[]
-  /** Null as well as absent: all numbers. */
   channelIds?: number[] | null
-  /** Null as well as absent: deliveries are not signed. */
   secret?: string | null
   method?: DeliveryMethod
   ordered?: boolean
   headers?: GivenHeaders
 }
 
-/** `health` is part of the record; it changes nothing. */
 export type RegistrationUpdate = Partial<RegistrationRequest> & {
   status?: RegistrationStatus
   health?: unknown
   pausedReason?: unknown
 }
 
-/**
- * The faults of a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
- * that may be misshapen, so that these faults are reported together with those of the shape.
- */
+/** Returns URL and header faults. Accepts malformed bodies, so that schema faults can be reported together. */
 export function registrationFaults(body: unknown, rules: RegistrationRules): FieldFault[] {
   if (typeof body !== 'object' || body === null) return []
   const url = 'url' in body && typeof body.url === 'string' ? receiverUrlFault(body.url, rules) : undefined
@@ -60,10 +54,7 @@ export function registrationFaults(body: unknown, rules: RegistrationRules): Fie
   ]
 }
 
-/**
- * Registers a receiver, active at once (spec: Webhook registrations). The request has been checked.
- * @throws {AppError} 422 when the company has as many registrations as the operator allows
- */
+/** Creates an active registration (spec: Webhook registrations) from a checked request; 422 at the company's limit. */
 export async function createRegistration(
   deps: Omit<RegistrationDeps, 'db'> & { db: Transaction },
   companyId: number,
@@ -85,7 +76,6 @@ export async function createRegistration(
   return toRegistration(deps, row)
 }
 
-/** Locks the number of registrations until the transaction ends, before it is read. */
 async function requireRoom(tx: Transaction, companyId: number): Promise<void> {
   await lockRegistrations(tx, companyId)
   const { count, limit } = await countRegistrations(tx, companyId)
@@ -94,18 +84,16 @@ async function requireRoom(tx: Transaction, companyId: number): Promise<void> {
   throw validationError([{ path: 'body', message }])
 }
 
-/** The company's registrations, oldest first, with the values of their headers decrypted. */
 export const listCompanyRegistrations = async (deps: RegistrationDeps, companyId: number): Promise<Registration[]> =>
   (await listRegistrations(deps.db, companyId)).map((row) => toRegistration(deps, row))
 
-/** A company's living registration; another company's is missing like one that never was. */
+/** Returns a registration; 404 also for another company's. */
 export const getRegistration = async (
   deps: RegistrationDeps,
   companyId: number,
   id: number | undefined,
 ): Promise<Registration> => toRegistration(deps, await getRegistrationRow(deps, companyId, id))
 
-/** The same as it is stored, for what needs none of its credentials. */
 export async function getRegistrationRow(
   deps: Pick<RegistrationDeps, 'db'>,
   companyId: number,
@@ -117,9 +105,8 @@ export async function getRegistrationRow(
 }
 
 /**
- * Changes the members of the request that differ from the stored ones; a new secret replaces the old at once, null removes
- * it; a header with the value `…` keeps its value. Once this has answered with `inactive`, no attempt starts any more.
- * @throws {AppError} 404; 422 for a new value that the rules do not admit, or for another value of what only the service sets
+ * Updates changed members; the header value `…` keeps the stored one. Once `inactive` is answered, no attempt starts.
+ * @throws {AppError} 404; 422 for an invalid value or a changed read-only member
  */
 export async function updateRegistration(
   deps: RegistrationDeps & { db: Pool; rules: RegistrationRules },
@@ -127,7 +114,7 @@ export async function updateRegistration(
   id: number | undefined,
   request: RegistrationUpdate,
 ): Promise<Registration> {
-  // The lock: a value that another request stores meanwhile is kept, and not the one before it.
+  // The lock prevents overwriting a concurrent change.
   return deps.db.begin(async (tx) => {
     const row = id === undefined ? undefined : await findRegistration(tx, companyId, id, 'for update')
     if (row === undefined) throw registrationNotFound()
@@ -142,7 +129,7 @@ export async function updateRegistration(
   })
 }
 
-/** Whether a change resumes an active registration; a record that is written back as it was read does not. */
+/** A record written back as read doesn't resume. */
 const resumes = ({ status, pausedReason }: RegistrationUpdate, stored: Registration): boolean =>
   status === 'active' && stored.status === 'active' && stored.pausedReason !== null && pausedReason === undefined
 
@@ -169,7 +156,7 @@ async function change(
   return toRegistration(deps, updated)
 }
 
-/** Soft-deletes; once this has answered, no attempt starts any more. */
+/** Soft-deletes a registration; no attempt can start afterwards. */
 export async function removeRegistration(
   deps: Pick<RegistrationDeps, 'db'>,
   companyId: number,
@@ -186,10 +173,7 @@ const toRegistration = (deps: RegistrationDeps, { staticHeaders, ...row }: Regis
 
 const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
 
-/**
- * Numbers that the registration has already may have been removed since.
- * @throws {AppError} 422 `validation_error` for what is no connected number of the company
- */
+/** Accepts stored numbers, which may be disconnected by now; 422 for others. */
 async function checkChannels(
   db: Db,
   companyId: number,

@@ -4,22 +4,18 @@ import { memberOf } from '../../platform/text/own-member.ts'
 
 export type StaticHeader = { key: string; value: string }
 
-/**
- * Stands for a value in every answer, since values often are credentials. In a change it keeps the stored value of that name;
- * no value can be equal to it, since it is beyond Latin-1.
- */
+/** Hides values, which often are credentials. Can't be a real value: not Latin-1. */
 export const HIDDEN_VALUE = '…'
 
 export const MAX_STATIC_HEADERS = 20
 export const MAX_HEADER_NAME_LENGTH = 200
 export const MAX_HEADER_VALUE_LENGTH = 4096
-/** RFC 9110: a name is a token, a value is visible ASCII, spaces, tabs and the upper half of Latin-1. */
+/** RFC 9110: names are tokens; values are visible ASCII, spaces, tabs and the upper half of Latin-1. */
 export const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 const HEADER_VALUE_PATTERN = '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$'
 
 export const KEPT_OR_VALUE_PATTERN = `${HEADER_VALUE_PATTERN}|^${HIDDEN_VALUE}$`
 
-/** Headers of the connection, the body and the signatures: only Parley sets them. */
 const RESERVED = new Set([
   'connection',
   'content-encoding',
@@ -41,22 +37,20 @@ const RESERVED = new Set([
   'webhook-timestamp',
 ])
 
-/** Whether a registration may not set this header; every spelling of `X-<SERVICE_NAME>-…` included. */
+/** Returns whether a header is reserved, including `X-<SERVICE_NAME>-…` in any case. */
 export function isReservedHeader(name: string, serviceName: string): boolean {
   const lower = name.toLowerCase()
   return RESERVED.has(lower) || lower.startsWith(`x-${serviceName.toLowerCase()}-`)
 }
 
-/** Static headers as a list, or as the object that answers show. */
 export type GivenHeaders = readonly StaticHeader[] | Readonly<Record<string, string>>
 
-/** Static headers as a list. */
 export const headerList = (headers: GivenHeaders): StaticHeader[] =>
   isList(headers) ? [...headers] : Object.entries(headers).map(([key, value]) => ({ key, value }))
 
 const isList = (headers: GivenHeaders): headers is readonly StaticHeader[] => Array.isArray(headers)
 
-/** Names that are reserved or come twice; the shape checks lengths and characters. */
+/** Returns reserved and duplicate names; the schema checks lengths and characters. */
 export function staticHeaderFaults(headers: unknown, serviceName: string): FieldFault[] {
   const seen = new Set<string>()
   return namedHeaders(headers).flatMap(({ name, path }) => {
@@ -67,16 +61,12 @@ export function staticHeaderFaults(headers: unknown, serviceName: string): Field
   })
 }
 
-/** Static headers as answers show them: names without values. */
 export const hideValues = (headers: readonly StaticHeader[]): StaticHeader[] =>
   headers.map(({ key }) => ({ key, value: HIDDEN_VALUE }))
 
 const keepsValue = ({ value }: StaticHeader): boolean => value === HIDDEN_VALUE
 
-/**
- * Requested headers, in which `…` is replaced with the stored value of the same name in any letter case.
- * @throws {AppError} 422 when no value is stored under the name
- */
+/** Replaces `…` by the stored value of the same name, case-insensitively; 422 without one. */
 export function keepValues(given: GivenHeaders, stored: readonly StaticHeader[]): StaticHeader[] {
   const requested = headerList(given)
   const pathOf = (index: number, key: string) => (isList(given) ? `headers[${index}].value` : `headers.${key}`)
@@ -94,7 +84,6 @@ export function keepValues(given: GivenHeaders, stored: readonly StaticHeader[])
   }))
 }
 
-/** The names of headers that may be misshapen, and where they are. */
 function namedHeaders(headers: unknown): { name: string; path: string }[] {
   if (!Array.isArray(headers))
     return isRecord(headers) ? Object.keys(headers).map((name) => ({ name, path: `headers.${name}` })) : []

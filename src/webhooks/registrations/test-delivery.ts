@@ -17,10 +17,7 @@ export type TestDeliveryDeps = {
   serviceName: string
 }
 
-/**
- * Sends one sample envelope now, signed and with all headers like a real one, and returns what came of it. Works on
- * inactive registrations too: one tries before one switches on. It is neither logged nor repeated.
- */
+/** Sends a signed sample, neither logged nor retried. Works on inactive registrations, to test before activation. */
 export async function testRegistration(
   deps: TestDeliveryDeps,
   companyId: number,
@@ -46,7 +43,6 @@ export async function testRegistration(
   })
 }
 
-/** A sample of an event: of a received message one of its own, else the example of the reference. */
 function sampleOf(event: string, companyId: number, at: Date): { eventId: string; envelope: object } {
   const suffix = randomBytes(16).toString('hex')
   if (event === MESSAGE_RECEIVED) {
@@ -57,7 +53,6 @@ function sampleOf(event: string, companyId: number, at: Date): { eventId: string
   return { eventId: id, envelope: { ...findEventKind(event)?.example, id, companyId, createdAt: at.toISOString() } }
 }
 
-/** An envelope as receivers get it (spec: Envelope), about a customer who does not exist. */
 function sampleMessage(companyId: number, wamid: string, at: Date) {
   const timestamp = Math.floor(at.getTime() / 1000)
   const text = 'This is a test delivery'

@@ -4,19 +4,18 @@ import { buildConnector } from 'undici'
 import { isPublicHost } from '../../registrations/receiver-url.ts'
 import { isPublicAddress } from './public-address.ts'
 
-/** All addresses of a name; rejects with the resolver's code when there are none. */
+/** Rejects with the resolver's code if there are no addresses. */
 export type Resolve = (hostname: string) => Promise<string[]>
 
 export type GuardOptions = {
   allowPrivate: boolean
   connectTimeoutMs: number
-  /** How names are resolved; by default by DNS alone, so that neither a hosts file nor a search domain has a say. */
+  /** DNS only by default: no hosts files, no search domains. */
   resolve?: Resolve
-  /** Certificates to trust instead of the system's. */
   ca?: string
 }
 
-/** The guard's refusal. Its text never names the address: that would reveal the internal network to the caller. */
+/** Must not contain the address, which would reveal the internal network to the caller. */
 export class AddressNotPublic extends Error {
   readonly code = 'ADDRESS_NOT_PUBLIC'
   constructor() {
@@ -26,10 +25,8 @@ export class AddressNotPublic extends Error {
 }
 
 /**
- * Opens sockets to receivers. Every address that DNS gives must be public, or none is called; the socket then goes to
- * exactly the addresses that were checked, because they are resolved once, here, so that a name cannot change its
- * answer in between. Literal addresses need no lookup and are checked before. The peer's address is checked once more when the
- * socket is connected, as a second line of defence.
+ * Opens sockets to receivers. All DNS addresses must be public. Resolves a name only once, so it can't change after the check
+ * (DNS rebinding); checks the peer again as a second line of defence.
  */
 export function guardedConnector(options: GuardOptions): buildConnector.connector {
   const base = {
@@ -45,7 +42,6 @@ export function guardedConnector(options: GuardOptions): buildConnector.connecto
     if (!isPublicHost(target.hostname)) return queueMicrotask(() => callback(new AddressNotPublic(), null))
     connect(target, (...result) => {
       const [error, socket] = result
-      // A peer that has gone already has no address: the client finds out by itself.
       if (error !== null || socket.remoteAddress === undefined || isPublicAddress(socket.remoteAddress))
         return callback(...result)
       socket.destroy()
@@ -54,7 +50,7 @@ export function guardedConnector(options: GuardOptions): buildConnector.connecto
   }
 }
 
-/** A lookup for `net.connect` that gives either nothing but public addresses or an error. */
+/** Returns a lookup for `net.connect` that yields only public addresses or an error. */
 export function guardedLookup(resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolvePublic(resolve, hostname).then(
@@ -75,10 +71,7 @@ async function resolvePublic(resolve: Resolve, hostname: string): Promise<{ addr
   return addresses.map((address) => ({ address, family: isIP(address) }))
 }
 
-/**
- * By c-ares and not by the system's getaddrinfo: that one runs on the process's four threads, which a receiver whose
- * name server never answers would hold for every receiver.
- */
+/** c-ares: getaddrinfo runs on the process's four threads, and a hanging name server would block every receiver. */
 async function resolveByDns(hostname: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2, maxTimeout: 4_000 })
   const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])

@@ -1,10 +1,9 @@
 import ipaddr from 'ipaddr.js'
 
-/** Names that never lead to a public receiver, for any answer of a resolver. */
 const LOCAL_NAMES = ['localhost', 'local', 'internal', 'localdomain', 'home.arpa']
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48')
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
-/** Addresses from public ranges at which clouds answer their own machines only. Their other ones are link-local or private. */
+/** Public ranges that clouds use internally; their other internal ranges are link-local or private. */
 const CLOUD_INTERNAL = [
   '168.63.129.16/32', // Azure: platform services of a virtual machine
   '161.26.0.0/16', // IBM Cloud: services of the private network
@@ -13,10 +12,7 @@ const CLOUD_INTERNAL = [
   '199.36.153.8/30', // Google Cloud: private.googleapis.com
 ].map((range) => ipaddr.IPv4.parseCIDR(range))
 
-/**
- * Whether an address is one of the public internet. Addresses that carry another one inside (IPv4-mapped, NAT64, 6to4,
- * Teredo) are as public as what they carry. Text that is no address is not public.
- */
+/** Returns whether an address is on the public internet. Embedded IPv4 addresses (IPv4-mapped, NAT64, 6to4, Teredo) decide. */
 export function isPublicAddress(text: string): boolean {
   const literal = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '')
   if (!ipaddr.isValid(literal)) return false
@@ -30,7 +26,6 @@ export function isPublicAddress(text: string): boolean {
 const isPublicV4 = (address: ipaddr.IPv4): boolean =>
   address.range() === 'unicast' && !CLOUD_INTERNAL.some((range) => address.match(range))
 
-/** The IPv4 addresses inside an IPv6 address; undefined where it carries none. */
 function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
   const bytes = address.toByteArray()
   const at = (start: number, mask = 0) => new ipaddr.IPv4(bytes.slice(start, start + 4).map((byte) => byte ^ mask))
@@ -38,7 +33,7 @@ function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
     case 'ipv4Mapped':
       return [at(12)]
     case 'rfc6052':
-      // Under the local-use prefix 64:ff9b:1::/48 where the address stands is the operator's choice: never public.
+      // Under the local-use prefix 64:ff9b:1::/48, the operator chooses the position: never public.
       return address.match(LOCAL_NAT64) ? undefined : [at(12)]
     case '6to4':
       return [at(2)]
@@ -49,7 +44,6 @@ function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
   }
 }
 
-/** Whether a host name may be looked up at all. */
 export function isPublicName(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   const labels = name.split('.')

@@ -5,17 +5,12 @@ export type SignedDelivery = {
   registrationId: number
   event: string
   eventId: string
-  /** The bytes that are sent. */
   body: Buffer
   headers: readonly StaticHeader[]
-  /** Null: the delivery is not signed. */
   signer: Signer | null
 }
 
-/**
- * Every header of one attempt (spec: Delivery headers). Static headers never displace ours, not even those that were
- * accepted under another SERVICE_NAME.
- */
+/** Builds the attempt's headers (spec: Delivery headers). Static headers can't replace ours, even after a rename. */
 export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, at: Date): Record<string, string> {
   const id = headerTextOf(delivery.eventId)
   const own: Record<string, string> = {
@@ -33,10 +28,10 @@ export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, a
   }
 }
 
-/** A header takes visible ASCII; a provider's id may hold anything. Other characters are percent-encoded. */
+/** Provider ids can contain any character; headers only visible ASCII. */
 const headerTextOf = (eventId: string): string => eventId.replace(/[^!-~]+/gu, encodeURIComponent)
 
-/** Headers that a static header may replace. Without compression an answer cannot be a decompression bomb. */
+/** Static headers can replace these. `identity` prevents decompression bombs. */
 function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {
   const names = new Set(chosen.map(({ key }) => key.toLowerCase()))
   return {

@@ -3,21 +3,13 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 const STANDARD_PREFIX = 'whsec_'
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
 
-/** Signs with one secret, whose keys are made once. */
 export type Signer = {
-  /** The specification's signature: HMAC-SHA256 over exactly these bytes, keyed with the secret, in hex. */
   sign(body: Buffer): string
-  /**
-   * The headers of the Standard Webhooks scheme. `id` is stable over attempts, `at` is when this attempt is made:
-   * receivers refuse timestamps that are some minutes old.
-   */
+  /** Standard Webhooks: `id` must be stable across attempts, `at` must not (receivers reject old timestamps). */
   standardHeaders(id: string, at: Date, body: Buffer): Record<string, string>
 }
 
-/**
- * Signs bodies with a registration's secret: the hexadecimal HMAC-SHA256 of the body, and the headers of Standard
- * Webhooks.
- */
+/** Creates a signer: hex HMAC-SHA256 of the body, and Standard Webhooks headers. */
 export function createSigner(secret: string): Signer {
   const key = createSecretKey(secret, 'utf8')
   const standard = standardKey(secret)
@@ -31,10 +23,7 @@ export function createSigner(secret: string): Signer {
   }
 }
 
-/**
- * The text after `whsec_` is the key in base64. If it is not valid base64, the whole secret is the key; a key is never
- * empty.
- */
+/** Decodes the base64 after `whsec_`; otherwise the whole secret is the key. Never empty. */
 function standardKey(secret: string): KeyObject {
   const encoded = secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : ''
   const isEncoded = encoded !== '' && BASE64.test(encoded)

@@ -2,7 +2,7 @@ import type { Db } from '../../../db/connect.ts'
 import { monotonicMs } from '../../../platform/clock.ts'
 import type { PartitionRange } from '../../../queue/job-table.ts'
 
-/** Days ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
+/** The service can be stopped this long without running out of partitions. */
 const DAYS_AHEAD = 7
 const FRESH_MS = 1_000
 
@@ -10,16 +10,16 @@ type Known = { atMs: number; days: Promise<PartitionRange> }
 const cached = new WeakMap<Db, Known>()
 
 /**
- * The days since 1970 from the oldest with deliveries that wait, are leased, or whose runs failed, until tomorrow: claims and
- * the expiry look at no others. Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is
- * seen a second later. The orders choose the indexes of these rows: with others, a plan reads every row that is done.
+ * Returns the days (since 1970) that claims and expiry must scan: from the oldest open delivery to tomorrow. Cached for one
+ * second per pool, so redelivery of an older day may start a second late. The sort orders select the partial indexes; other
+ * plans read every finished row.
  */
 export async function openDays(db: Db): Promise<PartitionRange> {
   const last = cached.get(db)
   if (last !== undefined && monotonicMs() - last.atMs < FRESH_MS) return await last.days
   const days = readOpenDays(db)
   cached.set(db, { atMs: monotonicMs(), days })
-  // A failure is not remembered.
+  // Don't cache failures.
   days.catch(() => cached.delete(db))
   return await days
 }
@@ -66,17 +66,14 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
   return row
 }
 
-/** Creates the partitions of the coming days; returns how many. */
 export async function makeDeliveryDays(db: Db): Promise<number> {
   const [row] = await db<[{ created: number }]>`select make_delivery_days(${DAYS_AHEAD}::integer) as created`
   return row.created
 }
 
 /**
- * Drops the oldest day of envelopes, deliveries or attempts that lies more than `keepDays` days back; returns whether there
- * was one. Waits at most 30 ms for locks.
- *
- * @throws the database's error 55P03 when a lock was not to be had: try again later
+ * Drops the oldest partition older than `keepDays`; returns false without one.
+ * @throws database error 55P03 after 30 ms of waiting for a lock: try again later
  */
 export async function dropDeliveryDay(db: Db, keepDays: number): Promise<boolean> {
   const [row] = await db<[{ dropped: boolean }]>`select drop_delivery_day(${keepDays}::integer) as dropped`

@@ -3,11 +3,7 @@ import type { PartitionRange } from '../../../queue/job-table.ts'
 import { openDays } from '../days/delivery-day-store.ts'
 import type { DeliveryRef } from '../delivery-store.ts'
 
-/**
- * Dead-letters at most `limit` deliveries of any company that have not finished and were made, or redelivered, longer ago
- * than the deadline; returns them. Each gets a row in the log. Those that a worker holds, and those of a company that is
- * being moved, are left to a later call.
- */
+/** Dead-letters and logs up to `limit` expired deliveries, except leased ones and those of locked companies. */
 export async function expireDeliveries(
   db: Pool,
   deadlineMs: number,
@@ -47,7 +43,7 @@ const lockLate = (tx: Db, deadlineMs: number, { first, last }: PartitionRange, l
   limit ${limit}
 `
 
-/** A statement of its own: it sees the locked rows as they are, with nothing to check again (docs/decisions/0016). */
+/** Must be a separate statement: locked rows need no recheck (docs/decisions/0016). */
 const endLocked = (tx: Db, late: readonly Late[], message: string) => tx<DeliveryRef[]>`
   with ended as (
     update deliveries delivery

@@ -3,23 +3,21 @@ import { type Db, jsonRows, type Pool, sql } from '../../../db/connect.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 import { lockDeliveries } from '../delivery-order-store.ts'
 
-/** The body of an erased envelope: the delivery log shows it as its payload. */
 const ERASED_BODY = '{}'
 
-/** Events of one record that one statement finds: more than a record has in the days that envelopes are kept. */
+/** More than one record can have within the retention time. */
 const MAX_EVENTS = 100_000
 
-/** An envelope that names a person. */
 export type NamingEnvelope = {
   readonly day: number
   readonly event: string
   readonly eventId: string
-  /** Replaces the id of the event, which may hold a phone number. */
+  /** The event id can contain a phone number. */
   readonly erased: string
   readonly deliveryIds: readonly number[]
 }
 
-/** Finds the envelopes of messages by their wamids, or by what has replaced these. */
+/** Finds message envelopes by wamid or its replacement. */
 export async function findMessageEnvelopes(
   db: Db,
   companyId: number,
@@ -39,7 +37,7 @@ export async function findMessageEnvelopes(
   `
 }
 
-/** Finds the envelopes about records by what the ids of their events begin with: `msg_7` for those of message 7. */
+/** Finds record envelopes by event id prefix, such as `msg_7`. */
 export async function findRecordEnvelopes(
   db: Db,
   companyId: number,
@@ -67,10 +65,7 @@ export async function findRecordEnvelopes(
 export type EnvelopePlace = Pick<NamingEnvelope, 'event' | 'eventId' | 'day'>
 export const FIRST_ENVELOPE: EnvelopePlace = { event: '', eventId: '', day: 0 }
 
-/**
- * Finds up to `limit` envelopes after a place that name one of these people and that neither a message nor a record leads to
- * (envelope_people), also those that are no longer kept.
- */
+/** Finds up to `limit` envelopes about people, even expired ones, beyond those of messages and records (envelope_people). */
 export function findEnvelopesOf(
   db: Db,
   companyId: number,
@@ -101,15 +96,12 @@ export function findEnvelopesOf(
   `
 }
 
-/**
- * Erases envelopes and what receivers answered. Deliveries that wait are skipped; the rows of the log stay. A repetition
- * changes nothing.
- */
+/** Erases envelopes and answers; skips pending deliveries. Log rows stay. Can be repeated. */
 export async function eraseEnvelopes(db: Pool, companyId: number, envelopes: readonly NamingEnvelope[]): Promise<void> {
   if (envelopes.length === 0) return
   const deliveries = envelopes.flatMap(({ deliveryIds }) => deliveryIds.map((id) => ({ companyId, id })))
   await db.begin(async (tx) => {
-    // The next statement sees the outcome of an attempt that is being recorded now, and none is recorded after it.
+    // Waits for attempts being recorded, and blocks later ones.
     await lockDeliveries(tx, deliveries, sql`true order by id for update`)
     await blankEnvelopes(tx, companyId, envelopes)
   })

@@ -13,11 +13,11 @@ import { releaseHeldBack } from '../delivery-order-store.ts'
 import type { DeliveryRef } from '../delivery-store.ts'
 import { expireDeliveries } from './delivery-end-store.ts'
 
-/** Deliveries that one statement ends or releases, and such statements of one run: 100,000 every 30 s. */
+/** Up to 100,000 deliveries per run, every 30 s. */
 const BATCH = 1_000
 const MOST_BATCHES = 100
 
-/** Without a success for this time, and with so many dead letters meanwhile, a registration is paused. */
+/** Pauses a registration after 5 days without success and 100 dead letters. */
 const QUIET_MS = 5 * 24 * 3_600_000
 const DEAD_LETTERS = 100
 
@@ -25,13 +25,11 @@ export type EndDeps = {
   db: Pool
   clock: Clock
   deadlineHours: number
-  /** Called with deliveries that have expired. */
   onExpired(deliveries: readonly DeliveryRef[]): void
-  /** Called after a registration was paused. */
   onPaused(paused: Pick<PauseFacts, 'companyId' | 'id'>): void
 }
 
-/** Dead-letters deliveries whose deadline has passed, and pauses registrations whose receiver is dead (decisions: Deliveries). */
+/** Dead-letters expired deliveries and pauses registrations with a dead receiver (decisions: Deliveries). */
 export async function endDeliveries(deps: EndDeps, signal: AbortSignal): Promise<void> {
   await storeLastAttempts(deps.db)
   await expire(deps, signal)
@@ -63,11 +61,9 @@ async function pauseDead({ db, clock, onPaused }: EndDeps): Promise<void> {
   }
 }
 
-/** A receiver that is gone: five days without a 2xx since the registration is active, and a hundred dead letters in them. */
 export const shouldPause = ({ quietSince, deadLetters }: Omit<PauseFacts, 'companyId' | 'id'>, now: Date): boolean =>
   now.getTime() - quietSince.getTime() >= QUIET_MS && deadLetters >= DEAD_LETTERS
 
-/** Registers the number of paused registrations, read from the database once per scrape. */
 export function registerPausedGauge(registry: Registry, db: Db): void {
   new Gauge({
     name: 'parley_registrations_paused',

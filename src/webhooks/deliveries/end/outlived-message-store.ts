@@ -5,10 +5,7 @@ import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 
 export type OutlivedPlace = { companyId: number; id: number }
 
-/**
- * Records whom the envelopes of the next `limit` messages of a month name, so that an erasure finds them without the messages;
- * returns the last of these messages, undefined at the end. May be repeated.
- */
+/** Records the people of the next `limit` messages' envelopes, for erasures without the messages. Can be repeated. */
 export async function namePeopleOfMessages(
   db: Db,
   month: number,

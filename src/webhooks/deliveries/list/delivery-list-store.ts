@@ -4,20 +4,15 @@ import { dayOfId, IDS_A_DAY } from '../delivery-table.ts'
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** One delivery: an event for a receiver. */
 export type Delivery = {
   id: number
   registrationId: number
   event: string
-  /** The envelope's own id: for `whatsapp.message.received` the wamid. */
   eventId: string
   status: DeliveryStatus
-  /** Of the present round: a redelivery starts another one. */
   attempts: number
-  /** Of the latest attempt; null when the receiver has not answered it. */
   lastStatusCode: number | null
   createdAt: Date
-  /** Null: no attempt follows. */
   nextAttemptAt: Date | null
 }
 
@@ -27,17 +22,16 @@ export type DeliveryFilter = {
   readonly until?: Date | undefined
   readonly before?: number | undefined
   readonly limit: number
-  /** Only deliveries of these ids. */
   readonly ids?: readonly number[] | undefined
 }
 
-/** The digits of an id before the last nine are its day, an integer of 32 bits. */
+/** The last nine digits follow a 32-bit day. */
 export const MAX_DELIVERY_ID = (2 ** 31 - 1) * IDS_A_DAY
 const DAY_MS = 86_400_000
-/** Ids are in the order of time but for the duration of a transaction. */
+/** Ids are time-ordered, give or take one transaction. */
 const SKEW_MS = 60_000
 
-/** Deliveries of a registration that were made from `since` until before `until`, newest first. */
+/** Lists a registration's deliveries, newest first; `until` is exclusive. */
 export function listDeliveries(
   db: Db,
   companyId: number,
@@ -52,13 +46,12 @@ export function listDeliveries(
     order by id desc
     limit ${limit}
   )`
-  // Each status is a range of the index: a list of all of them takes the newest of each.
+  // Each status is an index range, so take the newest of each.
   const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
   const page = others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
   return selectDeliveries(db, companyId, sql`select * from (${page}) as one order by id desc limit ${limit}`)
 }
 
-/** The conditions of a filter on time and ids, each after an `and`. */
 export function withinOf({
   since,
   until,
@@ -74,7 +67,6 @@ export function withinOf({
   `
 }
 
-/** The deliveries of these ids that the company has. */
 export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Delivery[]> =>
   selectDeliveries(
     db,
@@ -109,7 +101,6 @@ function selectDeliveries(db: Db, companyId: number, page: Fragment): Promise<De
   `
 }
 
-/** The ids of deliveries that can have been made at a time or later. */
 const from = (at: Date) => {
   const day = dayOf(at)
   return sql`
@@ -117,7 +108,6 @@ const from = (at: Date) => {
   `
 }
 
-/** The ids of deliveries that can have been made before a time. */
 const upTo = (at: Date) => {
   const day = dayOf(at)
   return sql`
@@ -125,9 +115,7 @@ const upTo = (at: Date) => {
   `
 }
 
-/** The day of a partition: days since 1970. */
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
-/** The day that the id of a delivery begins with. */
 export type DeliveryAttempt = {
   id: number
   attempt: number
@@ -139,10 +127,9 @@ export type DeliveryAttempt = {
   sentAt: Date
 }
 
-/** A delivery with what was sent and answered. */
 export type DeliveryDetails = Delivery & { body: string; recorded: DeliveryAttempt[] }
 
-/** One delivery of a registration with its latest attempts, at most `limit`, newest first. */
+/** Finds a delivery with its latest `limit` attempts, newest first. */
 export async function findDelivery(
   db: Db,
   companyId: number,

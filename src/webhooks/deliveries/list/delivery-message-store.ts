@@ -1,13 +1,10 @@
 import { type Db, jsonRows } from '../../../db/connect.ts'
 import type { Delivery } from './delivery-list-store.ts'
 
-/** Characters of a message's text that a row of the list shows. */
 export const MAX_EXCERPT = 120
 
-/** The message that a delivery is about, with its customer. */
 export type DeliveredMessage = {
   type: string
-  /** The beginning of its text. */
   text: string | null
   phone: string | null
   firstName: string | null
@@ -15,7 +12,7 @@ export type DeliveredMessage = {
   profileName: string | null
 }
 
-/** The messages that deliveries are about, by the id of the delivery; none for events about other records. */
+/** Reads the messages of deliveries, by delivery id; other events have none. */
 export async function readDeliveredMessages(
   db: Db,
   companyId: number,

@@ -13,17 +13,12 @@ import {
   withinOf,
 } from './delivery-list-store.ts'
 
-/** The latest messages of a customer whose deliveries a number finds. */
 const MAX_MESSAGES = 100
-/** The newest deliveries of each status in which a part of an event's id is looked for. */
 const MAX_EXAMINED = 10_000
 const MAX_FOUND = 1_000
 const PHONE = /^\+?[0-9][0-9 ().-]{4,24}$/
 
-/**
- * The ids of the deliveries that a text names, at most 1,000: the id of one, the phone number of a customer in any
- * formatting, the id of an event, or a part of it. Those of other registrations may be among them.
- */
+/** Finds up to 1,000 ids by delivery id, customer phone or (partial) event id; can include other registrations. */
 export async function findDeliveryIds(
   db: Db,
   companyId: number,
@@ -48,7 +43,6 @@ async function idsOfDelivery(db: Db, companyId: number, text: string): Promise<n
   return rows.map((row) => row.id)
 }
 
-/** Deliveries about the latest messages of the customers who have, or had, a phone number. */
 async function idsOfCustomer(db: Db, companyId: number, phone: string): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     select unnest(envelope.delivery_ids) as id
@@ -93,7 +87,7 @@ async function idsOfEvent(db: Db, companyId: number, eventId: string): Promise<n
   return rows.map(({ id }) => id)
 }
 
-/** Looks at the newest deliveries of the filter only: a part of an id is in no index. */
+/** Scans the newest deliveries only: partial ids have no index. */
 async function idsByPart(
   db: Db,
   companyId: number,

@@ -99,10 +99,10 @@ const Redelivered = Type.Object(
   { description: 'The deliveries are enqueued again.', example: { success: true, count: 12 } },
 )
 
-/** The outcomes of deliveries, and redelivery (spec: Webhook delivery log row; decisions: section 10). */
+/** Serves delivery logs and redelivery (spec: Webhook delivery log row; decisions: section 10). */
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
-  // A receiver has ten seconds, and a long range takes its time.
+  // Receivers have 10 s; long ranges take time.
   const asking = { ...config, takesLong: true }
 
   return async (app) => {
@@ -223,6 +223,6 @@ const toLogReply = ({ body, ...log }: DeliveryLog) => ({
   createdAt: log.createdAt.toISOString(),
 })
 
-/** Bodies are JSON already and go out as they are: parsing them would cost time and change long numbers. */
+/** Splices in the stored JSON: parsing would be slow and change long numbers. */
 const serializeLogs = (logs: ReturnType<typeof toLogReply>[]): string =>
   `[${logs.map(({ payload, ...rest }) => `{"payload":${payload},${JSON.stringify(rest).slice(1)}`).join(',')}]`

@@ -7,7 +7,6 @@ export type DeliveryLog = {
   id: number
   deliveryId: number
   attempt: number
-  /** The delivered body, the very text. */
   body: string
   response: string | null
   statusCode: number | null
@@ -17,16 +16,12 @@ export type DeliveryLog = {
   createdAt: Date
 }
 
-/** Which attempts a list shows: those that delivered, those that failed, or the last ones of dead-lettered deliveries. */
 export type LogStatus = 'delivered' | 'failed' | 'dead'
 export type LogFilter = { before?: number | undefined; limit?: number; status?: LogStatus | undefined }
 
 /**
- * Attempts of a registration, newest first by the time of the attempt (spec: Webhook delivery log row; decisions: Deliveries).
- * First attempts that delivered are rows of `deliveries`, all others of `delivery_attempts`; their ids are of one sequence.
- * Each outcome has an index, of which a page reads one range.
- *
- * @param filter `before`: only rows older than the row with this id; `limit`: at most 100
+ * Lists attempts, newest first (spec: Webhook delivery log row; decisions: Deliveries). Successful first attempts are rows of
+ * `deliveries`, all others of `delivery_attempts`; ids share a sequence. Each outcome has an index.
  */
 export async function listLogs(
   db: Db,
@@ -39,8 +34,7 @@ export async function listLogs(
       ? sql``
       : sql`and (sent_at, id) < (${await timeOf(db, companyId, registrationId, before)}::timestamptz, ${before})`
   const ofRegistration = sql`company_id = ${companyId} and registration_id = ${registrationId}`
-  // MAX_LOG_ROWS, as a constant: the planner takes a parameter for a tenth of the table, and then plans each call anew, which takes
-  // longer than the page.
+  // MAX_LOG_ROWS, must be a constant: with a parameter, planning every call anew takes longer than the page.
   const page = sql`${isOlder} order by sent_at desc, id desc limit 100`
   const firstAttempts = sql`(
     select
@@ -84,10 +78,7 @@ export async function listLogs(
   `
 }
 
-/**
- * The time of the attempt of a log row, as text: a Date has no microseconds. When there is no such row any more, the list
- * continues at the end of the day that the id names.
- */
+/** Text, since a Date has no microseconds. Without the row, the list continues at the end of the id's day. */
 async function timeOf(db: Db, companyId: number, registrationId: number, id: number): Promise<string> {
   const place = sql`
     company_id = ${companyId} and registration_id = ${registrationId} and id = ${id} and day = ${id}::bigint / 1000000000
@@ -103,7 +94,6 @@ async function timeOf(db: Db, companyId: number, registrationId: number, id: num
   return row.at
 }
 
-/** The delivery that a log row belongs to. */
 export async function findLoggedDelivery(
   db: Db,
   companyId: number,

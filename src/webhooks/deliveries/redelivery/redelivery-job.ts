@@ -6,26 +6,25 @@ import { findRegistration } from '../../registrations/registration-store.ts'
 import { deleteRedelivery, lockRedelivery, recordStep, renewStep } from './redelivery-store.ts'
 
 const WEBHOOK_REDELIVER = 'webhook.redeliver'
-/** Deliveries that one step renews, and the pause after it: at most 500 a second of a company. */
+/** At most 500 deliveries per second and company. */
 const STEP = 100
 const PAUSE_MS = 200
-/** No data of a range makes its job fail, so one that failed would only be in the way of the next request. */
+/** Never fails: a failed job would block the next request. */
 const MAX_ATTEMPTS = 1_000_000
 const MAX_LEASE_EXPIRIES = 1_000
 
 export type RedeliveryJobDeps = {
   db: Pool
-  /** Called after the commit of each step. */
   onRenewed(companyId: number): void
 }
 
-/** Enqueues the job of a redelivery. One company's ranges are renewed one after another. */
+/** Enqueues a redelivery; ranges of one company run one after another. */
 export async function enqueueRedelivery(tx: Db, companyId: number, id: number): Promise<void> {
   const job = { kind: WEBHOOK_REDELIVER, lane: `company:${companyId}`, companyId, subjectId: id, once: true }
   await enqueueJobs(tx, [job])
 }
 
-/** The job that renews the deliveries of a range, a step at a time: a range of any size delays nobody else's deliveries. */
+/** Creates the job kind; steps keep a long range from delaying other companies. */
 export const redeliverKind = (deps: RedeliveryJobDeps): SingleKind => ({
   kind: WEBHOOK_REDELIVER,
   laneCap: 1,
@@ -37,10 +36,7 @@ export const redeliverKind = (deps: RedeliveryJobDeps): SingleKind => ({
     (await advanceRedelivery(deps, companyId, subjectId)) ? retryAfter(PAUSE_MS, { counts: false }) : done,
 })
 
-/**
- * Renews the next deliveries of a range and keeps how far it came, in one transaction: a step that dies has done nothing. Returns
- * whether more may follow. A registration that has become inactive, or is deleted, ends its redelivery.
- */
+/** Renews the next deliveries in one transaction; returns whether more may follow. Ends with the registration. */
 export async function advanceRedelivery(deps: RedeliveryJobDeps, companyId: number, id: number): Promise<boolean> {
   const last = await deps.db.begin(async (tx) => {
     const redelivery = await lockRedelivery(tx, companyId, id)

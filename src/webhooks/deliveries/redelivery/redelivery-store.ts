@@ -2,19 +2,16 @@ import { type Db, sql, type Transaction } from '../../../db/connect.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
-/** A range whose deliveries a job renews. */
 export type Redelivery = RedeliveryRange & {
   id: number
   registrationId: number
-  /** Id of the last delivery that the job has seen. */
   renewedUpTo: number
-  /** As text with microseconds: deliveries that ended later are not renewed. */
+  /** Text with microseconds; deliveries finished later are not renewed. */
   requestedAt: string
 }
 
 type FinishedStatus = 'delivered' | 'dead' | 'skipped'
 
-/** A step of a range; `last` is the id of the last delivery that it saw, undefined when no step follows. */
 export type RenewedStep = { count: number; last: number | undefined }
 
 const RENEWED = sql`
@@ -22,10 +19,10 @@ const RENEWED = sql`
   renewed_at = clock_timestamp(), finished_at = null
 `
 
-/** When a delivery ended; of one that an earlier version ended, a time before that. */
+/** Falls back to an earlier time for deliveries finished by an earlier version. */
 const finishedAt = sql`coalesce(delivery.finished_at, delivery.renewed_at, delivery.created_at)`
 
-/** Makes a finished delivery due again, with five new attempts; false when it is pending, or missing. */
+/** Makes a finished delivery due again with five attempts; returns false if pending or missing. */
 export async function renewDelivery(db: Db, companyId: number, deliveryId: number): Promise<boolean> {
   const { count } = await db`
     update deliveries
@@ -36,14 +33,12 @@ export async function renewDelivery(db: Db, companyId: number, deliveryId: numbe
   return count > 0
 }
 
-/** Makes other redeliveries of the company wait until this transaction ends: one range is counted at a time. */
+/** Serializes range counts of a company until the transaction ends. */
 export async function lockRedeliveries(tx: Transaction, companyId: number): Promise<void> {
   await tx`select pg_advisory_xact_lock(advisory_key('redeliveries', ${String(companyId)}))`
 }
 
-/**
- * Counts a range's finished deliveries, those not yet claimed by a redelivery, and the company's waiting redeliveries.
- */
+/** Counts finished deliveries, those not claimed by an earlier redelivery, and waiting redeliveries. */
 export async function countFinished(
   db: Db,
   companyId: number,
@@ -77,7 +72,6 @@ export async function countFinished(
   return row
 }
 
-/** Keeps a range for its job; returns its id. */
 export async function insertRedelivery(
   tx: Db,
   companyId: number,
@@ -92,7 +86,6 @@ export async function insertRedelivery(
   return row.id
 }
 
-/** The company's redelivery of this id, locked until the transaction ends; undefined when it is completed. */
 export async function lockRedelivery(tx: Db, companyId: number, id: number): Promise<Redelivery | undefined> {
   const [row] = await tx<Redelivery[]>`
     select id, registration_id, since, until, only_dead_lettered, renewed_up_to, requested_at::text as requested_at
@@ -103,22 +96,17 @@ export async function lockRedelivery(tx: Db, companyId: number, id: number): Pro
   return row
 }
 
-/** Keeps how far a redelivery has come. */
 export async function recordStep(tx: Db, companyId: number, id: number, renewedUpTo: number): Promise<void> {
   await tx`
     update redeliveries set renewed_up_to = ${renewedUpTo} where company_id = ${companyId} and id = ${id}
   `
 }
 
-/** Ends a redelivery. */
 export async function deleteRedelivery(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`delete from redeliveries where company_id = ${companyId} and id = ${id}`
 }
 
-/**
- * Makes up to `limit` deliveries due again, in id order, if they had ended when the redelivery was requested: a delivery renewed
- * meanwhile ended later, or is pending.
- */
+/** Renews up to `limit` deliveries, in id order. Those renewed since the request end later, so they can't match. */
 export async function renewStep(
   tx: Db,
   companyId: number,
@@ -126,7 +114,7 @@ export async function renewStep(
   limit: number,
 ): Promise<RenewedStep> {
   const [first, last] = [dayOf(since), dayOf(until)]
-  /** Each status is a range of an index. */
+  /** Each status is an index range. */
   const finished = (status: FinishedStatus) => sql`(
     select delivery.id
     from deliveries delivery
@@ -164,5 +152,4 @@ export async function renewStep(
 
 const DAY_MS = 86_400_000
 
-/** The day of a partition: days since 1970. */
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)

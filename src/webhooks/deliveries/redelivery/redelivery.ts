@@ -12,19 +12,14 @@ import {
   renewDelivery,
 } from './redelivery-store.ts'
 
-/** Redeliveries of ranges of one company that wait or run. */
 export const MOST_WAITING = 100
 
 export type RedeliveryDeps = {
   db: Pool
-  /** Called after the commit of deliveries of a company that are due again. */
   onEnqueued: (companyId: number) => void
 }
 
-/**
- * Enqueues the delivery of one log row again: same body, same delivery id, five new attempts. One that is still being
- * tried stays as it is.
- */
+/** Redelivers one log entry: same body and delivery id, five attempts. A pending delivery stays unchanged. */
 export async function redeliverLog(
   { db, onEnqueued }: RedeliveryDeps,
   companyId: number,
@@ -44,10 +39,9 @@ export async function redeliverLog(
 }
 
 /**
- * Has a job renew every finished delivery of a registration made from `since` until before `until`; returns how many it found. Those
- * that wait for an earlier redelivery are left to it, so that a second request for a range adds nothing. `alsoCommit` runs last in
- * the transaction.
- * @throws {AppError} 400 for an inactive registration, 422 when 100 redeliveries of the company wait
+ * Enqueues redelivery of a range; returns the number found. Deliveries of waiting redeliveries aren't added again.
+ * `alsoCommit` runs last.
+ * @throws {AppError} 400 for an inactive registration; 422 at 100 waiting redeliveries
  */
 export async function redeliverRange(
   { db }: Pick<RedeliveryDeps, 'db'>,
@@ -69,7 +63,7 @@ export async function redeliverRange(
   })
 }
 
-/** How many deliveries `redeliverRange` would find; it changes nothing. */
+/** Counts the deliveries `redeliverRange` would find. */
 export async function countRange(
   { db }: Pick<RedeliveryDeps, 'db'>,
   companyId: number,
@@ -80,7 +74,7 @@ export async function countRange(
   return (await countFinished(db, companyId, id, range)).found
 }
 
-/** Reads a range from a request; `until` is now when it is absent. */
+/** Parses a request; `until` defaults to now. */
 export function parseRedeliveryRange(
   request: { since: string; until?: string; onlyDeadLettered?: boolean },
   now: Date,
@@ -98,7 +92,6 @@ async function getActive(db: Pool, companyId: number, id: number | undefined): P
   return registration
 }
 
-/** Deliveries to an inactive registration would be skipped at once: better to say so. */
 function checkActive(registration: RegistrationRow): void {
   if (registration.status !== 'active') throw badRequest('The registration is inactive: activate it first')
 }

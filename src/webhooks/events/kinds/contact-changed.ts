@@ -32,7 +32,7 @@ export const contactChanged: RecordEventKind<typeof NAME> = {
       const contact = contacts.get(id)
       if (contact === undefined) return []
       const data = { ...toContactReply(companyId, contact), deleted: contact.isDeleted }
-      // The erasure erases the events of the contact, but not the one about itself.
+      // Erasure erases all events of a contact except its own.
       const subject = contact.isErased ? `erasure_${id}` : `contact_${id}`
       return [
         { eventId: `${subject}.${newId()}`, messageId: null, conversationId: null, channelIds: null, change, data },

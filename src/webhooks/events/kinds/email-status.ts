@@ -35,7 +35,7 @@ export const emailStatus: RecordEventKind<typeof NAME> = {
       const eventId = `${email.uid}.${change}`
       return [{ eventId, messageId: null, conversationId: null, channelIds: null, change, data: toEmailStats(email) }]
     })
-    // The record does not show whether its recipient unsubscribed before.
+    // The record can't tell an earlier unsubscription.
     const repeatable = events.filter(({ change }) => change === 'unsubscribed').map(({ eventId }) => eventId)
     const stored = await listStoredEvents(tx, companyId, NAME, repeatable)
     return events.filter(({ eventId }) => !stored.has(eventId))

@@ -18,29 +18,22 @@ declare module '../../../changes/record-change.ts' {
       id: number
       before: string
       after: string
-      /** That it failed in between, and why. */
       failure: { readonly error: MessageError | null } | null
-      /** The provider accepted it, and no earlier change said so. */
       isFirstSent: boolean
     }
   }
 }
 
-/** The statuses of an outbound message that receivers get. */
 const STATUSES = ['sent', 'delivered', 'read', 'failed'] as const
 type Status = (typeof STATUSES)[number]
 type MessageError = { readonly code: number | null; readonly title: string | null; readonly details: string | null }
 
-/** How far a message has come; a status that is not listed is before all of them. */
 const RANK: Readonly<Record<string, number>> = { sent: 2, failed: 3, delivered: 4, read: 5 }
 const rankOf = (status: string): number => RANK[status] ?? 0
 
 type Progress = Pick<ChangeOf<typeof NAME>, 'before' | 'after' | 'failure' | 'isFirstSent'>
 
-/**
- * Returns the statuses that a message reached on its way, in order of rank: a message that is read was sent and delivered,
- * whichever report came first. Whether a failed one was sent does not follow from its status: a refused one was not.
- */
+/** Returns the statuses reached, by rank: a read message was sent and delivered. A failed one may not have been sent. */
 export function statusesReached({ before, after, failure, isFirstSent }: Progress): Status[] {
   const isReached = (status: Status): boolean => rankOf(before) < rankOf(status) && rankOf(status) <= rankOf(after)
   return (['sent', 'failed', 'delivered', 'read'] as const).filter((status) => {

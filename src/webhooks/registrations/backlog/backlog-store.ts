@@ -1,10 +1,9 @@
 import type { Db } from '../../../db/connect.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 
-/** Waiting deliveries of events other than messages at an active registration. */
 export type RegistrationBacklog = { id: number; waiting: number; isPaused: boolean }
 
-/** The backlogs of the company's active registrations, each counted up to `most`. */
+/** Counts the backlogs of active registrations, each up to `most`. */
 export async function listBacklogs(db: Db, companyId: number, most: number): Promise<RegistrationBacklog[]> {
   return await db<RegistrationBacklog[]>`
     select
@@ -26,7 +25,7 @@ export async function listBacklogs(db: Db, companyId: number, most: number): Pro
   `
 }
 
-/** Stops events other than messages at active registrations; returns the ids of those that got them until now. */
+/** Pauses non-message events; returns the newly paused registrations. */
 export async function pauseForBacklog(db: Db, companyId: number, ids: readonly number[]): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     update registrations
@@ -38,7 +37,7 @@ export async function pauseForBacklog(db: Db, companyId: number, ids: readonly n
   return rows.map(({ id }) => id)
 }
 
-/** Companies with registrations whose events have been stopped for their backlog. */
+/** Lists companies with registrations paused for backlog. */
 export async function listPausedCompanies(db: Db): Promise<number[]> {
   const rows = await db<{ companyId: number }[]>`
     select distinct company_id
@@ -49,7 +48,6 @@ export async function listPausedCompanies(db: Db): Promise<number[]> {
   return rows.map(({ companyId }) => companyId)
 }
 
-/** Delivers all events again to the company's registrations that were stopped for their backlog; returns how many these were. */
 export async function resumeAfterBacklog(db: Db, companyId: number): Promise<number> {
   const { count } = await db`
     update registrations

@@ -9,40 +9,31 @@ import {
   resumeAfterBacklog,
 } from './backlog-store.ts'
 
-/** A company whose backlog is within the bound is counted again after a quarter of the rest, so that four processes keep to it. */
+/** Recounts after a quarter of the remaining room, to keep four processes within the bound. */
 const RECOUNTS = 4
-/** At the bound, after a twentieth of it. */
 const LEAST_ADDED = 20
-/** A count comes so long after the addition that leads to it: most transactions have committed by then. */
+/** By then, most transactions have committed. */
 const COUNT_AFTER_MS = 1_000
-/** Companies whose additions are remembered. Of the others the next addition is counted at once. */
 const MOST_REMEMBERED = 10_000
 
 export type BacklogDeps = {
   db: Pool
-  /** Waiting deliveries of events other than messages that a company may have. */
+  /** Non-message deliveries per company. */
   most: number
-  /** Called after registrations of a company got or lost their pause. */
   onPaused(companyId: number, registrationIds: readonly number[]): void
   onResumed(companyId: number): void
   onFailure(error: unknown): void
 }
 
 export type BacklogGuard = {
-  /** Takes note of deliveries of events other than messages that a company gets. */
   added(companyId: number, deliveries: number): void
-  /** Counts the backlog of a company now and pauses the registrations with most of it; waits for a count that runs. */
+  /** Joins a running count. */
   check(companyId: number): Promise<void>
-  /** Ends the pauses of companies whose backlog has halved. */
   resume(): Promise<void>
 }
 
-/**
- * Bounds the backlog of each company (decisions: What one caller may cost). Additions are counted in memory, and the table only
- * when they may have passed the bound: no event costs a statement.
- */
+/** Bounds backlogs (decisions: What one caller may cost). Counts the table only near the bound: events cost no statement. */
 export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }: BacklogDeps): BacklogGuard {
-  /** Additions until the next count. */
   const left = new LRUCache<number, { count: number }>(maxEntries(MOST_REMEMBERED))
   const running = new Map<number, Promise<void>>()
   const scheduled = new Set<number>()
@@ -81,7 +72,7 @@ export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }:
   }
 }
 
-/** Beyond the bound, all registrations that have more than an equal part of it: there is always one. */
+/** Returns registrations above an equal share of the bound. */
 export function toPause(backlogs: readonly RegistrationBacklog[], most: number): number[] {
   if (totalOf(backlogs) <= most) return []
   return backlogs.filter(({ waiting, isPaused }) => !isPaused && waiting > most / backlogs.length).map(({ id }) => id)
