@@ -20,7 +20,7 @@ export type RunAll = (companyId: number, statements: readonly (() => Promise<unk
 
 export const NO_EVENTS: RecordEvents = { isSubscribed: () => false, publish: async () => {} }
 
-export type ReportedWrite<T extends readonly unknown[]> = {
+type ReportedWrite<T extends readonly unknown[]> = {
   write: (db: Db) => Result<T>
   /** Must be called before the write; the result returns the changes afterwards. */
   watch: (tx: Db) => Promise<() => Promise<readonly RecordChange[]>>

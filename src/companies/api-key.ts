@@ -82,7 +82,7 @@ const SETTINGS = [
 ] as const
 
 /** Returns a fault for each browser-only setting on another kind of key. */
-export function browserFaults(
+function browserFaults(
   input: BrowserKeySettings & { identitySecret?: boolean },
   permissions: readonly Permission[],
 ): FieldFault[] {

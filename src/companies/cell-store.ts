@@ -2,7 +2,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { StartError } from '../platform/start-error.ts'
 
 /** Company ids of cell n: n x 1,000,000 + 1 to (n + 1) x 1,000,000. */
-export const COMPANIES_PER_CELL = 1_000_000
+const COMPANIES_PER_CELL = 1_000_000
 
 type Range = { first: number; last: number; isUsed: boolean; isOwner: boolean }
 

@@ -3,7 +3,7 @@ import { companyNotFound, type FieldFault, validationError } from '../platform/e
 import { isPhoneCountry, type PhoneCountry } from '../platform/text/phone-reading.ts'
 import { type Company, findCompany, insertCompany, selectCompanies, updateCompanyRow } from './company-store.ts'
 
-export type NewCompany = {
+type NewCompany = {
   name: string
   rateLimitPerMinute?: number
   readReceipts?: boolean
@@ -16,7 +16,7 @@ export type CompanyChange = Partial<NewCompany>
 
 /** The standard plan (decisions: Rate limit). */
 const STANDARD_RATE_LIMIT_PER_MINUTE = 100
-export const STANDARD_REGISTRATION_LIMIT = 50
+const STANDARD_REGISTRATION_LIMIT = 50
 export const STANDARD_SESSION_RATE_LIMIT = 3_000
 
 /** Creates a company without keys or senders; 422 for a blank name. */

@@ -76,7 +76,7 @@ const EitherMeReply = Type.Union([MeReply, BrowserMeReply], {
   description: 'The company and permissions of the credential.',
 })
 
-export type MeDeps = {
+type MeDeps = {
   db: Db
   onKeyChanged(clientId: string): void
 }

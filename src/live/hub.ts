@@ -24,7 +24,7 @@ export type Stream = {
 /** Formats an SSE event; `data` must be one line of JSON. */
 export const eventOf = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`
 
-export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
+type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
 export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords> & {
   conversationsOf(companyId: number, contactIds: readonly number[], limit: number): Promise<readonly number[]>
 }

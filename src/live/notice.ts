@@ -25,7 +25,7 @@ const Notice = Type.Union([Type.Literal('all'), Type.Record(Type.String(), Type.
 /** `all`: anything may have changed in any company. */
 export type Changes = Map<number, Changed> | 'all'
 
-export type Collector = {
+type Collector = {
   add(changes: readonly LiveChange[]): void
   take(): string | undefined
   isEmpty(): boolean

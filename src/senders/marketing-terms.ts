@@ -5,7 +5,7 @@ import type { Sender } from './sender.ts'
 import type { SenderCache } from './sender-cache.ts'
 import { applyMarketingTerms, type MarketingTerms } from './sender-event-store.ts'
 
-export type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
+type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
 
 /** Reads which accounts of a company have signed the marketing terms; unknown answers change nothing. */
 export async function readMarketingTerms(deps: TermsDeps, companyId: number): Promise<void> {

@@ -6,7 +6,7 @@ import { pageQuery, parsePage, readCursor, toPagination, withoutPages } from '..
 import { nullableText, Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
-export type SenderRoutesDeps = { db: Db }
+type SenderRoutesDeps = { db: Db }
 
 const SenderReply = Type.Object(
   {

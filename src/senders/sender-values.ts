@@ -31,7 +31,7 @@ export type NewSender = SenderChange & {
   accessToken: string
 }
 
-export type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
+type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
 export function parseInput(input: SenderChange, cipher: SenderCipher, faults: FieldFault[] = []): SenderInput {
   const values = readInput(input, cipher, faults)

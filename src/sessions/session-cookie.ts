@@ -1,4 +1,4 @@
-export type SentCookie = { state: 'none' | 'several' } | { state: 'one'; secret: string }
+type SentCookie = { state: 'none' | 'several' } | { state: 'one'; secret: string }
 
 export type SessionCookie = {
   read(header: string | undefined): SentCookie

@@ -6,7 +6,7 @@ import { newApiSecret } from '../platform/ids.ts'
 import { digestOf, SESSION_PERMISSIONS } from './session.ts'
 import { insertLink } from './session-store.ts'
 
-export type NewSignInLink = {
+type NewSignInLink = {
   name: string
   permissions?: readonly string[]
   role?: SessionRole
@@ -16,9 +16,9 @@ export type NewSignInLink = {
 export type SignInLink = { readonly url: string; readonly expiresAt: Date }
 
 /** Null company: operator. The session ends with the creator's credential. */
-export type LinkCreator = { companyId: number | null; clientId: string; permissions: readonly Permission[] }
+type LinkCreator = { companyId: number | null; clientId: string; permissions: readonly Permission[] }
 
-export const MOST_LINKS = 1_000
+const MOST_LINKS = 1_000
 export const DEFAULT_LINK_SECONDS = 600
 export const MOST_LINK_SECONDS = 24 * 60 * 60
 const RETRY_AFTER_SECONDS = 60

@@ -12,7 +12,7 @@ import {
   startAttempts,
 } from '../deliveries/delivery-store.ts'
 
-export type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord }
+type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord }
 
 export type AttemptBatches = {
   /** Returns undefined without an attempt to make. Post at once. */

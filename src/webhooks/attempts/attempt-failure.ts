@@ -2,7 +2,7 @@ import { errors } from 'undici'
 import { DeadlinePassed } from '../../platform/outgoing/start-request.ts'
 import { AddressNotPublic } from './address/address-guard.ts'
 
-export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
+type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
 export class PortNotAllowed extends Error {
   constructor() {

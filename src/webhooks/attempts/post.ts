@@ -39,7 +39,7 @@ export type AttemptOutcome = {
   durationMs: number
 }
 
-export type ReceiverClientOptions = {
+type ReceiverClientOptions = {
   allowPrivate: boolean
   clock?: Clock
   connectTimeoutMs?: number

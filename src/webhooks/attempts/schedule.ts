@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 5_000
 const MAX_JITTER = 0.1
 const MAX_RETRY_AFTER_MS = 300_000
 
-export type FailedOutcome = Pick<AttemptOutcome, 'statusCode' | 'retryAfterSeconds'>
+type FailedOutcome = Pick<AttemptOutcome, 'statusCode' | 'retryAfterSeconds'>
 
 /**
  * Returns the next attempt's time after failure 1 to 5, or `dead` (spec: Retries and idempotency). Waits 5, 10, 20 and 40 s,

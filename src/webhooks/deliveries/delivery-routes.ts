@@ -58,7 +58,7 @@ const DetailsQuery = Type.Object({
   ),
 })
 
-export type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; serviceName: string }
+type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; serviceName: string }
 
 /** Serves delivery states (console: section 5). */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncTypebox {

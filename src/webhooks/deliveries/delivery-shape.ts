@@ -20,7 +20,7 @@ const DELIVERY_EXAMPLE = {
   nextAttemptAt: null,
 }
 
-export const DeliveryRecord = Type.Object(
+const DeliveryRecord = Type.Object(
   {
     id: Type.Integer(),
     registrationId: Type.Integer(),
@@ -41,7 +41,7 @@ export const DeliveryRecord = Type.Object(
     example: DELIVERY_EXAMPLE,
   },
 )
-export type DeliveryRecord = Static<typeof DeliveryRecord>
+type DeliveryRecord = Static<typeof DeliveryRecord>
 
 const MESSAGE_EXAMPLE = {
   contact: { name: 'Ada Rossi', phone: '393331234567' },

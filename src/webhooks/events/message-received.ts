@@ -131,7 +131,7 @@ export const messageReceived = {
 
 export type Forwardable = (MessageItem | CallItem | ChangeItem | ReactionItem) & { isForwarded: true }
 
-export type EnvelopeChannel = {
+type EnvelopeChannel = {
   companyId: number
   provider: ProviderName
   /** Null falls back to the number in the event. */

@@ -13,7 +13,7 @@ const CHANGES_PER_STATEMENT = 100
 
 type Slice = { readonly event: RecordEventName; readonly changes: readonly RecordChange[] }
 
-export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
+type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
   subscribedEvents: Pick<SubscribedEvents, 'has' | 'receivers'>
   onDeliveries?: (companyId: number, deliveries: number) => void

@@ -28,7 +28,7 @@ export type NewRegistration = Pick<
   RegistrationRow,
   'name' | 'url' | 'events' | 'channelIds' | 'method' | 'staticHeaders' | 'secret'
 > & { ordered?: boolean }
-export type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
+type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
 
 const columns = sql`
   id, name, url, events, channel_ids, status, method, ordered, static_headers, secret, paused_reason, paused_at, created_at

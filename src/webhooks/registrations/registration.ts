@@ -27,7 +27,7 @@ export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: str
 export type RegistrationRules = ReceiverRules & { serviceName: string }
 export type RegistrationDeps = { db: Db; cipher: SecretCipher }
 
-export type RegistrationRequest = {
+type RegistrationRequest = {
   name: string
   url: string
   events: string[]
@@ -38,7 +38,7 @@ export type RegistrationRequest = {
   headers?: GivenHeaders
 }
 
-export type RegistrationUpdate = Partial<RegistrationRequest> & {
+type RegistrationUpdate = Partial<RegistrationRequest> & {
   status?: RegistrationStatus
   health?: unknown
   pausedReason?: unknown

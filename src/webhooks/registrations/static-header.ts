@@ -5,7 +5,7 @@ import { memberOf } from '../../platform/text/own-member.ts'
 export type StaticHeader = { key: string; value: string }
 
 /** Hides values, which often are credentials. Can't be a real value: not Latin-1. */
-export const HIDDEN_VALUE = '…'
+const HIDDEN_VALUE = '…'
 
 export const MAX_STATIC_HEADERS = 20
 export const MAX_HEADER_NAME_LENGTH = 200
@@ -45,7 +45,7 @@ export function isReservedHeader(name: string, serviceName: string): boolean {
 
 export type GivenHeaders = readonly StaticHeader[] | Readonly<Record<string, string>>
 
-export const headerList = (headers: GivenHeaders): StaticHeader[] =>
+const headerList = (headers: GivenHeaders): StaticHeader[] =>
   isList(headers) ? [...headers] : Object.entries(headers).map(([key, value]) => ({ key, value }))
 
 const isList = (headers: GivenHeaders): headers is readonly StaticHeader[] => Array.isArray(headers)

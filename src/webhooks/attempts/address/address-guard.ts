@@ -7,7 +7,7 @@ import { isPublicAddress } from './public-address.ts'
 /** Rejects with the resolver's code if there are no addresses. */
 export type Resolve = (hostname: string) => Promise<string[]>
 
-export type GuardOptions = {
+type GuardOptions = {
   allowPrivate: boolean
   connectTimeoutMs: number
   /** DNS only by default: no hosts files, no search domains. */

@@ -16,8 +16,8 @@ export type DeliveryLog = {
   createdAt: Date
 }
 
-export type LogStatus = 'delivered' | 'failed' | 'dead'
-export type LogFilter = { before?: number | undefined; limit?: number; status?: LogStatus | undefined }
+type LogStatus = 'delivered' | 'failed' | 'dead'
+type LogFilter = { before?: number | undefined; limit?: number; status?: LogStatus | undefined }
 
 /**
  * Lists attempts, newest first (spec: Webhook delivery log row; decisions: Deliveries). Successful first attempts are rows of

@@ -13,7 +13,7 @@ const PAUSE_MS = 200
 const MAX_ATTEMPTS = 1_000_000
 const MAX_LEASE_EXPIRIES = 1_000
 
-export type RedeliveryJobDeps = {
+type RedeliveryJobDeps = {
   db: Pool
   onRenewed(companyId: number): void
 }

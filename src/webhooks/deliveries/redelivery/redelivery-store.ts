@@ -12,7 +12,7 @@ export type Redelivery = RedeliveryRange & {
 
 type FinishedStatus = 'delivered' | 'dead' | 'skipped'
 
-export type RenewedStep = { count: number; last: number | undefined }
+type RenewedStep = { count: number; last: number | undefined }
 
 const RENEWED = sql`
   status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now(),

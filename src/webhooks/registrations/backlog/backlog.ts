@@ -16,7 +16,7 @@ const LEAST_ADDED = 20
 const COUNT_AFTER_MS = 1_000
 const MOST_REMEMBERED = 10_000
 
-export type BacklogDeps = {
+type BacklogDeps = {
   db: Pool
   /** Non-message deliveries per company. */
   most: number
