@@ -1,7 +1,4 @@
-/**
- * Every namespace of the service's advisory locks: what one of its locks means, its key, and who holds it. A statement names
- * a lock by `advisory_key(namespace, key)`. All of them end with their transaction.
- */
+/** Lists every advisory lock namespace for `advisory_key(namespace, key)`. All locks end with their transaction. */
 export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   customer:
     'An identity of a company. Key: company:identity. Held by each transaction that creates, moves or retires it, or decides to which contact it belongs: inbound batches, sends, writes of contacts.',
@@ -26,7 +23,7 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   'event lane': 'The waiting events of a lane. Key: the lane. Held by the worker that handles them.',
 }
 
-/** Held by the process that changes the schema: a number, since the first migration creates the functions of the others. */
+/** Held by the process that changes the schema. A number, because the first migration creates `advisory_key`. */
 export const MIGRATE_LOCK = 7_237_455_201
-/** Seed of the locks under which the jobs of a kind are claimed. Key: the kind. Held by the worker that claims. */
+/** Seed for claim locks, one per job kind, held by the claiming worker. */
 export const CLAIM_LOCK_SEED = 7_237_455_202

@@ -5,16 +5,13 @@ import type { Db, Pool, Transaction } from './connect.ts'
 
 export type Copied = { table: string; rows: number }
 
-/** A table and its columns that are not generated, as they are written in SQL. */
 type Table = { name: string; columns: string }
-/** Of the target: filled by `migrate`, so equal on both sides. */
+/** Filled by `migrate` in the target, so equal on both sides. */
 const LEDGERS = ['migrations', 'sql_objects']
 
 /**
- * Copies everything of a database into another one with the same, empty schema: rows, partitions, positions of sequences. The source is read in one snapshot and the target written in one transaction, so a copy that fails leaves
- * nothing behind.
- *
- * @throws StartError when the target is not empty, or a table arrived with another number of rows
+ * Copies rows, partitions and sequence positions into an empty schema: one snapshot, one transaction.
+ * @throws StartError when the target has rows, or row counts differ afterwards
  */
 export async function copyDatabase(source: Pool, target: Pool): Promise<Copied[]> {
   return source.begin('isolation level repeatable read read only', (from) =>
@@ -30,7 +27,7 @@ export async function copyDatabase(source: Pool, target: Pool): Promise<Copied[]
   )
 }
 
-/** Tables come after those that their foreign keys name. */
+/** Referenced tables first. */
 async function listTables(db: Db): Promise<Table[]> {
   const rows = await db<(Table & { needs: string[] })[]>`
     select
@@ -71,7 +68,7 @@ async function expectEmpty(to: Db, tables: Table[]): Promise<void> {
   }
 }
 
-/** The days of deliveries and months of messages that the source has (docs/decisions 0007 and 0016). */
+/** Delivery days and message months (docs/decisions 0007 and 0016). */
 async function createPartitions(from: Db, to: Db): Promise<void> {
   const partitions = await from<{ name: string; parent: string; bounds: string }[]>`
     select child.oid::regclass::text as name, inhparent::regclass::text as parent,
@@ -90,7 +87,7 @@ async function createPartitions(from: Db, to: Db): Promise<void> {
   }
 }
 
-/** The partition has indexes of its own. That of earlier messages is made by the migration. */
+/** Month partitions have their own indexes. The migration already made the partition for earlier messages. */
 async function createMessageMonth(to: Db, name: string): Promise<void> {
   const [, year, month] = /^messages_([0-9]{4})([0-9]{2})$/.exec(name) ?? []
   if (year !== undefined)

@@ -4,20 +4,18 @@ import { joinEmbedded, type StartEvents, startEmbedded } from './embedded/start.
 import { markPooler } from './pooler.ts'
 
 export type Database = {
-  /** For `connect`: with a mark when it leads to a pooler in transaction mode. */
   url: string
   stop(): Promise<void>
-  /** Resolves only if the database ends without having been asked to, which only an embedded one can. */
   ended: Promise<StartError>
 }
 
 const DRAIN_SECONDS = 5
-/** How long a database of the operator's own may take to answer, all of its hosts together. */
+/** Shared by all hosts of an external database. */
 const ANSWER_DEADLINE_MS = 10_000
 
 type Place = { databaseUrl: string | undefined; dataDir: string }
 
-/** The database to serve from: the one at `databaseUrl`, once it has answered, else the embedded server, started. */
+/** Opens the database at `databaseUrl` once it answers, else starts the embedded server. */
 export const openDatabase = (
   { databaseUrl, dataDir, processes = 1 }: Place & { processes?: number },
   events?: StartEvents,
@@ -29,7 +27,7 @@ export const openDatabase = (
 /** Each process holds up to 14 connections; commands and psql need some too. */
 const connectionsFor = (processes: number): number => Math.max(100, 20 * (processes + 1))
 
-/** The same for a short command, while a service may be running on it. */
+/** Opens the database for a short command, while a service may be running on it. */
 export const joinDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
   databaseUrl === undefined ? joinEmbedded(dataDir) : openOwn(databaseUrl)
 
@@ -38,13 +36,12 @@ async function openOwn(databaseUrl: string): Promise<Database> {
   return { url, stop: async () => {}, ended: new Promise(() => {}) }
 }
 
-/** A pool that takes part in an orderly stop: what runs is finished, within 5 s. */
+/** Opens a pool; `stop` gives running statements 5 s to finish. */
 export function openPool(url: string, options: ConnectOptions = {}): { db: Pool; stop(): Promise<void> } {
   const db = connect(url, options)
   return { db, stop: () => db.end({ timeout: DRAIN_SECONDS }) }
 }
 
-/** The address for `connect`, once the database has answered. */
 async function checkAnswers(url: string): Promise<string> {
   const deadline = new Promise<never>((_, fail) => {
     const late = Object.assign(new Error('no answer within the deadline'), { code: 'CONNECT_TIMEOUT' })
@@ -108,7 +105,6 @@ function explain(error: unknown, url: string): string {
 const noPrimary = (hosts: string): string =>
   `None of the PostgreSQL servers ${hosts} answers as the primary: start it, or correct DATABASE_URL`
 
-/** The address without its user and password, for messages. */
 function placesOf(url: string): { hosts: string; database: string } {
   const place = /^[a-z]+:\/\/(?:[^/]*@)?([^/?]*)\/?([^?]*)/.exec(url)
   return { hosts: place?.[1] || 'localhost', database: place?.[2] || 'of the user’s name' }

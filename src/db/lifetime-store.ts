@@ -1,21 +1,20 @@
 import { type Db, sql } from './connect.ts'
 
-/** A table whose rows are deleted by their age alone, with its primary key. */
 export type Expiring = {
   readonly table: string
   readonly key: readonly string[]
   readonly column: string
   readonly hours: number
-  /** Rows that one statement deletes, where bodies of up to 4 MiB make a thousand too many. */
+  /** Rows per statement, where bodies up to 4 MiB make a thousand too many. */
   readonly batch?: number
 }
 
-/** The oldest rows that one statement deletes: up to `limit`, after the first `skip`, which can't be deleted. */
+/** One statement deletes up to `limit` of the oldest rows, after `skip` undeletable ones. */
 export type ExpiryBatch = { readonly limit: number; readonly skip: number }
 
 const DAY = 24
 
-/** The comment of each table says the same. */
+/** Must match the table comments. */
 export const EXPIRING: readonly Expiring[] = [
   { table: 'console_sessions', key: ['id'], column: 'idle_until', hours: 0 },
   { table: 'sign_in_links', key: ['digest'], column: 'expires_at', hours: 0 },
@@ -39,7 +38,6 @@ export const EXPIRING: readonly Expiring[] = [
   { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * DAY },
 ]
 
-/** Reactions, which are kept like messages. */
 export const reactionsAfter = (days: number): Expiring => ({
   table: 'message_reactions',
   key: ['company_id', 'wamid'],
@@ -47,7 +45,7 @@ export const reactionsAfter = (days: number): Expiring => ({
   hours: days * DAY,
 })
 
-/** Whom envelopes name: a day of these is dropped at the end of the next one. */
+/** Persons named in envelopes; each day is dropped at the end of the next. */
 export const envelopePeopleAfter = (days: number): Expiring => ({
   table: 'envelope_people',
   key: ['company_id', 'person', 'event', 'event_id', 'day'],
@@ -55,13 +53,12 @@ export const envelopePeopleAfter = (days: number): Expiring => ({
   hours: (days + 2) * DAY,
 })
 
-/** Deletes rows that are older than their table keeps them, oldest first; returns how many. */
+/** Deletes expired rows, oldest first; returns how many. */
 export async function expireRows(db: Db, expiring: Expiring, batch: ExpiryBatch): Promise<number> {
   const expired = await db`${expiry(db, expiring, batch)}`
   return expired.count
 }
 
-/** The statement of `expireRows`. Rows that another process deletes are skipped. */
 export const expiry = (db: Db, { table, key, column, hours }: Expiring, { limit, skip }: ExpiryBatch) => sql`
   delete from ${db(table)}
   where (${db([...key])}) in (

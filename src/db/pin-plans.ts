@@ -1,9 +1,8 @@
 import type { Db } from './connect.ts'
 
 /**
- * For the rest of the transaction each statement is planned once, and joins rows by their keys: for statements that take
- * few rows out of tables of any size. Planning them takes longer than running them, and a plan that was made while a table
- * was empty would read all of an index later. Its own waits for a lock end after `lockMs`.
+ * Plans each statement once and joins by key for the rest of the transaction: planning takes longer than running, and a
+ * plan made on an empty table would later scan a whole index. Limits lock waits to `lockMs`.
  */
 export async function pinPlans(tx: Db, lockMs: number): Promise<void> {
   await tx`

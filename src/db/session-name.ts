@@ -1,14 +1,11 @@
 import { hostname } from 'node:os'
 import { VERSION } from '../platform/version.ts'
 
-/** PostgreSQL cuts names of sessions here. */
+/** PostgreSQL truncates longer names. */
 const MAX_BYTES = 63
 const MAX_PREFIX = 12
 
-/**
- * Returns this process's session name, which lets a breaking migration find processes of other versions. All service processes share
- * its first word: `parley`, or the application_name in DATABASE_URL.
- */
+/** Returns this process's session name, by which a breaking migration finds other versions. */
 export function sessionName(prefix = 'parley'): string {
   const [start, end] = [`${wordOf(prefix, MAX_PREFIX)} ${VERSION} `, `:${process.pid}`]
   return `${start}${wordOf(hostname(), MAX_BYTES - start.length - end.length)}${end}`

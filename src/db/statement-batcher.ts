@@ -1,10 +1,7 @@
 import { type Batcher, type BatcherOptions, createBatcher, type FailureScope } from '../fair/batch.ts'
 import { isContention, isDataError, isLockTimeout } from './pool/failure.ts'
 
-/**
- * Creates a batcher whose runs are statements or transactions. Data that PostgreSQL refuses concern one item, a lock that is not
- * granted in time one company; after a deadlock or a serialisation failure, the run is repeated.
- */
+/** Refused data fails one item, a lock timeout one company; a deadlock or serialization failure repeats the run. */
 export function createStatementBatcher<Item, Result>(
   options: Omit<BatcherOptions<Item, Result>, 'scopeOf'>,
 ): Batcher<Item, Result> {

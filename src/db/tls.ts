@@ -3,17 +3,16 @@ import type { ConnectionOptions } from 'node:tls'
 import { codeOf, StartError } from '../platform/start-error.ts'
 import { take, takeChoice } from './url-parameters.ts'
 
-/** How a connection uses TLS; `prefer` goes on without it when the server has none. */
+/** `prefer` continues unencrypted if the server has no TLS. */
 export type Tls = false | 'prefer' | ConnectionOptions
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
 
 /**
- * Takes the parameters of TLS out of those of an address, with libpq's meaning: `sslmode=require` encrypts and, without
- * `sslrootcert`, does not look at the certificate; `verify-ca` checks its issuer, `verify-full` also its host name.
- * A root certificate without a mode means `verify-full`. Undefined when the address says nothing.
- *
- * @throws StartError when a file cannot be read, or the mode is unknown
+ * Takes the TLS parameters out of an address, as libpq does: `sslmode=require` ignores the certificate without
+ * `sslrootcert`; `verify-ca` checks the issuer, `verify-full` also the host name; `sslrootcert` alone means
+ * `verify-full`.
+ * @throws StartError when a file can't be read, or the mode is unknown
  */
 export function takeTls(parameters: URLSearchParams): Tls | undefined {
   const mode = takeChoice(parameters, 'sslmode', MODES)

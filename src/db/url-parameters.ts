@@ -1,17 +1,13 @@
 import { StartError } from '../platform/start-error.ts'
 
-/** Takes a parameter out of those of an address. Of several with one name the last counts, as for libpq. */
+/** Removes and returns a parameter. The last of several wins, as in libpq. */
 export function take(parameters: URLSearchParams, name: string): string | undefined {
   const value = parameters.getAll(name).at(-1)
   parameters.delete(name)
   return value
 }
 
-/**
- * Takes a parameter that has one of some values.
- *
- * @throws StartError when it has another
- */
+/** Removes and returns an enumerated parameter. Throws StartError for an unknown value. */
 export function takeChoice<Choice extends string>(
   parameters: URLSearchParams,
   name: string,

@@ -6,7 +6,7 @@ export type CopyStream = ReturnType<typeof from> | ReturnType<typeof to>
 
 const PgQuery: new (text: string) => object = Query
 
-/** Runs a stream of pg-copy-streams on a pipelining client, which takes no other class than its own. */
+/** Runs a pg-copy-streams stream. A pipelining client accepts only `Query` subclasses. */
 export class CopyExecution extends PgQuery {
   readonly #stream: CopyStream
   #isAnswered = false
@@ -16,7 +16,7 @@ export class CopyExecution extends PgQuery {
     this.#stream = stream
   }
 
-  /** Its reader has stopped before the end, so the server waits for ever. */
+  /** The reader stopped early, so the server would wait for ever. */
   get isAbandoned(): boolean {
     return !this.#isAnswered && this.#stream.destroyed && 'read' in this.#stream
   }

@@ -3,20 +3,15 @@ import type { Execution } from './execution.ts'
 import { connectionError } from './session/connection-error.ts'
 import type { DatabaseSession } from './session/database-session.ts'
 
-/** A pipelining client of `pg` takes no other class. */
 const PgQuery: new (text: string) => object = Query
 
-/** The SQLSTATE of a statement in a transaction of which an earlier one has failed. */
 const ABORTED = '25P02'
 
-/** Whether a statement has not run, since an earlier one of its transaction has failed. */
+/** Returns whether a statement was skipped after an earlier failure in its transaction. */
 export const isSkipped = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === ABORTED
 
-/**
- * Statements of a transaction that are sent at once, as a query of `pg`. They share one Sync: the server answers all of them in one
- * write, and skips those behind a failed one. With a Sync for each, every statement has a write, and the client a read.
- */
+/** Statements sent with one Sync: a Sync each would cost a server write and a client read per statement. */
 export class ExecutionBatch extends PgQuery {
   readonly #session: DatabaseSession
   readonly #executions: Execution[] = []

@@ -9,15 +9,14 @@ import { parserOf } from './values.ts'
 
 type Fields = { fields: { name: string; dataTypeID: number }[] }
 
-/** A pipelining client of `pg` takes no other class. Its methods are those that pg-cursor and pg-copy-streams have, too. */
+/** A pipelining client accepts only `Query` subclasses. */
 const PgQuery: new (text: string) => object = Query
 
-/** Errors of a prepared statement that is not there, or does not fit its tables any more: it is prepared again. */
+/** Server routines that reject a missing or outdated prepared statement, which must be prepared again. */
 const OUTDATED = ['FetchPreparedStatement', 'RevalidateCachedQuery', 'transformAssignedExpr']
 
 const routineOf = (error: Error): string => ('routine' in error ? String(error.routine) : '')
 
-/** One execution of a statement, as a query of `pg`: sends its messages and handles the answers. */
 export class Execution extends PgQuery {
   readonly #statement: Statement<readonly unknown[]>
   readonly #encoded: Encoded
@@ -29,17 +28,12 @@ export class Execution extends PgQuery {
   #isReused = false
   #columns: Column[] = []
   #rows = new RowList()
-  /** Why the first attempt failed, if there is a second one. */
   #firstError: Error | undefined
-  /** Why a row could not be read. */
   #rowError: Error | undefined
-  /** The first answer is that to the settings of the transaction. */
+  /** The first answer belongs to the transaction settings. */
   #isSetting = false
 
-  /**
-   * @param retry sends it again when its prepared statement is outdated. Absent: it fails
-   * @throws what `serialize` throws
-   */
+  /** @param retry sends an outdated prepared statement again. Absent: the statement fails */
   constructor(
     statement: Statement<readonly unknown[]>,
     resolve: (rows: RowList) => void,
@@ -70,7 +64,7 @@ export class Execution extends PgQuery {
 
   submit(connection: Connection): null {
     this.#session?.corkForNow()
-    // A transaction has set them at its begin. A single statement is one transaction with the settings before the same Sync.
+    // A transaction has set them at `begin`.
     const settings = this.#session?.isReserved ? undefined : this.#session?.localSettings
     this.#isSetting = settings !== undefined
     if (this.#statement.mode === 'simple') {
@@ -87,10 +81,10 @@ export class Execution extends PgQuery {
     return null
   }
 
-  /** Sends it without the Sync that lets the server answer. */
+  /** Sends without the Sync, so further statements can follow. */
   send(connection: Connection, session: DatabaseSession | undefined): void {
     this.#session = session
-    // Another session may run a second attempt, and behind a pooler any statement: neither uses a prepared statement.
+    // A second attempt may run on another session, and any statement behind a pooler: neither can be prepared.
     const isPrepared =
       this.#statement.mode === 'prepared' &&
       this.#firstError === undefined &&
@@ -127,7 +121,7 @@ export class Execution extends PgQuery {
       this.#prepared.columns = this.#columns
       this.#prepared.state = 'ready'
     }
-    // Of several statements in one text, the rows of the last are the result.
+    // With several statements in one text, the last one's rows are the result.
     this.#rows = new RowList()
   }
 
@@ -177,38 +171,29 @@ export class Execution extends PgQuery {
   }
 }
 
-/**
- * Runs a statement.
- *
- * @param retry sends it again when its prepared statement is outdated
- * @throws what `serialize` throws: then nothing is sent
- */
+/** Runs a statement. `retry` sends an outdated one again. Throws what `serialize` throws: then nothing is sent. */
 export function run<T extends readonly unknown[]>(
   statement: Statement<T>,
   send: (execution: Execution) => void,
   retry?: (execution: Execution) => void,
 ): Promise<Rows<T>> {
   const { promise, resolve, reject } = Promise.withResolvers<Rows<T>>()
-  // The type of the rows is the claim of the statement's author.
+  // The row type is claimed by the statement's author, unchecked.
   send(new Execution(statement, resolve as unknown as (rows: RowList) => void, reject, retry))
   return promise
 }
 
-/** The rows of a statement, as they arrive. */
 class RowList extends Array<object> {
   #tag = ''
 
-  // The result of `map`, for example, is an ordinary array.
   static override get [Symbol.species]() {
     return Array
   }
 
-  /** How many rows the statement returned or wrote. */
   get count(): number {
     return Number(this.#tag.slice(this.#tag.lastIndexOf(' ') + 1)) || 0
   }
 
-  /** The server ends a statement with a tag, such as `INSERT 0 5`. */
   complete(tag: string): void {
     this.#tag = tag
   }

@@ -5,7 +5,6 @@ import { connectionError } from './session/connection-error.ts'
 import type { Servers } from './session/servers.ts'
 import { Statement } from './statement.ts'
 
-/** The pause between two attempts to listen again. */
 const RETRY_MS = 500
 
 export type Listening = { unlisten(): Promise<void> }
@@ -13,16 +12,12 @@ export type Listening = { unlisten(): Promise<void> }
 export type ListenOptions = {
   channel: string
   onNotice(payload: string): void
-  /** Called each time that listening begins: notices of the time before are lost. */
+  /** Called whenever listening begins: earlier notices are lost. */
   onListening(): void
-  /** Ends the listening. */
   closing: AbortSignal
 }
 
-/**
- * Listens on a connection of its own. Rejects when the first attempt fails. A connection that is lost later is replaced until
- * `unlisten`, also by one to another host.
- */
+/** Listens on a separate connection, replaced when lost. Rejects when the first attempt fails. */
 export async function listenOn(servers: Servers, options: ListenOptions): Promise<Listening> {
   const ending = new AbortController()
   const closing = AbortSignal.any([ending.signal, options.closing])

@@ -2,7 +2,6 @@ declare module 'pg-copy-streams' {
   import type { Readable, Writable } from 'node:stream'
   import type { Connection } from 'pg'
 
-  /** A client of `pg` calls these while it runs the stream as a query. */
   interface CopyQuery {
     submit(connection: Connection): void
     handleError(error: Error): void

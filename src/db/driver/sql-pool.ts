@@ -1,5 +1,4 @@
-import { missingPartition } from '../missing-partition.ts'
-import { ContentionError, isContention } from '../pool/failure.ts'
+import { ContentionError, errorMember, isContention, sqlState } from '../pool/failure.ts'
 import { run } from './execution.ts'
 import { type Listening, listenOn } from './listen-on.ts'
 import { SessionPool, type Work as SessionWork } from './session/pool.ts'
@@ -11,21 +10,19 @@ import { type BeginOptions, runTransaction } from './transaction.ts'
 type Work<T> = (tx: Transaction) => T | PromiseLike<T>
 
 export type Pool = Sql & {
-  /** `isPooled`: connections share sessions of the server, which therefore delivers no notices. */
+  /** `isPooled`: connections share server sessions, so no notices arrive. */
   readonly options: { readonly max: number; readonly isPooled: boolean }
   begin<T>(work: Work<T>): Promise<T>
   begin<T>(options: string, work: Work<T>, more?: BeginOptions): Promise<T>
-  /** Listens on a connection of its own; `onListening` is called each time that listening begins. */
+  /** Calls `onListening` whenever listening begins: earlier notices are lost. */
   listen(channel: string, onNotice: (payload: string) => void, onListening?: () => void): Promise<Listening>
-  /** The same connections, with a gate before each statement and transaction. */
   gated(gate: () => Gate | undefined): Pool
-  /** Accepts no more work and waits for what runs; after `timeout` seconds it ends that, too. */
+  /** Accepts no more work and waits for running work; after `timeout` seconds, ends it. */
   end(options?: { timeout?: number }): Promise<void>
 }
 
 export type PoolOptions = ServerOptions & { max: number }
 
-/** Opens a pool: a connection is made when it is needed. */
 export function openSqlPool(options: PoolOptions): Pool {
   const servers = new Servers(options)
   return createPool(new SessionPool(servers, options.max), servers, options.max, new AbortController())
@@ -82,20 +79,27 @@ function createPool(
   })
 }
 
-/**
- * Creates the partition missing for a failed statement, whatever clock chose the row's day or month; returns whether it did. The
- * statement may then run again, and its transaction begin again.
- */
+/** Creates the partition missing for a failed statement; returns whether the statement can run again. */
 const partitionCreator =
   (sql: Sql) =>
   async (error: unknown): Promise<boolean> => {
     const missing = missingPartition(error)
     if (missing === undefined) return false
     const create = () => sql`select make_partition(${missing.table}, ${missing.key}::bigint)`
-    // The second call waits for the session that was in the way, and finds its partition.
+    // The second call waits for the conflicting session and finds its partition.
     const created = create().catch((reason) => (isContention(reason) ? create() : Promise.reject(reason)))
     return await created.then(
       () => true,
       () => false,
     )
   }
+
+type MissingPartition = { table: string; key: number }
+
+/** Returns the partition missing for a row; undefined for any other error. */
+function missingPartition(error: unknown): MissingPartition | undefined {
+  if (sqlState(error) !== '23514' || errorMember(error, 'constraint') !== undefined) return undefined
+  const table = errorMember(error, 'table')
+  const key = /= \((\d+)\)/.exec(errorMember(error, 'detail') ?? '')?.[1]
+  return table === undefined || key === undefined ? undefined : { table, key: Number(key) }
+}

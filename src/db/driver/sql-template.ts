@@ -1,7 +1,6 @@
 import { escapeIdentifier } from 'pg'
 import { serialize, typeOf, type Value } from './values.ts'
 
-/** A tagged template: a statement, or a fragment of one. */
 export class SqlTemplate {
   readonly strings: readonly string[]
   readonly values: readonly TemplateValue[]
@@ -11,7 +10,6 @@ export class SqlTemplate {
   }
 }
 
-/** The name of a table or column, or several, which stand in a statement as they are. */
 export class Identifier {
   readonly text: string
   constructor(names: string | readonly string[]) {
@@ -19,7 +17,6 @@ export class Identifier {
   }
 }
 
-/** The columns and values of rows behind `insert into <table>`; names of members are those of columns in camelCase. */
 export class InsertedRows {
   readonly rows: readonly InsertedRow[]
   constructor(rows: readonly InsertedRow[]) {
@@ -30,17 +27,12 @@ export type InsertedRow = { readonly [column: string]: Value }
 
 export type TemplateValue = Value | SqlTemplate | readonly SqlTemplate[] | Identifier | InsertedRows
 
-/** A statement as it is sent. */
 export type Encoded = { text: string; values: (string | Buffer | null)[]; types: number[] }
 
 /** The protocol counts them in two bytes. */
 const PARAMETERS_MAX = 65_535
 
-/**
- * Writes a template with its fragments as one text, with its values as parameters.
- *
- * @throws what `serialize` throws, RangeError when there are too many parameters
- */
+/** Renders a template as one text with parameters. Throws RangeError for too many parameters, and as `serialize`. */
 export function write(template: SqlTemplate): Encoded {
   const encoded: Encoded = { text: '', values: [], types: [] }
   encoded.text = textOf(template, encoded)
@@ -85,6 +77,5 @@ function insertedText(rows: readonly InsertedRow[], encoded: Encoded): string {
 
 const toSnakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** `created_at` as `createdAt`. */
 export const toCamelCase = (name: string): string =>
   name.replaceAll(/(?<=.)_(.)/g, (_, letter: string) => letter.toUpperCase())

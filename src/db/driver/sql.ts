@@ -11,7 +11,7 @@ import {
 import { type AnyRow, type Mode, type Result, type Rows, type Runner, Statement, startStatement } from './statement.ts'
 import { JsonParameter, type JsonValue, serialize, typeOf, type Value } from './values.ts'
 
-/** A tagged template runs a statement: it starts where it is written, awaited or not. A call makes a name, or the rows of an insert. */
+/** As a tagged template, starts the statement at once, awaited or not. As a call, makes a name or insert rows. */
 export type Sql = {
   <T extends readonly unknown[] = AnyRow[]>(
     strings: TemplateStringsArray,
@@ -20,7 +20,7 @@ export type Sql = {
   (names: string | readonly string[]): Identifier
   (rows: InsertedRow | readonly InsertedRow[]): InsertedRows
   json(value: JsonValue): JsonParameter
-  /** Runs a statement from text. Without parameters it may be several statements. */
+  /** Runs statement text; several statements if there are no parameters. */
   unsafe<T extends readonly unknown[] = AnyRow[]>(
     text: string,
     values?: readonly Value[],
@@ -31,22 +31,16 @@ export type Sql = {
 export type Transaction = Sql & {
   /** Runs statements whose failure leaves the transaction usable. */
   savepoint<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T>
-  /**
-   * Commits before the work returns, right behind the statements written before it. When one of them fails, the server rolls
-   * back instead. Later statements are refused.
-   */
+  /** Commits behind the earlier statements, or rolls back if one of them fails. Later statements are refused. */
   commit(): Promise<unknown>
-  /** Runs a stream of pg-copy-streams. */
   copy<T extends CopyStream>(stream: T): T
 }
 
-/** Makes a fragment of a statement, which runs nothing. `unsafe`: from text. */
 export const sql = Object.assign(
   (strings: TemplateStringsArray, ...values: readonly TemplateValue[]) => new SqlTemplate(strings, values),
   { unsafe: (text: string) => new SqlTemplate([text], []) },
 )
 
-/** A statement whose parameters are already in its text, as `$1` and so on. */
 class TextStatement<T extends readonly unknown[]> extends Statement<T> {
   readonly #parameters: readonly Value[]
 

@@ -7,22 +7,17 @@ import { createSql, type Transaction } from './sql.ts'
 import { type Mode, type Rows, type Runner, Statement } from './statement.ts'
 
 export type BeginOptions = {
-  /**
-   * Send the first statements together with `begin`. When it fails behind a pooler, they have run without a transaction, so they
-   * must be harmless then.
-   */
+  /** Send the first statements with `begin`. Behind a pooler, a failed `begin` leaves them outside a transaction. */
   pipelined?: boolean
 }
 
 const command = (text: string, mode?: Mode): Statement => new Statement([text], [], mode)
 
-/** A transaction, which ends with its session. */
 class Reservation implements Runner {
   readonly #session: DatabaseSession
   #lost: Error | undefined
-  /** The outcome of `commit` or `rollback`, once it is sent. */
   #end: Promise<unknown> | undefined
-  /** Statements of this round of the event loop, which are sent at its end. */
+  /** Statements of this event loop round, sent together at the end. */
   #batch: ExecutionBatch | undefined
   #copy: CopyExecution | undefined
   #hasFailed = false
@@ -93,14 +88,13 @@ class Reservation implements Runner {
     return hasEnded ? connectionError('TRANSACTION_ENDED', 'The transaction has ended') : undefined
   }
 
-  /** Runs `commit` or `rollback`: nothing is sent after it. */
   end<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
     const outcome = this.run(statement)
     this.#end ??= outcome
     return outcome
   }
 
-  /** Ends a transaction that has failed, unless its end is already sent. A loss of the session is then no further failure. */
+  /** Losing the session during a rollback is no further failure. */
   async rollBack(): Promise<void> {
     if (this.isLost) return
     this.#hasFailed = true
@@ -108,7 +102,6 @@ class Reservation implements Runner {
     else if (await this.#isOpen()) await this.#send(command('rollback')).catch(() => {})
   }
 
-  /** Whether the server has not ended the transaction: its end was not sent, or was skipped behind a failed statement. */
   async #isOpen(): Promise<boolean> {
     const end = this.#end
     this.#end ??= Promise.resolve()
@@ -130,7 +123,6 @@ class Reservation implements Runner {
 /** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
 class Scope implements Runner {
   readonly #transaction: Reservation
-  /** Of a savepoint: the scope of its transaction. */
   readonly #outer: Scope | undefined
   #commit: Promise<unknown> | undefined
   #failure: { error: unknown } | undefined
@@ -150,7 +142,7 @@ class Scope implements Runner {
     try {
       return this.#transaction.run(statement)
     } catch (error) {
-      // At once: the commit may be written right behind it.
+      // Fail at once: a commit may follow right behind.
       this.#fail(error)
       return Promise.reject(error)
     }
@@ -169,7 +161,7 @@ class Scope implements Runner {
     return this.#commit
   }
 
-  /** It is refused when a statement before it could not be sent: the server does not know that this one failed. */
+  /** Refused when an earlier statement could not be sent: the server does not know about that failure. */
   async #sendCommit(): Promise<void> {
     this.throwFailure()
     await this.#transaction.end(command('commit'))
@@ -179,7 +171,6 @@ class Scope implements Runner {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
-  /** The error of the statement that aborted the transaction, instead of the one that says so. */
   causeOf(error: unknown): unknown {
     return isSkipped(error) && this.#failure !== undefined ? this.#failure.error : error
   }
@@ -211,10 +202,7 @@ class Scope implements Runner {
   }
 }
 
-/**
- * Runs a transaction on a session that nothing else uses meanwhile. Rejects at once when the session is lost; statements that
- * the work sends later are refused.
- */
+/** Runs a transaction on a reserved session. Rejects at once when the session is lost. */
 export async function runTransaction<T>(
   session: DatabaseSession,
   options: string,
@@ -241,7 +229,7 @@ async function perform<T>(transaction: Reservation, work: (tx: Transaction) => T
   try {
     const result = await scope.do(work)
     await scope.commit()
-    // A statement that nothing waited for has failed before the commit that was sent behind it.
+    // An unawaited statement may have failed before the commit sent behind it.
     scope.throwFailure()
     return result
   } catch (error) {

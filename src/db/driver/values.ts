@@ -2,7 +2,6 @@ import { types } from 'pg'
 import { parse as parseArray } from 'postgres-array'
 import { parseJsonText } from '../../platform/text/json-text.ts'
 
-/** The values that `db.json(...)` takes. */
 export type JsonValue =
   | null
   | string
@@ -12,7 +11,6 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue | undefined }
 
-/** A value that is sent as `jsonb`; null is the null of SQL. */
 export class JsonParameter {
   readonly value: JsonValue
   constructor(value: JsonValue) {
@@ -21,7 +19,6 @@ export class JsonParameter {
 }
 
 type Scalar = string | number | bigint | boolean | Date | Uint8Array | null
-/** A parameter of a statement. */
 export type Value = Scalar | JsonParameter | readonly Value[]
 
 type Parser = (text: string) => unknown
@@ -30,13 +27,12 @@ const { builtins } = types
 const toNumber = (text: string): number => Number(text)
 const toDate = (text: string): Date => new Date(text)
 
-/** Types of which the array type, with its number, is parsed, too; other types stay text. */
+/** Types parsed together with their array types; all others stay text. */
 const PARSERS: [type: number, array: number, Parser?][] = [
   [builtins.BOOL, 1000, (text) => text === 't'],
   [builtins.BYTEA, 1001, (text) => Buffer.from(text.slice(2), 'hex')],
   [builtins.INT2, 1005, toNumber],
   [builtins.INT4, 1007, toNumber],
-  // Every id is a safe integer.
   [builtins.INT8, 1016, toNumber],
   [builtins.OID, 1028, toNumber],
   [builtins.FLOAT4, 1021, toNumber],
@@ -63,10 +59,9 @@ const parsers = new Map<number, Parser>(
 
 const asText = (text: string): string => text
 
-/** The function that turns the text of a value of this type into the value; undefined: it stays text. */
 export const parserOf = (type: number): Parser | undefined => parsers.get(type)
 
-/** The type that a parameter is declared with; 0: the server infers it. */
+/** Returns the declared parameter type; 0 lets the server infer one. */
 export function typeOf(value: Value): number {
   if (typeof value !== 'object')
     return typeof value === 'boolean' ? builtins.BOOL : typeof value === 'bigint' ? builtins.INT8 : 0
@@ -75,11 +70,7 @@ export function typeOf(value: Value): number {
   return value instanceof Uint8Array ? builtins.BYTEA : 0
 }
 
-/**
- * A parameter as it is sent: text, or the bytes of a `bytea`.
- *
- * @throws RangeError for an invalid date, TypeError for a value without a type of the database
- */
+/** Throws RangeError for an invalid date, TypeError for a value without a database type. */
 export function serialize(value: Value): string | Buffer | null {
   if (value === null || typeof value === 'string') return value
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)

@@ -9,15 +9,12 @@ import type { Binaries } from './package.ts'
 
 type Owner = { uid: number; gid: number }
 
-/** The account that PostgreSQL runs under. */
 export type Account = {
-  /** The prefix of the command. */
   command: string[]
-  /** The user and group of the process, if no command sets them. */
   identity: Partial<Owner>
-  /** The user that must own the cluster; undefined: the user of this process. */
+  /** Required cluster owner; undefined: this process's user. */
   owner: Owner | undefined
-  /** Whether the folder around the cluster has to be the owner's too; otherwise the account can pass through folders of any owner. */
+  /** Whether the folder around the cluster must have this owner too. */
   needsFolder: boolean
 }
 
@@ -25,10 +22,7 @@ const OURSELVES: Account = { command: [], identity: {}, owner: undefined, needsF
 const ROOT: Owner = { uid: 0, gid: 0 }
 const NOBODY: Owner = { uid: 65534, gid: 65534 }
 
-/**
- * Chooses an account that PostgreSQL accepts and that reaches both the data and the programs, also under /root,
- * where no other user may enter: PostgreSQL refuses to run as root, and initdb refuses a number without a name.
- */
+/** PostgreSQL refuses to run as root, and initdb refuses a uid without a name. Must also work below /root. */
 export async function chooseAccount(binaries: Binaries, folder: DataFolder): Promise<Account> {
   if (process.getuid?.() !== 0) return hasName() ? OURSELVES : unnamed(binaries, folder)
   for (const account of accountsForRoot(await ownerOf(folder))) {
@@ -43,23 +37,20 @@ export async function chooseAccount(binaries: Binaries, folder: DataFolder): Pro
   )
 }
 
-/**
- * For root, the best first: ourselves under another number; where containers forbid that, an account whose one
- * right is root's to pass through folders; last a plain account. Data that a user brought stays that user's.
- */
+/** Best first. Containers may forbid user namespaces. An existing cluster keeps its owner. */
 function accountsForRoot(owner: Owner): Account[] {
   const other = owner.uid === 0 ? (findUser('postgres') ?? findUser('nobody') ?? NOBODY) : owner
   const plain: Account = { command: [], identity: other, owner: other, needsFolder: true }
   return owner.uid === 0 ? [namespaced(), passing(other), plain] : [passing(other), namespaced(), plain]
 }
 
-/** This process in a user namespace with an unprivileged user id: all rights on its own files, none of root's. */
+/** All rights on its own files, none of root's. */
 function namespaced(): Account {
   const uid = (findUser('nobody') ?? NOBODY).uid
   return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
 }
 
-/** The securebit lets that right count in access(2) too, by which initdb looks for the programs beside it. */
+/** The securebit makes that right count in access(2) too, which initdb uses to find its programs. */
 function passing({ uid, gid }: Owner): Account {
   const rights = [
     '--clear-groups',
@@ -71,7 +62,6 @@ function passing({ uid, gid }: Owner): Account {
   return { command, identity: {}, owner: { uid, gid }, needsFolder: false }
 }
 
-/** A user that the system has no name for, as containers start them. */
 function unnamed(binaries: Binaries, folder: DataFolder): Account {
   const account = { ...namespaced(), owner: undefined, needsFolder: false }
   return reaches(account, binaries, folder) ? account : OURSELVES
@@ -85,7 +75,6 @@ function hasName(): boolean {
   }
 }
 
-/** Whether the account can run the programs and reach the folders that it needs. */
 function reaches(account: Account, binaries: Binaries, folder: DataFolder): boolean {
   const path = account.needsFolder ? dirname(folder.path) : folder.path
   const probe = ['sh', '-c', '"$1" --version && test -x "$2"', 'sh', binaries.postgres, path]
@@ -93,7 +82,7 @@ function reaches(account: Account, binaries: Binaries, folder: DataFolder): bool
   return spawnSync(command, args, { stdio: 'ignore', cwd: '/', ...account.identity }).status === 0
 }
 
-/** The owner of the data: that of the cluster, otherwise that of the folder if initdb would know this user. */
+/** Without a cluster: the folder's owner, if initdb would know this user. */
 async function ownerOf(folder: DataFolder): Promise<Owner> {
   const cluster = await stat(folder.cluster).catch(() => undefined)
   if (cluster) return { uid: cluster.uid, gid: cluster.gid }
@@ -101,7 +90,6 @@ async function ownerOf(folder: DataFolder): Promise<Owner> {
   return listUsers().some((one) => one.uid === uid) ? { uid, gid } : ROOT
 }
 
-/** Changes the owner of a folder to that of the account, if it is another. */
 async function give({ owner }: Account, path: string, ...options: string[]): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (!owner || !found || found.uid === owner.uid) return

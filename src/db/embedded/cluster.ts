@@ -11,17 +11,17 @@ import { spawnKept } from './keeper.ts'
 import { MAJOR_VERSION, unusableBinary } from './package.ts'
 
 const MEGABYTE = 1024 * 1024
-/** A new cluster takes 39 MB, its write-ahead log and our own database the rest. */
+/** A new cluster takes 39 MB; the rest is for the write-ahead log and the parley database. */
 const NEW_CLUSTER_BYTES = 128 * MEGABYTE
 const UNFINISHED = 'postgres.new-'
 
-/** The options of initdb: UTF-8 with letters of all languages, compared by their bytes; no access by TCP. */
+/** Sorted by bytes; no TCP access. */
 const INITDB_OPTIONS = [
   ...['--username=parley', '--encoding=UTF8', '--auth-local=trust', '--auth-host=reject'],
   ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
 ]
 
-/** Whether the folder holds a cluster, of our version and with room to run; otherwise it throws what to do. */
+/** Returns whether the folder holds a cluster. Throws StartError for another PostgreSQL version, or without room. */
 export async function findCluster(folder: DataFolder): Promise<boolean> {
   const version = await readVersion(folder)
   if (version !== undefined && version !== String(MAJOR_VERSION)) throw otherVersion(folder, version)
@@ -51,10 +51,7 @@ function otherVersion(folder: DataFolder, version: string): StartError {
   )
 }
 
-/**
- * Makes a cluster. It gets its name when it is complete, so that one half made by a killed process is never taken
- * for a whole one. `durable` waits until it is on disk.
- */
+/** Creates a cluster, renamed when complete, so a killed process never leaves half. `durable` waits for the disk. */
 export async function createCluster(
   folder: DataFolder,
   account: Account,

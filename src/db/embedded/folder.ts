@@ -8,30 +8,24 @@ import { giveToFolderOwner } from '../../platform/files/ownership.ts'
 import { diskFull, makeWritableFolder, unusableFolder } from '../../platform/files/writable-folder.ts'
 import { codeOf, StartError } from '../../platform/start-error.ts'
 
-/** Where the embedded server keeps its things, as absolute paths. */
 export type DataFolder = { path: string; cluster: string; log: string }
 
-/** Another live process has the folder. */
 export class FolderInUse extends StartError {}
 
-/** The longest path of a Unix socket that every system takes, in bytes; PostgreSQL's own name in it. */
+/** The longest Unix socket path accepted everywhere. */
 const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
 const SQLITE_BUSY = 5
 
-/** Creates the folder if it is missing, and checks that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const resolved = resolve(dataDir)
   await makeWritableFolder(resolved)
-  // One name for one folder, whatever links led to it: the socket's place is made from it.
+  // The socket path is derived from this, whatever links led here.
   const path = await realpath(resolved)
   return { path, cluster: join(path, 'postgres'), log: join(path, 'postgres.log') }
 }
 
-/**
- * Takes the folder for this process; the answer gives it back. The lock is the operating system's, so it ends with
- * the process however that ends, and never needs cleaning up: SQLite, which Node carries, asks for it on every system.
- */
+/** Locks the folder; returns the release function. SQLite's lock ends with the process, on every system. */
 export function lockDataFolder(folder: DataFolder): () => void {
   const pidFile = join(folder.path, 'parley.pid')
   const lock = takeLock(folder, pidFile)
@@ -70,7 +64,7 @@ function ownerOf(pidFile: string): string {
   }
 }
 
-/** Only for the message above: on a full disk it is left out. */
+/** Only for the message above: skipped on a full disk. */
 function noteOwner(pidFile: string): void {
   try {
     writeFileSync(pidFile, `${process.pid}\n`)
@@ -79,22 +73,20 @@ function noteOwner(pidFile: string): void {
   }
 }
 
-/** The space that a start needs: two files of write-ahead log. */
 export const START_BYTES = 32 * 1024 * 1024
 
-/** Refuses to start what the disk has no room for: PostgreSQL's own message would go to a log on the same disk. */
+/** Refuses a start without disk room: PostgreSQL's own message would be lost on the same full disk. */
 export function checkSpace(folder: DataFolder, neededBytes: number): void {
   const free = freeBytes(folder)
   if (free < neededBytes) throw diskFull(folder.path, undefined, { freeBytes: free, neededBytes })
 }
 
-/** Bytes that the disk of the data folder has free for this user. */
 export function freeBytes(folder: DataFolder): number {
   const disk = statfsSync(folder.path)
   return disk.bavail * disk.bsize
 }
 
-/** The folder of the server's socket: the cluster's own, or a short one in the system's folder for such things. */
+/** Returns the cluster itself or, if that path is too long, a short temporary folder. */
 export function socketFolder(folder: DataFolder): string {
   if (Buffer.byteLength(folder.cluster + SOCKET_NAME) <= SOCKET_PATH_BYTES) return folder.cluster
   const name = `parley-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`
@@ -102,13 +94,9 @@ export function socketFolder(folder: DataFolder): string {
   return Buffer.byteLength(short + SOCKET_NAME) <= SOCKET_PATH_BYTES ? short : join('/tmp', name)
 }
 
-/** Where the server records its process id, in the folder of its socket. */
 export const socketLock = (folder: DataFolder): string => `${socketFolder(folder)}${SOCKET_NAME}.lock`
 
-/**
- * Creates the socket's folder. Every user that can enter it is superuser of the database, so a folder that other users
- * own or can enter is refused.
- */
+/** Everyone who can enter the socket folder is database superuser, so others must neither own nor enter it. */
 export async function openSocketFolder(
   folder: DataFolder,
   account: { owner: { uid: number; gid: number } | undefined },
@@ -128,7 +116,6 @@ export async function openSocketFolder(
   return path
 }
 
-/** Takes a socket's folder of its own away again. */
 export async function closeSocketFolder(folder: DataFolder): Promise<void> {
   const path = socketFolder(folder)
   if (path !== folder.cluster) await rmdir(path).catch(() => {})

@@ -3,33 +3,27 @@ import { isDiskFull } from '../../platform/files/writable-folder.ts'
 import { messageOf, type StartError } from '../../platform/start-error.ts'
 import { type Server, ServerCrashed } from './server.ts'
 
-/** The pauses before attempts to start a server again: it may need room on its disk, or crash again while it recovers. */
+/** The server may need disk room, or crash again during recovery. */
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
-/** How often a full disk is asked for room. */
 const ROOM_MS = 1_000
 
 export type ServerEvents = {
-  /** The server has ended because its disk is full. */
   onDiskFull?(message: string): void
-  /** The server has ended because one of its processes crashed. */
   onCrash?(message: string): void
-  /** It could not be started again, and further attempts follow. Called once until it runs. */
+  /** A restart failed and more attempts follow. Called once per outage. */
   onRestartFailure?(message: string): void
-  /** The server has started again. */
   onRestart?(): void
 }
 
 type Restart = {
-  /** Whether the disk has room for a start. */
   hasRoom(): boolean
   start(): Promise<Server>
 }
 
 /**
- * The server, which is started again when one of its processes has crashed, and when it has ended on a full disk and there is room:
- * until it runs, however often it ends before. PostgreSQL could do the first itself (`restart_after_crash`), but 18.4 stays without its startup process for ever when that fails
- * within milliseconds, as on a full disk.
+ * Restarts the server after a crash, and after a full disk once there is room. `restart_after_crash` is off: PostgreSQL
+ * 18.4 hangs without a startup process if that one fails within milliseconds, as on a full disk.
  */
 export function keepRunning(first: Server, restart: Restart, events: ServerEvents): Server {
   const stopping = new AbortController()
@@ -63,7 +57,6 @@ export function keepRunning(first: Server, restart: Restart, events: ServerEvent
   }
 }
 
-/** Undefined: `stopping` came first. */
 async function untilStarted(
   { hasRoom, start }: Restart,
   { onRestartFailure }: ServerEvents,
@@ -80,7 +73,7 @@ async function untilStarted(
     try {
       return await start()
     } catch (error) {
-      // A disk that has filled up meanwhile is reported already.
+      // A disk that filled up meanwhile is already reported.
       if (failures === 0 && !isDiskFull(error)) onRestartFailure?.(messageOf(error))
       await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS))
       failures += 1

@@ -2,15 +2,13 @@ import { access, constants, readFile, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { codeOf, StartError } from '../../platform/start-error.ts'
 
-/** Absolute paths of the programs that the platform's package carries. */
 export type Binaries = { initdb: string; postgres: string }
 
-/** The major version of the packages in package.json: a data folder belongs to exactly one. */
+/** Major version of the packages in package.json: a data folder belongs to exactly one. */
 export const MAJOR_VERSION = 18
 
 const OTHER_WAY = 'Set DATABASE_URL to a PostgreSQL 15 or later of your own'
 
-/** Finds the PostgreSQL for this platform among the installed packages. */
 export async function findBinaries(): Promise<Binaries> {
   const platform = `${process.platform}-${process.arch}`
   if (process.platform === 'win32')
@@ -28,16 +26,13 @@ export async function findBinaries(): Promise<Binaries> {
   return { initdb: found.initdb, postgres: found.postgres }
 }
 
-/**
- * Creates the links between the libraries of a platform's package that are missing. The install script of the package
- * creates them, and `npm ci --ignore-scripts` does not run it.
- */
+/** Creates missing library links, as the package's install script does unless npm runs with `--ignore-scripts`. */
 export async function linkLibraries(root: string): Promise<void> {
   const list = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
   const links: { source: string; target: string }[] = JSON.parse(list)
   for (const { source, target } of links) {
     const link = join(root, target)
-    // A link that is there already, or a folder that may not be written: the program's own error names what is missing.
+    // Already linked, or a read-only folder: then the program itself reports the missing library.
     await symlink(basename(source), link).catch(() => {})
   }
 }
@@ -48,7 +43,7 @@ async function checkExecutable(path: string): Promise<void> {
   })
 }
 
-/** The message for a program that exists but does not run: the packages are linked against glibc. */
+/** The packages need glibc. */
 export function unusableBinary(output: string): StartError {
   const musl = process.platform === 'linux' && !hasGlibc()
   const cause = musl ? 'this system uses musl instead of glibc' : output.trim() || 'it gave no reason'

@@ -7,10 +7,9 @@ import { StartError } from '../../platform/start-error.ts'
 
 const ORPHAN_DEADLINE_MS = 60_000
 
-/** Of a process that has ended, for its parent to read how: in a container it may have none that does. */
+/** For a parent to collect an ended process; in a container none may do so. */
 const ZOMBIE_DEADLINE_MS = 5_000
 
-/** The process id that the cluster's running, or killed, server noted. */
 export const readPostmasterPid = (cluster: string): Promise<number | undefined> =>
   readPid(join(cluster, 'postmaster.pid'))
 
@@ -21,9 +20,8 @@ async function readPid(lock: string): Promise<number | undefined> {
 }
 
 /**
- * Waits for the server of a killed process to end, and asks it to, since its keeper may be dead too. Removes the lock
- * files of a server that has ended when its process id still exists: PostgreSQL would take it for running.
- * Only for the holder of the folder's lock: no other server can be running then.
+ * Stops a killed process's server. Removes the lock files of an ended server whose process id exists again: PostgreSQL
+ * would believe it is running. Caller must hold the folder lock.
  */
 export async function stopOrphan(cluster: string, socketLock: string): Promise<void> {
   for (const lock of [join(cluster, 'postmaster.pid'), socketLock]) {
@@ -31,12 +29,12 @@ export async function stopOrphan(cluster: string, socketLock: string): Promise<v
     if (pid === undefined) continue
     if (isPostmaster(commandOf(pid) ?? [], cluster)) await stopPostmaster(pid, cluster)
     await untilCollected(pid)
-    // A dead process that nothing collects, or another program, after a restart of the machine or in a new container.
+    // A zombie, or another program after a reboot or in a new container.
     if (commandOf(pid) !== undefined) await rm(lock, { force: true })
   }
 }
 
-/** Its children, which hold the shared memory, end in this time too. */
+/** The children, which hold the shared memory, end in this time too. */
 async function untilCollected(pid: number): Promise<void> {
   for (let waitedMs = 0; waitedMs < ZOMBIE_DEADLINE_MS && isZombie(pid); waitedMs += 50) await sleep(50)
 }
@@ -52,18 +50,14 @@ async function stopPostmaster(pid: number, cluster: string): Promise<void> {
   )
 }
 
-/** Sends a signal to a process that may be gone already. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
-  } catch {
-    // It ended in between, which is what a signal was to bring about.
-  }
+  } catch {}
 }
 
 const isPostmaster = (command: string[], cluster: string): boolean => command[command.indexOf('-D') + 1] === cluster
 
-/** A process that has ended and still has its number, until its parent reads how it ended. */
 function isZombie(pid: number): boolean {
   try {
     if (process.platform === 'linux') return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -73,7 +67,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The arguments of a process's command, empty for a zombie; undefined when there is no such process. */
+/** Returns the command line, empty for a zombie; undefined without such a process. */
 function commandOf(pid: number): string[] | undefined {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

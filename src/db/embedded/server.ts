@@ -15,19 +15,18 @@ import { readPostmasterPid, signal } from './postmaster.ts'
 
 export type Server = {
   stop(): Promise<void>
-  /** Resolves only if the server ends without having been asked to. */
+  /** Resolves only if the server ends unasked. */
   ended: Promise<StartError>
 }
 
-/** One of the server's processes crashed, and the server has ended for it: a new start recovers its data. */
+/** A server process crashed and took the server down; the next start recovers. */
 export class ServerCrashed extends StartError {}
 
-/** Recovery after a crash reads up to max_wal_size again, on a slow disk for minutes. */
+/** Crash recovery replays up to max_wal_size, for minutes on a slow disk. */
 const READY_DEADLINE_MS = 5 * 60_000
 const STOP_DEADLINE_MS = 30_000
 const LOG_BYTES = 4 * 1024 * 1024
 const LOG_CHECK_MS = 60_000
-/** The line of postmaster.pid with the server's state, counted from 0. */
 const STATUS_LINE = 7
 const NOT_YET = new Set([
   'ENOENT',
@@ -39,7 +38,6 @@ const NOT_YET = new Set([
   'CONNECT_TIMEOUT',
 ])
 
-/** Starts PostgreSQL and resolves when the database `parley` at `url` answers. */
 export async function startServer(
   folder: DataFolder,
   account: Account,
@@ -53,7 +51,7 @@ export async function startServer(
     const failure = await untilReady(server, folder.cluster, url, deadline)
     if (failure === undefined) return server
     await server.stop()
-    // The last children of a server that was killed take a moment to notice.
+    // Children of a killed server need a moment to notice.
     const busy = failure.message.includes('pre-existing shared memory block')
     if (!busy || performance.now() > deadline) throw failure
     await sleep(200)
@@ -94,7 +92,7 @@ function run(folder: DataFolder, account: Account, postgres: string, settings: R
   return { stop, ended, failure: () => failure }
 }
 
-/** Fast shutdown; if that hangs, the immediate one, which loses nothing but takes longer at the next start. */
+/** Fast shutdown; if that hangs, immediate shutdown: loses nothing, but slows the next start. */
 async function stopKept(keeper: ChildProcess, exited: Promise<void>, cluster: string): Promise<void> {
   keeper.stdin?.destroy()
   const slow = setTimeout(async () => {
@@ -117,7 +115,7 @@ async function untilReady(
       const error = await openDatabase(url).catch((error: unknown) => error)
       if (error === undefined) return undefined
       if (error instanceof StartError) return error
-      // Not yet: the note was an earlier server's.
+      // Not ready yet: the file was an earlier server's.
       if (!NOT_YET.has(codeOf(error) ?? '')) return new StartError(`PostgreSQL refuses us: ${messageOf(error)}`, error)
     }
     await sleep(10)
@@ -125,13 +123,12 @@ async function untilReady(
   return new StartError(`PostgreSQL did not become ready within ${READY_DEADLINE_MS / 60_000} minutes`)
 }
 
-/** The server records when it is ready, so no early connection fails, which it would log. */
+/** Read from the pid file, since early connections would fail and be logged. */
 async function saysReady(cluster: string): Promise<boolean> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
   return text.split('\n')[STATUS_LINE]?.trim() === 'ready'
 }
 
-/** Sees that the server answers, and creates our database on a new cluster. */
 async function openDatabase(url: string): Promise<void> {
   const db = connect(url.replace('/parley?', '/postgres?'), { max: 1 })
   try {
@@ -144,7 +141,7 @@ async function openDatabase(url: string): Promise<void> {
 
 function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
   const output = readLog(folder.log, logStart)
-  // The log may have had no room for the line that would say so.
+  // On a full disk, the log may lack the line that reports this.
   const full = /No space left on device|Disk quota exceeded/.test(output) || freeBytes(folder) < START_BYTES
   if (full) return diskFull(folder.path, output)
   if (code === 126 || code === 127) return unusableBinary(output)
@@ -153,7 +150,6 @@ function failureOf(folder: DataFolder, code: number | null, logStart: number): S
   return new Failure(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)
 }
 
-/** What a server has written since its start: from the beginning when the log was emptied meanwhile. */
 function readLog(path: string, start: number): string {
   try {
     const bytes = readFileSync(path)
@@ -162,12 +158,11 @@ function readLog(path: string, start: number): string {
       .toString('utf8')
       .trim()
   } catch {
-    // Its disk may be the reason why the server has ended.
     return ''
   }
 }
 
-/** Keeps the log, and one older part of it, within bounds; the server goes on writing at the end of the emptied file. */
+/** The server continues at the end of the truncated file. */
 function boundLog(path: string): void {
   try {
     if (statSync(path).size <= LOG_BYTES) return

@@ -20,27 +20,21 @@ import { stopOrphan } from './postmaster.ts'
 import { type Server, startServer } from './server.ts'
 
 export type EmbeddedServer = {
-  /** Address of the database `parley` on this server. */
   url: string
-  /** Fast shutdown: open transactions are rolled back. Resolves when none of its processes is left. */
+  /** Fast shutdown: rolls back open transactions. Resolves when every process is gone. */
   stop(): Promise<void>
-  /** Resolves only if the server ends without having been asked to. */
   ended: Promise<StartError>
 }
 
 export type StartEvents = ServerEvents & {
-  /** Gets the title of each step that may take seconds. */
   onStep?(title: string): void
 }
 
 /**
- * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
- * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
- * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. `program` runs in place
- * of the package's `postgres`, such as a script that preloads a library into it. A server that
- * ends on a full disk is started again when there is room, and one of which a process crashes after a second.
- *
- * @throws StartError when the environment does not allow it: the message says what to do.
+ * Starts the packaged PostgreSQL on `dataDir`, creating the cluster if necessary. The server never outlives this
+ * process. Takes over a killed process's folder once its server has ended. `settings` override ours; `program` replaces
+ * the package's `postgres`. Restarts after a crash or full disk.
+ * @throws StartError with the remedy when the environment does not allow a start
  */
 export async function startEmbedded(
   dataDir: string,
@@ -82,17 +76,14 @@ async function startLocked(
     await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
   }
   onStep('Starting the database')
-  // PostgreSQL requires it, and copies and backups lose it.
+  // Required by PostgreSQL, and lost by copies and backups.
   await chmod(folder.cluster, 0o700)
   const socket = await openSocketFolder(folder, account)
   const all = { ...serverSettings(socket), ...settings }
   return startServer(folder, account, program ?? binaries.postgres, all, addressOf(folder, settings.port))
 }
 
-/**
- * The server on `dataDir` for a short errand: the one that a running process holds, which `stop` then leaves alone,
- * else one started for it.
- */
+/** Joins the server of a running process, which `stop` leaves alone, else starts one for a short command. */
 export async function joinEmbedded(dataDir: string): Promise<EmbeddedServer> {
   try {
     return await startEmbedded(dataDir)
@@ -107,7 +98,7 @@ function addressOf(folder: DataFolder, port = '5432'): string {
   return `postgres://parley@localhost:${port}/parley?host=${encodeURIComponent(socketFolder(folder))}`
 }
 
-/** For a machine with two cores that runs more than the database. The settings that protect the data stay on. */
+/** For a two-core machine shared with other programs. Settings that protect the data stay on. */
 function serverSettings(socket: string): Record<string, string> {
   return {
     listen_addresses: '',
@@ -116,22 +107,20 @@ function serverSettings(socket: string): Record<string, string> {
     unix_socket_permissions: '0700',
     max_connections: '100',
     shared_buffers: '128MB',
-    // A crash ends the server, and it is started again (keep-running.ts).
     restart_after_crash: 'off',
     wal_compression: 'on',
     checkpoint_timeout: '15min',
-    // Plans made while a table was empty read all of it: until statistics come, by default after up to a minute.
+    // Until the next statistics, plans made while a table was empty scan all of it.
     autovacuum_naptime: '5s',
-    // Gathered again after each growth by a tenth, as by default, they take half a second of every five while a
-    // database is new.
+    // At the default 0.1, analyzing takes half a second of every five while a database is new.
     autovacuum_analyze_scale_factor: '0.5',
     random_page_cost: '1.1',
-    // Parallel queries would take both cores from all other statements.
+    // Parallel queries would take both cores.
     max_parallel_workers_per_gather: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',
     log_checkpoints: 'off',
-    // Faults of statements go to the caller; here they would put contents of messages into a file.
+    // Statement errors are returned to the caller; logging them would write message contents to a file.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
   }

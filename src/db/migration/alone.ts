@@ -4,14 +4,12 @@ import { StartError } from '../../platform/start-error.ts'
 import type { Db } from '../connect.ts'
 import { describeProcesses, listOtherVersions, type OtherProcess } from './other-versions.ts'
 
-/** The server notices a process that was killed, and a pooler one that has ended, a moment later. */
+/** The server notices a killed process, and a pooler a closed one, a moment later. */
 const PATIENCE_MS = 10_000
 const LOOK_MS = 250
 
 /**
- * Waits a moment until no process of another version is connected.
- *
- * @throws StartError that names them: a breaking migration would let their requests fail
+ * Waits a moment for other versions. Throws StartError listing them: a breaking migration would fail their requests.
  */
 export async function waitUntilAlone(db: Db, name: string): Promise<void> {
   const startedAtMs = monotonicMs()
@@ -23,7 +21,7 @@ export async function waitUntilAlone(db: Db, name: string): Promise<void> {
   }
 }
 
-/** Within the transaction of the migration: a process that starts afterwards finds it (`checkStillKnown`). */
+/** Must run in the migration's transaction: a process that starts afterwards finds the migration. */
 export async function checkAlone(tx: Db, name: string): Promise<void> {
   const others = await listOtherVersions(tx)
   if (others.length > 0) throw notAlone(name, others)

@@ -2,13 +2,11 @@ import { StartError } from '../../platform/start-error.ts'
 import type { Db } from '../connect.ts'
 import type { Migration } from './migration.ts'
 
-/** The first migration of databases from before the baseline. */
 const BEFORE_BASELINE = '0001_companies.sql'
 
-/** The ledger's row of a migration. */
 export type Done = { breaking: boolean; checksum: string | null }
 
-/** Whether the database has the ledgers of an earlier run, with the columns of this version. */
+/** Returns whether both ledgers exist with this version's columns. */
 export async function hasLedgers(db: Db): Promise<boolean> {
   const [row] = await db<[{ columns: number }]>`
     select count(*)::int as columns
@@ -19,7 +17,7 @@ export async function hasLedgers(db: Db): Promise<boolean> {
   return row.columns === 2
 }
 
-/** Creates what is missing of the ledgers: a start that finds them locks nothing. */
+/** Creates missing ledgers or columns; locks nothing when complete. */
 export async function createLedgers(db: Db): Promise<void> {
   if (await hasLedgers(db)) return
   await db`
@@ -30,7 +28,7 @@ export async function createLedgers(db: Db): Promise<void> {
       checksum text -- SHA-256 of the file, in hex
     )
   `
-  // Of a database from before the checksums.
+  // For databases older than the checksums.
   await db`alter table migrations add column if not exists checksum text`
   await db`
     create table if not exists sql_objects (
@@ -39,21 +37,16 @@ export async function createLedgers(db: Db): Promise<void> {
       checksum text not null -- SHA-256 of the file, in hex
     )
   `
-  // The version that does without it; null: this version's own.
+  // The version that no longer needs the object; null: current.
   await db`alter table sql_objects add column if not exists superseded_by text`
 }
 
-/** The migrations that the database has. */
 export async function listDone(db: Db): Promise<Map<string, Done>> {
   const rows = await db<(Done & { name: string })[]>`select name, breaking, checksum from migrations order by name`
   return new Map(rows.map((row) => [row.name, row]))
 }
 
-/**
- * A migration is never edited once it is released: another text of the same name is from before the release.
- *
- * @throws StartError
- */
+/** Throws StartError for an edited migration, which only a pre-release database can have. */
 export function checkBaseline(shipped: Migration[], done: Map<string, Done>): void {
   const isEdited = shipped.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
   if (!isEdited && !done.has(BEFORE_BASELINE)) return
@@ -64,9 +57,7 @@ export function checkBaseline(shipped: Migration[], done: Map<string, Done>): vo
 }
 
 /**
- * Returns whether the database has migrations that this Parley does not know, and reports each.
- *
- * @throws StartError when there are some, unless `isAllowed`; for a breaking one always
+ * Returns whether the database has unknown migrations. Throws StartError unless `isAllowed`, always for breaking ones.
  */
 export function checkLater(
   shipped: Migration[],

@@ -14,15 +14,14 @@ import { checkTables } from './table-check-store.ts'
 import { locksOf, takeLocks } from './table-locks.ts'
 import { changeSchema } from './try-again.ts'
 
-/** The folders of the schema: numbered migrations of tables, and the rooms whose `sql/` folders hold functions. */
 export type SchemaSource = { migrations: string; objects: string }
 
 export type MigrateOptions = {
   source?: SchemaSource
   warn?: (message: string) => void
-  /** Apply breaking migrations although processes of other versions are connected. */
+  /** Apply breaking migrations even while other versions are connected. */
   isForced?: boolean
-  /** Run on a schema of a later version, if none of its migrations is breaking. */
+  /** Run on a later version's schema, unless a later migration is breaking. */
   allowsNewer?: boolean
 }
 
@@ -34,13 +33,11 @@ const RUN_MIGRATE = 'run parley migrate as the owner of the schema, or start wit
 const OLDEST_SERVER = 15
 
 /**
- * Applies missing migrations in order, then changed functions, views and types, and returns the migration names. Each migration
- * runs in its own transaction, which writes the ledger row first, so a failed or interrupted one leaves nothing. Processes of the
- * version before may be working: locks are taken at once and waited for briefly, and a transaction that does not get them begins
- * again. Any number of processes may start at once.
- *
- * @throws StartError when the server is too old, a migration or a function fails, a breaking one would meet processes of
- *   another version, or the schema is a later Parley's or one from before the baseline.
+ * Applies missing migrations, then changed functions, views and types; returns the migration names. Each transaction
+ * writes its ledger row first. Previous-version processes may be working, so lock waits are short and retried. Any
+ * number of processes can start at once.
+ * @throws StartError when the server is too old, a migration or function fails, a breaking migration would meet other
+ * versions, or the schema is later or pre-baseline
  */
 export async function migrate(db: Pool, options: MigrateOptions = {}): Promise<string[]> {
   const { source = SOURCE, isForced = false } = options
@@ -65,11 +62,7 @@ export async function migrate(db: Pool, options: MigrateOptions = {}): Promise<s
 
 const laterOptions = ({ allowsNewer: isAllowed = false, warn = () => {} }: MigrateOptions) => ({ isAllowed, warn })
 
-/**
- * Checks that the schema is this version's, and changes nothing: a role without DDL rights may call it.
- *
- * @throws StartError that names what is missing and the command that adds it, or as `migrate` does.
- */
+/** Checks for this version's schema without DDL rights. Throws StartError with the remedy, or as `migrate` does. */
 export async function checkSchema(db: Pool, options: MigrateOptions = {}): Promise<void> {
   const { source = SOURCE } = options
   await checkServer(db)
@@ -89,12 +82,7 @@ export async function checkSchema(db: Pool, options: MigrateOptions = {}): Promi
   await checkTables(db, tablesOf(migrations))
 }
 
-/**
- * Checks once more, with a session that breaking migrations see, that the schema is not a later version's: one that began
- * before this session is waited for, and one that begins after it finds this process.
- *
- * @throws StartError as `migrate` does
- */
+/** Checks again for a later schema: waits for a migration begun earlier; a later one finds this process's session. */
 export async function checkStillKnown(db: Pool, allowsNewer: boolean): Promise<void> {
   const migrations = await readMigrations(SOURCE.migrations)
   await db.begin(async (tx) => {
@@ -121,14 +109,13 @@ async function checkServer(db: Db): Promise<void> {
   }
 }
 
-/** Applies one migration, unless another process did meanwhile; answers whether we did. */
 async function apply(db: Pool, migration: Migration, mayBreak: boolean): Promise<boolean> {
   const { name, breaking } = migration
   try {
     if (breaking && !mayBreak) await waitUntilAlone(db, name)
     return await changeSchema(db, `The migration ${name}`, (tx) => applyIn(tx, migration, mayBreak))
   } catch (error) {
-    // It may have been committed: the next start sees.
+    // The commit may have succeeded; the next start will see.
     if (isDatabaseDown(error) || error instanceof StartError) throw error
     throw (
       explainRefusal(error) ??

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 
 export type Migration = { name: string; text: string; checksum: string; breaking: boolean }
 
-/** On top of a migration that code from before it can't run on. */
+/** Marks a migration that older code can't run on. */
 const BREAKING = /^--! breaking\b/
 
-/** Reads the numbered migrations of a folder, in their order. */
 export async function readMigrations(folder: string): Promise<Migration[]> {
   const names = (await readdir(folder)).filter((name) => /^[0-9]{4}_.+\.sql$/.test(name)).sort()
   return Promise.all(
@@ -18,7 +17,6 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
   )
 }
 
-/** The tables that the migrations leave. */
 export function tablesOf(migrations: Migration[]): string[] {
   const names = new Set<string>()
   for (const { text } of migrations) {

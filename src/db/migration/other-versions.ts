@@ -1,14 +1,12 @@
 import { VERSION } from '../../platform/version.ts'
 import type { Db } from '../connect.ts'
 
-/** A process of another version, or several that have no names of their own. */
 export type OtherProcess = {
   /** Undefined: from before sessions had names. */
   version: string | undefined
   place: string
 }
 
-/** Lists the processes of other versions that are connected to this database. */
 export async function listOtherVersions(db: Db): Promise<OtherProcess[]> {
   const rows = await db<{ version: string | null; process: string | null; address: string | null; sessions: number }[]>`
     with named as (
@@ -30,6 +28,6 @@ export async function listOtherVersions(db: Db): Promise<OtherProcess[]> {
   }))
 }
 
-/** For a sentence: `0.1.0 or earlier (7 sessions from 10.0.0.7), 0.2.0+1a2b3c4d (web-1:4711)`. */
+/** Formats `0.1.0 or earlier (7 sessions from 10.0.0.7), 0.2.0+1a2b3c4d (web-1:4711)`. */
 export const describeProcesses = (processes: OtherProcess[]): string =>
   processes.map(({ version = '0.1.0 or earlier', place }) => `${version} (${place})`).join(', ')

@@ -1,9 +1,6 @@
 import type { Db } from '../connect.ts'
 
-/**
- * The tables as text, from the catalogue, with columns, constraints and indexes: read in reviews, committed as schema.sql.
- * Functions, views and types have files of their own (sql-object.ts).
- */
+/** Returns tables, columns, constraints and indexes as text for schema.sql. */
 export async function describeSchema(db: Db): Promise<string> {
   const tables = await db<
     { name: string; persistence: string; partitioned: string | null; columns: string[]; constraints: string[] }[]
@@ -35,7 +32,7 @@ export async function describeSchema(db: Db): Promise<string> {
     where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p') and not relation.relispartition
     order by relation.relname
   `
-  // Partitions may have indexes that their table cannot have: unique ones without its key. The first one shows them.
+  // Partitions may have indexes impossible on their table, such as unique ones without its key.
   const indexes = await db<{ table: string; parent: string | null; definition: string }[]>`
     select index.indrelid::regclass::text as table,
       (select inhparent::regclass::text from pg_inherits where inhrelid = index.indrelid) as parent, pg_get_indexdef(index.indexrelid) as definition

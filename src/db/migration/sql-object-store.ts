@@ -6,15 +6,13 @@ import { listOtherVersions } from './other-versions.ts'
 import { areEqual, type Created, changedOf, checksumOf, KINDS, listCreated, type SqlObject } from './sql-object.ts'
 import { takeLocks } from './table-locks.ts'
 
-/** Another list of columns, type of the result, or names of arguments: it must be dropped first. */
 const OTHER_SHAPE = ['42P13', '42P16']
 
 /**
- * Updates the database objects to their files within the caller's transaction, so that other sessions see either all old or
- * all new objects. An object with the same shape keeps its identity: statements parsed just before still find it. Functions with
- * other arguments, and functions whose file is gone, stay for processes of the version before.
- *
- * @throws StartError that names the file when the database refuses one.
+ * Updates database objects from their files. Must run in a transaction, so other sessions see all old or all new ones.
+ * Unchanged shapes keep their identity for statements just parsed; functions with other arguments or without a file
+ * stay for previous-version processes.
+ * @throws StartError with the file name when the database refuses one
  */
 export async function replaceSqlObjects(tx: Transaction, objects: SqlObject[]): Promise<void> {
   const { own } = await listCreated(tx)
@@ -27,9 +25,9 @@ async function replaceAll(tx: Transaction, own: Created[], objects: SqlObject[])
   const changed = changedOf(own, objects)
   const gone = own.filter(({ name }) => !objects.some((object) => object.name === name))
   await takeLocks(tx, { exclusive: [], constraints: [], written: [] })
-  // Functions may name each other, whatever their order.
+  // Functions may call each other in any order.
   await tx`set local check_function_bodies = off`
-  // A type takes along all that is made of it.
+  // Dropping a type cascades to its dependents.
   const isType = ({ kind, name }: { kind: string; name: string }) =>
     kind === 'type' && own.some((one) => one.name === name)
   if ([...changed, ...gone].some(isType)) await createAll(tx, own, objects)
@@ -88,14 +86,13 @@ async function createOrReplace(tx: Transaction, object: SqlObject): Promise<void
 
 type Signature = { signature: string; writtenBy: string }
 
-/** The functions of this name with the transaction that wrote each last. */
 const functionsOf = (tx: Db, name: string): Promise<Signature[]> => tx<Signature[]>`
   select function.oid::regprocedure::text as signature, function.xmin::text as written_by
   from pg_proc function
   where function.proname = ${name} and function.pronamespace = 'public'::regnamespace
 `
 
-/** Keeps the functions of this name but for `current`: processes of the version before call them. */
+/** Previous-version processes call them. */
 async function keepFunctions(tx: Db, name: string, current: string[]): Promise<void> {
   for (const { signature } of await functionsOf(tx, name)) {
     if (current.includes(signature)) await tx`delete from sql_objects where name = ${signature}`
@@ -107,7 +104,6 @@ async function keepFunctions(tx: Db, name: string, current: string[]): Promise<v
   }
 }
 
-/** Drops what only versions use that are not connected. */
 async function dropKept(tx: Transaction, kept: Created[]): Promise<void> {
   const others = await listOtherVersions(tx)
   for (const { name, supersededBy } of kept) {

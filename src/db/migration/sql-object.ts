@@ -3,17 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Db } from '../connect.ts'
 
-/** A function, view or type of the database: its current text stands in one file, `<room>/sql/<name>.sql`. */
 export type SqlObject = { kind: 'type' | 'view' | 'function'; name: string; file: string; text: string }
 
-/** In this order each object finds those it is made of. */
+/** In dependency order. */
 export const KINDS = ['type', 'view', 'function']
 
-/**
- * Reads the objects below a folder, in the order in which they can be created.
- *
- * @throws Error when a file does not create exactly one object that is named like the file.
- */
+/** Reads the objects in creation order. Throws unless each file creates one object with the file's name. */
 export async function readSqlObjects(folder: string): Promise<SqlObject[]> {
   const names = await readdir(folder, { recursive: true })
   const files = names.filter((name) => /(^|\/)sql\/[^/]+\.sql$/.test(name)).sort()
@@ -43,7 +38,6 @@ function isKind(kind: string): kind is SqlObject['kind'] {
   return KINDS.includes(kind)
 }
 
-/** Whether the objects of the database are not those of the files. */
 export async function differFromFiles(db: Db, objects: SqlObject[]): Promise<boolean> {
   const { own } = await listCreated(db)
   return !areEqual(own, objects)
@@ -51,7 +45,7 @@ export async function differFromFiles(db: Db, objects: SqlObject[]): Promise<boo
 
 export type Created = { kind: SqlObject['kind']; name: string; checksum: string; supersededBy: string | null }
 
-/** The objects of this version, and those that are kept for processes of an earlier one. */
+/** Lists this version's objects, and those kept for earlier processes. */
 export async function listCreated(db: Db): Promise<{ own: Created[]; kept: Created[] }> {
   // A migration may have dropped some with their table.
   const created = await db<Created[]>`
@@ -73,7 +67,6 @@ export function areEqual(created: Created[], objects: SqlObject[]): boolean {
   return objects.length === created.length && changedOf(created, objects).length === 0
 }
 
-/** The objects whose file has another text than the database's, or that it does not have. */
 export function changedOf(created: Created[], objects: SqlObject[]): SqlObject[] {
   const checksums = new Map(created.map(({ name, checksum }) => [name, checksum]))
   return objects.filter((object) => checksums.get(object.name) !== checksumOf(object))

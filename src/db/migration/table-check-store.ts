@@ -1,11 +1,7 @@
 import { StartError } from '../../platform/start-error.ts'
 import type { Db } from '../connect.ts'
 
-/**
- * Checks that tables exist and that this session's role may read and write them.
- *
- * @throws StartError that names the first tables that are missing or closed, with the remedy
- */
+/** Throws StartError with the remedy for tables that are missing or that this role can't read and write. */
 export async function checkTables(db: Db, names: string[]): Promise<void> {
   const rows = await db<{ name: string; isMissing: boolean }[]>`
     with requested as (select name, to_regclass(quote_ident(name))::oid as id from unnest(${names}::text[]) as name)

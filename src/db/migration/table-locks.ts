@@ -1,14 +1,12 @@
 import type { Transaction } from '../connect.ts'
 
-/** The tables and indexes that a migration locks, and the place of its first statement that does. */
 export type NeededLocks = {
-  /** Rebuilt, changed or dropped: nothing else reads them meanwhile. */
+  /** Rebuilt, changed or dropped: blocks readers. */
   exclusive: string[]
-  /** Dropped: a foreign key is one of the table that it leads to, too. */
+  /** Dropped: a foreign key belongs to the referenced table too. */
   constraints: string[]
-  /** Written or indexed: they can still be read. */
+  /** Written or indexed: still readable. */
   written: string[]
-  /** Where the first of these statements begins in the text. */
   from: number
 }
 
@@ -25,12 +23,12 @@ const WRITTEN = [
   /\binsert into (\w+)/g,
   /\bdelete from (?:only )?(\w+)/g,
 ]
-/** Whatever the server allows: how long the locks may be waited for while others wait behind them. */
+/** Upper bound for lock waits while other statements queue behind them. */
 const MAX_PATIENCE_MS = 400
-/** Longer than `deadlock_timeout`, after which an automatic vacuum gives way. */
+/** Longer than `deadlock_timeout`, after which autovacuum gives way. */
 const VACUUM_PATIENCE_MS = 3_000
 
-/** Reads which relations a migration locks; names that the database does not have yet are among them. */
+/** Parses which relations a migration locks, including some that do not exist yet. */
 export function locksOf(text: string): NeededLocks {
   const code = text.replaceAll(/--[^\n]*/g, (comment) => ' '.repeat(comment.length))
   const found = (patterns: RegExp[]) => patterns.flatMap((pattern) => [...code.matchAll(pattern)])
@@ -46,15 +44,13 @@ export function locksOf(text: string): NeededLocks {
   }
 }
 
-/** A body of a function has semicolons of its own: such a text is not divided. */
+/** Function bodies contain semicolons. */
 const startOfStatement = (code: string, place: number): number =>
   code.includes('$$') ? 0 : code.lastIndexOf(';', place - 1) + 1
 
 /**
- * Takes all locks of a migration before it changes anything, in one order, and waits for them for less than
- * `deadlock_timeout`: so long as others wait for one of them, none of their statements can be ended as a deadlock.
- *
- * @throws the error 55P03 or 57014 when a lock isn't granted in time: nothing was changed, and the transaction may begin again.
+ * Takes all migration locks first, in a fixed order, within less than `deadlock_timeout`: otherwise Postgres could
+ * cancel a waiting statement as a deadlock. Throws 55P03 or 57014 otherwise; then the transaction can begin again.
  */
 export async function takeLocks(
   tx: Transaction,
@@ -68,7 +64,7 @@ export async function takeLocks(
   const all = [...tables, ...readable].sort()
   const patienceMs = await patienceOf(tx)
   if (all.length > 0) {
-    // Nobody who reads or writes rows waits for this lock, and vacuums that have it give way.
+    // Blocks no readers or writers, and vacuums holding it give way.
     await tx.unsafe(
       `set local lock_timeout = ${VACUUM_PATIENCE_MS}; lock table ${all.join(', ')} in share update exclusive mode`,
     )
@@ -78,7 +74,7 @@ export async function takeLocks(
   await tx.unsafe(`set local statement_timeout = 0; set local lock_timeout = ${patienceMs}`)
 }
 
-/** One statement, so that its timeout is that of all locks. */
+/** One statement, so that its timeout covers all locks. */
 const lockAll = (exclusive: string[], written: string[]): string => {
   const locks = [
     ...exclusive.map((name) => ({ name, mode: 'access exclusive' })),
@@ -88,7 +84,6 @@ const lockAll = (exclusive: string[], written: string[]): string => {
   return `do $$ begin ${statements.join(' ')} end $$`
 }
 
-/** Returns the existing tables among these names; an index name stands for its table. */
 async function existing(tx: Transaction, names: string[]): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     select distinct relation.relname as name
@@ -102,7 +97,6 @@ async function existing(tx: Transaction, names: string[]): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-/** The tables that foreign keys of these names lead to. */
 async function targetsOf(tx: Transaction, constraints: string[]): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     select target.relname as name

@@ -5,20 +5,18 @@ import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Pool, Transaction } from '../connect.ts'
 import { isContention, sqlState } from '../pool/failure.ts'
 
-/** How long others may keep a change of the schema from its locks. */
+/** How long other sessions can delay a schema change. */
 const LONGEST_MS = 10 * 60_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
-/** Lock and statement timeouts: of `takeLocks`, since nothing else sets one. */
+/** Only `takeLocks` sets these timeouts. */
 const isInTheWay = (error: unknown): boolean =>
   isContention(error) || ['55P03', '57014'].includes(sqlState(error) ?? '')
 
 /**
- * Runs a transaction that changes the schema under the lock of all changes, and begins it again while other sessions are in
- * its way: they get the locks in the pauses.
- *
- * @throws StartError that names the sessions with the longest transactions, after ten minutes
+ * Runs a schema change under the migration lock, retrying for ten minutes while other sessions block it. Throws
+ * StartError listing the sessions with the longest transactions.
  */
 export async function changeSchema<T>(db: Pool, what: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
   const startedAtMs = monotonicMs()
@@ -32,7 +30,6 @@ export async function changeSchema<T>(db: Pool, what: string, work: (tx: Transac
       if (!isInTheWay(error)) throw error
       if (monotonicMs() - startedAtMs > LONGEST_MS) throw await stillLocked(db, what, error)
     }
-    // Two of them do not go on in step.
     await sleep(pauseMs * (0.5 + Math.random()))
   }
 }

@@ -3,7 +3,7 @@ import type { Db } from '../connect.ts'
 
 const STATES = ['active', 'idle', 'idle in transaction']
 
-/** Registers how many connections of the service there are by state, as the database counts them, at each scrape. */
+/** Counts connections by state in the database at each scrape. */
 export function registerPoolGauge(registry: Registry, db: Db): void {
   new Gauge({
     name: 'parley_database_connections',

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { areValuesRefused } from './failure.ts'
 
 /**
- * Repeats a write that may be made again until the database takes it: an outcome that is lost counts as unknown. Throws when the
- * database refuses the values, or when `shouldRetry`, called with the number of tries, returns false.
+ * Repeats an idempotent write until the database accepts it. Throws when the database refuses the values, or
+ * `shouldRetry`, called with the number of tries, returns false.
  */
 export async function retryUntilAvailable<T>(
   write: () => Promise<T>,

@@ -2,13 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../../platform/clock.ts'
 import { isAlone } from './fair-pool.ts'
 
-/** A pause is this many times as long as the statement before it. */
 const PAUSES_TO_STATEMENT = 2
 const LONGEST_PAUSE_MS = 200
 
 /**
- * Runs the statements of a company's large write one after another, with pauses while other companies call. Not for transactions
- * that companies share: the pauses would hold their locks, too.
+ * Runs a large write, pausing while other companies call. Must not share a transaction: pauses would hold its locks.
  */
 export async function runWithPauses(companyId: number, statements: readonly (() => Promise<unknown>)[]): Promise<void> {
   let pauseMs = 0

@@ -1,9 +1,8 @@
 import type { Db } from '../connect.ts'
 
 /**
- * Ends sessions of the service whose client does not read an answer, or does not finish a statement that it began to
- * send, for `seconds`: a frozen process, which would keep its locks. No setting of PostgreSQL before version 17 ends
- * these, and idle_in_transaction_session_timeout counts only between statements. Returns how many were ended.
+ * Ends service sessions stuck in a read or write of the client for `seconds`; returns how many. A frozen process would
+ * otherwise keep its locks: before version 17, no PostgreSQL setting ends these.
  */
 export async function endStuckSessions(db: Db, seconds: number): Promise<number> {
   const rows = await db`

@@ -5,9 +5,8 @@ const SAMPLES = 3
 const RESYNC_MS = 5_000
 
 /**
- * A clock that follows the database's, so that the times which processes with different clocks write are in one order. The
- * difference is measured at the start and every 5 s, and is off by half a round trip at most; while the database is
- * away the last one counts. Rejects when the first measurement fails.
+ * Starts a clock that follows the database's, so that all processes write ordered times. Off by at most half a round
+ * trip, measured every 5 s; keeps the last value while the database is away. Rejects when the first measurement fails.
  */
 export async function startDatabaseClock(db: Db, own: Clock): Promise<Clock & { stop(): Promise<void> }> {
   let aheadMs = await measure(db, own)
@@ -20,7 +19,7 @@ export async function startDatabaseClock(db: Db, own: Clock): Promise<Clock & { 
   }
 }
 
-/** How far the database's clock is ahead of ours, in milliseconds: of a few measurements the quickest. */
+/** Returns milliseconds, from the fastest round trip. */
 async function measure(db: Db, own: Clock): Promise<number> {
   let best = { roundTripMs: Number.POSITIVE_INFINITY, aheadMs: 0 }
   for (let sample = 0; sample < SAMPLES; sample += 1) {

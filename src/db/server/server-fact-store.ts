@@ -6,14 +6,12 @@ export type ServerFacts = {
   fsync: boolean
   fullPageWrites: boolean
   synchronousCommit: string
-  /** Connections that the server admits, and that are open now. */
   maxConnections: number
   connections: number
   standbys: number
   now: Date
 }
 
-/** Facts of a server about itself, for `parley doctor`. */
 export async function readServerFacts(db: Db): Promise<ServerFacts> {
   const [row] = await db<[ServerFacts]>`
     select

@@ -1,10 +1,7 @@
 import { messageOf, StartError } from '../../platform/start-error.ts'
 import { sqlState } from '../pool/failure.ts'
 
-/**
- * The sentence with the remedy for what a database that answers refuses to a start, a migration or a command; undefined
- * for every other error (docs/operating.md, Schema and roles).
- */
+/** Returns the remedy when the database refuses a start, migration or command (docs/operating.md, Schema and roles). */
 export function explainRefusal(error: unknown): StartError | undefined {
   const message = messageOf(error)
   switch (sqlState(error)) {

@@ -3,10 +3,8 @@ import { type Tls, takeTls } from '../../tls.ts'
 import { take, takeChoice } from '../../url-parameters.ts'
 import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'
 
-/** A server: `host` is a name, an address, or the folder of a Unix socket. Absent: the defaults of libpq, PGHOST and PGPORT. */
 export type Host = { host?: string; port?: number }
 
-/** Which servers of an address are used. */
 const SESSION_ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby'] as const
 export type SessionAttributes = (typeof SESSION_ATTRIBUTES)[number]
 
@@ -18,16 +16,15 @@ export type DatabaseAddress = {
   tls: Tls
   channelBinding: ChannelBinding
   attributes: SessionAttributes
-  /** `pgbouncer=true`, the parameter that other clients have, too: connections share the sessions of the server. */
+  /** `pgbouncer=true`, as in other clients: connections share server sessions. */
   isPooled: boolean
-  /** Parameters of the login itself, which few poolers take. */
+  /** Login parameters, which few poolers accept. */
   startup: Record<string, string>
-  /** Further parameters: settings of PostgreSQL. */
   settings: Record<string, string>
 }
 
 const POOLED = 'pgbouncer'
-/** Parameters of libpq about its own sockets and GSSAPI. Parley has bounds of its own, and the server has no such settings. */
+/** Parley has its own bounds, and the server no such settings. */
 const CLIENT_ONLY = [
   ...['connect_timeout', 'keepalives', 'keepalives_idle', 'keepalives_interval', 'keepalives_count'],
   ...['fallback_application_name', 'krbsrvname', 'gsslib'],
@@ -35,9 +32,7 @@ const CLIENT_ONLY = [
 const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/
 
 /**
- * Reads an address with libpq's meaning: several hosts, `host=/folder` for a Unix socket, `target_session_attrs`, and the
- * parameters of TLS. Addresses with several hosts are no URL to the platform's parser.
- *
+ * Parses an address with libpq's meaning, including several hosts, which `URL` can't parse.
  * @throws StartError when the address or a parameter can't be read
  */
 export function readAddress(url: string): DatabaseAddress {
@@ -68,13 +63,14 @@ export function readAddress(url: string): DatabaseAddress {
   }
 }
 
-/** The address with the parameter that says that its connections share the sessions of the server. */
 export const pooledAddress = (url: string): string => `${url}${url.includes('?') ? '&' : '?'}${POOLED}=true`
 
-/** A setting in the options of a server's command line: `-c name=value`, `-cname=value` or `--name=value`. */
+/** A setting in server command-line options: `-c name=value`, `-cname=value` or `--name=value`. */
 const OPTION = /(?<!\S)(?:-c\s*|--)([\w.-]+)=((?:\\.|[^\\\s])*)/gs
 
-/** Settings are set after the login, which a pooler would refuse with them. Others, such as `endpoint=`, are for a proxy. */
+/**
+ * Settings are set after the login, since poolers refuse them earlier. Others, such as `endpoint=`, are for a proxy.
+ */
 function readOptions(options: string): { settings: Record<string, string>; rest: string } {
   const settings = [...options.matchAll(OPTION)].map(([, name = '', value = '']) => [
     name.replaceAll('-', '_'),
@@ -91,7 +87,6 @@ function decode(text: string): string {
   }
 }
 
-/** `host:port`; an address of IPv6 is in brackets. */
 function readHost(place: string): Host {
   const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(decode(place)) ?? []
   const name = host.replaceAll(/^\[|\]$/g, '')

@@ -5,47 +5,36 @@ import { connectionError, withCode } from './connection-error.ts'
 import { PreparedStatements } from './prepared-statements.ts'
 import type { SettingStatement } from './settings.ts'
 
-/** Connections that are older are replaced when they are idle. */
 const LIFETIME_MS = 60 * 60 * 1000
-/** A session that stays silent for so many waits is closed, although its server answers others. */
+/** A session silent for this many waits is closed, even if its server answers others. */
 const SILENCES_MAX = 5
-/** How many checks for silence are made during one wait. */
 const CHECKS = 4
 
-/** A session whose last answer is so long ago may wait for a lock: no statement goes behind those that it has. */
+/** A session silent for longer may be waiting for a lock: no statement is queued behind. */
 const STALLED_MS = 20
 
-/** How a silent server is detected. */
 export type Watch = {
-  /** How long a statement waits for an answer before the server is probed. */
+  /** How long a statement waits before the server is probed. */
   answerMs: number
-  /** Whether the server of the session answers others. */
   isAlive(): Promise<boolean>
-  /** The server does not answer at all: all of its sessions are lost. */
   onSilentServer(): void
 }
 
-/** The pool, as its sessions see it. */
 export type SessionOwner = {
   onIdle(session: DatabaseSession): void
   onLost(session: DatabaseSession, error: Error): void
 }
 
-/**
- * A connection: statements are sent without waiting for the answers to those before. Its state ends with its socket: a session
- * that is lost is never used again.
- */
+/** A pipelining connection. A lost session is never used again. */
 export class DatabaseSession {
   readonly client: Client
-  /** Sets the settings of a transaction, where the connection has no session of its own: that of the server serves others, too. */
+  /** Transaction settings for pooled connections, which share server sessions. */
   readonly localSettings: SettingStatement | undefined
   readonly statements = new PreparedStatements()
   readonly #expiresAt = monotonicMs() + LIFETIME_MS
   #owner: SessionOwner | undefined
   #inFlight = 0
-  /** Time of the last answer, or of the first statement after a pause. */
   #activeAtMs = 0
-  /** The transaction that the session is reserved for. */
   #reservation: { onLost(error: Error): void } | undefined
   #isReleased = false
   #error: Error | undefined
@@ -83,7 +72,7 @@ export class DatabaseSession {
       this.destroy(connectionError('CONNECTION_CLOSED', 'The connection is lost'))
   }
 
-  /** Sends a query of `pg`. Each is answered by exactly one ReadyForQuery. */
+  /** Sends a `pg` query, answered by exactly one ReadyForQuery. */
   execute(query: Submittable & { handleError(error: Error): void }): void {
     if (this.#error === undefined) {
       if (this.#inFlight === 0) this.#activeAtMs = monotonicMs()
@@ -92,19 +81,18 @@ export class DatabaseSession {
     } else query.handleError(this.#error)
   }
 
-  /** Until `release`, nothing but the transaction uses the session. */
   reserve(reservation: { onLost(error: Error): void }): void {
     this.#reservation = reservation
     this.#isReleased = false
   }
 
-  /** Ends the reservation when all is answered: a session that the server has ended may only wait for its socket to close. */
+  /** Ends the reservation once everything is answered. */
   release(): void {
     this.#isReleased = true
     if (this.#inFlight === 0) this.#onIdle()
   }
 
-  /** All messages of this round of the event loop go in one write. */
+  /** Writes all messages of this event loop round at once. */
   corkForNow(): void {
     if (this.#isCorked) return
     const { stream } = this.client.connection
@@ -116,7 +104,7 @@ export class DatabaseSession {
     })
   }
 
-  /** Ends a session that is idle; resolves when its socket is closed, whether or not the server answers. */
+  /** Closes an idle session; resolves once the socket is closed, even if the server does not answer. */
   async close(): Promise<void> {
     this.#lose(connectionError('CONNECTION_ENDED', 'The connection is closed'))
     const ended = this.client.end()
@@ -125,7 +113,6 @@ export class DatabaseSession {
     await ended
   }
 
-  /** Ends it whatever runs on it. */
   destroy(error: Error): void {
     this.#lose(error)
     const { stream } = this.client.connection

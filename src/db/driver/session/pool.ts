@@ -4,22 +4,19 @@ import { connectionError } from './connection-error.ts'
 import { DatabaseSession, type SessionOwner } from './database-session.ts'
 import type { Servers } from './servers.ts'
 
-/** Statements that wait for answers on one connection. */
+/** Unanswered statements per connection. */
 const PIPELINE_MAX = 100
-/** The longest pause after failed attempts to connect. */
 const RETRY_MAX_MS = 1_000
 
-/** A statement, which shares its session, or a transaction, which reserves it when it starts. */
 export type Work = {
-  /** A transaction waits for an idle session: on another one it would wait for statements that may wait for locks. */
+  /** On a shared session, a transaction would wait behind statements that may wait for locks. */
   needsIdle?: boolean
   start(session: DatabaseSession): void
   fail(error: Error): void
 }
 
 /**
- * Connections that statements share: a statement goes to an idle one, to a new one, or behind the fewest others where answers
- * arrive. A transaction goes to an idle or a new one. Work that waits for a connection fails with the attempt to open one.
+ * A statement runs on an idle connection, a new one, or behind the fewest others; a transaction on an idle or new one.
  */
 export class SessionPool implements SessionOwner {
   readonly #servers: Servers
@@ -28,7 +25,7 @@ export class SessionPool implements SessionOwner {
   readonly #closings = new Set<Promise<void>>()
   readonly #waiting: Work[] = []
   #attempts = 0
-  /** The attempts that work waits for. When all waiting work fails with one attempt, the others are no longer among them. */
+  /** Connection attempts that waiting work depends on. */
   #awaited = new Set<symbol>()
   #failures = 0
   #retryAtMs = 0
@@ -42,7 +39,6 @@ export class SessionPool implements SessionOwner {
   }
 
   add(work: Work): void {
-    // Work that waits comes first: it gets the next connection that is idle.
     const session = this.#waiting.length === 0 ? this.#choose(work) : undefined
     if (this.#ended !== undefined) work.fail(connectionError('CONNECTION_ENDED', 'The pool is closed'))
     else if (session !== undefined) work.start(session)
@@ -52,7 +48,6 @@ export class SessionPool implements SessionOwner {
     }
   }
 
-  /** Undefined: a new connection is opened, or all are in use. */
   #choose({ needsIdle = false }: Work): DatabaseSession | undefined {
     let least: DatabaseSession | undefined
     for (const session of this.#sessions) {
@@ -142,7 +137,7 @@ export class SessionPool implements SessionOwner {
     this.#closings.add(closing)
   }
 
-  /** Accepts no more work, and closes each connection when it is idle; after `timeout` seconds whatever runs on them. */
+  /** Accepts no more work and closes idle connections; after `timeout` seconds, all. */
   end(timeout?: number): Promise<void> {
     this.#ended ??= this.#drained.promise
     for (const session of [...this.#sessions]) {

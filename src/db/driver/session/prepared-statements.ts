@@ -2,20 +2,15 @@ import { randomBytes } from 'node:crypto'
 
 export type Column = { name: string; parse: ((text: string) => unknown) | undefined }
 
-/**
- * A statement that the server has planned for one connection. `sent`: the server has not answered yet. `unsure`: its first
- * execution failed, so the server may not know it.
- */
+/** `unsure`: the first execution failed, so the server may not know the statement. */
 export type PreparedStatement = { readonly name: string; columns: Column[]; state: 'sent' | 'ready' | 'unsure' }
 
-/** The prepared statements of one connection, by the types of their parameters and their text. */
 export class PreparedStatements {
   readonly #byTypes = new Map<string, Map<string, PreparedStatement>>()
-  /** Behind a pooler, connections of several processes share a session of the server. */
+  /** Behind a pooler, connections of several processes share a server session. */
   readonly #prefix = randomBytes(6).toString('base64url')
   #count = 0
 
-  /** The statement, and whether the server knows it already. */
   find(text: string, types: readonly number[]): PreparedStatement | undefined {
     return this.#byTypes.get(types.join())?.get(text)
   }

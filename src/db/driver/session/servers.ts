@@ -1,32 +1,26 @@
+import { createConnection } from 'node:net'
 import { Client } from 'pg'
-import { answersProbe, type ServerAddress } from '../../pool/probe.ts'
 import type { DatabaseAddress, Host } from './address.ts'
 import { requireChannelBinding } from './channel-binding.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { DatabaseSession, type Watch } from './database-session.ts'
 import { type SettingStatement, type Settings, settingStatement } from './settings.ts'
 
-/** How long a host has to accept the connection and the login. */
 const CONNECT_TIMEOUT_MS = 3_000
-/** The idle time after which TCP checks whether the other machine is still there. */
 const KEEP_ALIVE_MS = 5_000
-/** The share of `answerTimeoutMs` for the probe whether the server still answers others. */
+/** Share of `answerTimeoutMs` spent probing whether the server answers others. */
 const PROBE_SHARE = 0.4
-/** The answer of a server without TLS. */
 const NO_TLS = 'N'.charCodeAt(0)
 
 export type ServerOptions = {
   address: DatabaseAddress
-  /** Parameters of the login: only those that every pooler takes. */
+  /** Login parameters: only those accepted by every pooler. */
   startup: Settings
-  /** Settings of each session; where connections share sessions, of each transaction. */
   settings: Settings
-  /** How long a silent server is waited for. Undefined: without a limit. */
   answerTimeoutMs: number | undefined
   onNotice: (message: string, detail: string) => void
 }
 
-/** A client of `pg` that sends parameters with the login. */
 class LoginClient extends Client {
   startup: Settings = {}
 
@@ -35,7 +29,6 @@ class LoginClient extends Client {
   }
 }
 
-/** The servers of an address. New connections begin with the host that answered last. */
 export class Servers {
   readonly #options: ServerOptions
   readonly #sessions = new Map<DatabaseSession, number>()
@@ -47,7 +40,6 @@ export class Servers {
     this.#settings = settingStatement(options.settings, { isLocal: this.isPooled })
   }
 
-  /** Whether connections share the sessions of the server. */
   get isPooled(): boolean {
     return this.#options.address.isPooled
   }
@@ -60,11 +52,7 @@ export class Servers {
     return this.#hosts.length
   }
 
-  /**
-   * Opens a session. Tries each host once, and rejects with the error of the last.
-   *
-   * @param closing ends the attempt
-   */
+  /** Opens a session. Tries each host once and rejects with the last error. */
   async connect(closing: AbortSignal): Promise<DatabaseSession> {
     const first = this.#preferred
     let failure = connectionError('CONNECTION_DESTROYED', 'The pool is closed')
@@ -82,7 +70,6 @@ export class Servers {
     throw failure
   }
 
-  /** A host does not answer at all: its connections are lost, and new ones begin with another host. */
   #abandonHost(host: number): void {
     if (this.#preferred === host) this.#preferred = (host + 1) % this.count
     const error = connectionError('ETIMEDOUT', 'The server does not answer')
@@ -142,12 +129,11 @@ export class Servers {
     }
   }
 
-  /** After the login, since poolers refuse settings that come with it. */
+  /** Poolers refuse settings sent with the login. */
   async #setForSession(client: Client): Promise<void> {
     if (!this.isPooled) await client.query(this.#settings.text, this.#settings.values)
   }
 
-  /** Of several hosts, one is used that `target_session_attrs` asks for. */
   async #expectAttributes(client: Client): Promise<void> {
     const { attributes } = this.#options.address
     if (attributes === 'any') return
@@ -179,4 +165,28 @@ export class Servers {
       onSilentServer: () => this.#abandonHost(index),
     }
   }
+}
+
+type ServerAddress = { path: string } | { host: string; port: number }
+
+/** PostgreSQL answers one byte, from a newly forked process. */
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
+
+/**
+ * Returns whether a server answers a new connection in time, without a login: a frozen one does not.
+ */
+function answersProbe(place: ServerAddress, timeoutMs: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(place)
+    const end = (answered: boolean) => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve(answered)
+    }
+    const timer = setTimeout(end, timeoutMs, false)
+    socket.once('data', () => end(true))
+    socket.once('close', () => end(false))
+    socket.on('error', () => {})
+    socket.write(SSL_REQUEST)
+  })
 }
