@@ -1,6 +1,6 @@
 import { type Db, sql } from './connect.ts'
 
-export type Expiring = {
+type Expiring = {
   readonly table: string
   readonly key: readonly string[]
   readonly column: string

@@ -15,7 +15,7 @@ export type QueueLimits<Item> = {
   companyOf?: (item: Item) => number | string
 }
 
-export type BatchQueue<Waiting> = {
+type BatchQueue<Waiting> = {
   size(): number
   /** Returns false, and keeps nothing, when too much waits already. */
   add(waiting: Waiting): boolean

@@ -13,7 +13,7 @@ export type SlotRequest = {
 }
 
 /** A request that waits, and how its wait ends. */
-export type WaitingRequest = {
+type WaitingRequest = {
   request: SlotRequest
   sinceMs: number
   start: () => void
@@ -28,7 +28,7 @@ export type SlotQueueLimits = {
 }
 
 /** Requests that wait for a slot, shared fairly among companies. */
-export type SlotQueue = Pick<FairQueue<number, WaitingRequest>, 'size' | 'sizeOf' | 'companies' | 'first'> & {
+type SlotQueue = Pick<FairQueue<number, WaitingRequest>, 'size' | 'sizeOf' | 'companies' | 'first'> & {
   add(request: SlotRequest, start: () => void, refuse: (error: unknown) => void): void
   /** Removes the company's first request, and moves the company behind the others. */
   removeFirst(companyId: number): void

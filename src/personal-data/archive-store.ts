@@ -5,7 +5,7 @@ import { storedKeys } from '../platform/text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
 /** One row as JSON text, and the position to continue from. */
-export type ArchiveRow = { readonly id: number; readonly row: string }
+type ArchiveRow = { readonly id: number; readonly row: string }
 
 /** The contact as JSON text, deleted ones included; undefined when the company has none with this id. */
 export async function readArchivedContact(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
@@ -259,7 +259,7 @@ export function readDailyLimitRows(db: Db, companyId: number, contactId: number)
   `
 }
 
-export type RefusalBatch = { rows: string[]; importId: number | null; line: number | null }
+type RefusalBatch = { rows: string[]; importId: number | null; line: number | null }
 
 /** The refused rows of imports that hold one of the texts, among the next `limit` rows. */
 export async function readRefusalRows(

@@ -3,7 +3,7 @@
  * condition, so callers throw a name from here and never build a body.
  */
 export type FieldFault = { path: string; message: string }
-export type ErrorDetails = Record<string, unknown>
+type ErrorDetails = Record<string, unknown>
 
 /** Every error code and its status (decisions: Statuses). */
 export const ERROR_STATUSES = {

@@ -23,7 +23,7 @@ export type SandboxProcess = {
   postTo(webhookUrl: string): Promise<void>
 }
 
-export type LoadedSandbox = {
+type LoadedSandbox = {
   /**
    * Lets it listen.
    *

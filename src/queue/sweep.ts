@@ -2,12 +2,12 @@ import type { Counter } from 'prom-client'
 
 export type Sweep = { stop(): Promise<void> }
 
-export type SweepDeps = {
+type SweepDeps = {
   log: { error(fields: object, message: string): void }
   metrics: { sweeps: Pick<Counter<'sweep' | 'outcome'>, 'inc'> }
 }
 
-export type SweepSchedule = {
+type SweepSchedule = {
   /** In logs and metrics. */
   name: string
   everyMs: number

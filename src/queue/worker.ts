@@ -17,7 +17,7 @@ const CLAIM_MS = 2_000
 /** For handlers to end after their signal is aborted, before their jobs are released to others. */
 const GRACE_MS = 500
 
-export type WorkerDeps = {
+type WorkerDeps = {
   /** Best a small pool of its own (4 connections): renewals must not queue behind requests. */
   db: Db
   log: RunDeps['log'] & { warn(fields: object, message: string): void }

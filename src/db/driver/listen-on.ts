@@ -9,7 +9,7 @@ const RETRY_MS = 500
 
 export type Listening = { unlisten(): Promise<void> }
 
-export type ListenOptions = {
+type ListenOptions = {
   channel: string
   onNotice(payload: string): void
   /** Called whenever listening begins: earlier notices are lost. */

@@ -21,7 +21,7 @@ export type Pool = Sql & {
   end(options?: { timeout?: number }): Promise<void>
 }
 
-export type PoolOptions = ServerOptions & { max: number }
+type PoolOptions = ServerOptions & { max: number }
 
 export function openSqlPool(options: PoolOptions): Pool {
   const servers = new Servers(options)

@@ -16,7 +16,7 @@ import { changeSchema } from './try-again.ts'
 
 export type SchemaSource = { migrations: string; objects: string }
 
-export type MigrateOptions = {
+type MigrateOptions = {
   source?: SchemaSource
   warn?: (message: string) => void
   /** Apply breaking migrations even while other versions are connected. */

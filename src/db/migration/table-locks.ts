@@ -1,6 +1,6 @@
 import type { Transaction } from '../connect.ts'
 
-export type NeededLocks = {
+type NeededLocks = {
   /** Rebuilt, changed or dropped: blocks readers. */
   exclusive: string[]
   /** Dropped: a foreign key belongs to the referenced table too. */

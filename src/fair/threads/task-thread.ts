@@ -21,7 +21,7 @@ type Name<All extends Tasks> = keyof All & string
 type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
 type Result<Task> = Task extends (input: never) => infer Result ? Awaited<Result> : never
 
-export type TaskThreadOptions<All extends Tasks> = {
+type TaskThreadOptions<All extends Tasks> = {
   /** Calls `performTasks`. */
   program: URL
   /** Processor time of one task. A task that needs more is ended, with its thread. */

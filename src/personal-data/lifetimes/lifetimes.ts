@@ -22,7 +22,7 @@ export type LifetimeDeps = {
 }
 
 /** A step of expiry, with a schedule, an error and a metric of its own. Repeating it is safe, in several processes at once. */
-export type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
+type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
 
 /** A statement that deletes so many rows lasts milliseconds, and delays no other. */
 const ROWS = 1_000

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from './cache-bound.ts'
 
-export type PromiseCache<Key, Value> = {
+type PromiseCache<Key, Value> = {
   /** The cached value of the key, else the answer of `load`, which simultaneous callers share. */
   get(key: Key, load: () => Promise<Value>): Promise<Value>
   drop(key: Key): void

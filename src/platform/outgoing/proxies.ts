@@ -12,7 +12,7 @@ export const NO_PROXIES: Proxies = { http: undefined, https: undefined, except: 
 /** The service's own traffic, such as the sandbox's, never leaves the machine. */
 const LOOPBACK = 'localhost,127.0.0.1,::1'
 
-export type AgentOptions = Omit<Agent.Options, 'connect'> & {
+type AgentOptions = Omit<Agent.Options, 'connect'> & {
   connect: NonNullable<Agent.Options['connect']>
   /** Longest that opening a connection may take, also to the proxy and through it. */
   connectTimeoutMs: number

@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { monotonicMs } from '../clock.ts'
 
-export type AnswerHeaders = Record<string, string | string[] | undefined>
+type AnswerHeaders = Record<string, string | string[] | undefined>
 
-export type RequestEvents = {
+type RequestEvents = {
   /** Also called for interim (1xx) answers. */
   onHeaders(status: number, headers: AnswerHeaders): void
   onData(chunk: Buffer): void

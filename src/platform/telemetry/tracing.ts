@@ -3,7 +3,7 @@ import { StartError } from '../start-error.ts'
 import { VERSION } from '../version.ts'
 
 export type SpanName = 'send' | 'ingest' | 'handle' | 'deliver'
-export type SpanValues = Record<string, string | number>
+type SpanValues = Record<string, string | number>
 
 export type Tracing = {
   /** Runs work as a span; `parent` is a W3C traceparent from outside. The work adds attributes with `set`. */

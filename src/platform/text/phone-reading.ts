@@ -6,7 +6,7 @@ import { E164 } from './phone.ts'
 export type PhoneCountry = CountryCode
 
 /** A phone as a caller wrote it: the digits with country code, or its fault. */
-export type ReadPhone =
+type ReadPhone =
   | { readonly digits: string }
   | {
       readonly fault: string

@@ -4,7 +4,7 @@ import type { Snapshot } from './worker-messages.ts'
 /** A worker that does not answer before the deadline counts with its last answer. */
 const COLLECT_DEADLINE_MS = 1_000
 
-export type WorkerMetrics = {
+type WorkerMetrics = {
   /**
    * The metrics of all workers: counters and histograms include those of ended workers, so that no sum ever falls. Must not be
    * called again before it has ended.
@@ -16,7 +16,7 @@ export type WorkerMetrics = {
   ended(workerId: number): Promise<void>
 }
 
-export type MeasuredWorker = { id: number; collect(): void }
+type MeasuredWorker = { id: number; collect(): void }
 
 /** Adds up the metrics of several processes. Counters of processes that ended stay in the sum. */
 export function createWorkerMetrics(): WorkerMetrics {

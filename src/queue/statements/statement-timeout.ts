@@ -1,5 +1,5 @@
 /** No statement of a worker may take longer: one that is never answered must not stop a loop. */
-export const STATEMENT_MS = 10_000
+const STATEMENT_MS = 10_000
 
 /** The result of `work`, or a rejection after `deadlineMs`. A later result is dropped. */
 export async function withStatementTimeout<T>(work: Promise<T>, deadlineMs: number = STATEMENT_MS): Promise<T> {

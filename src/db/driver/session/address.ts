@@ -6,7 +6,7 @@ import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'
 export type Host = { host?: string; port?: number }
 
 const SESSION_ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby'] as const
-export type SessionAttributes = (typeof SESSION_ATTRIBUTES)[number]
+type SessionAttributes = (typeof SESSION_ATTRIBUTES)[number]
 
 export type DatabaseAddress = {
   hosts: Host[]

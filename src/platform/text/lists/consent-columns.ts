@@ -2,13 +2,13 @@ import type { ReadConsent } from './consent-words.ts'
 import { parseListTime, TIME_FORM } from './list-time.ts'
 
 const LIST_CHANNELS = ['email', 'whatsapp'] as const
-export type ListChannel = (typeof LIST_CHANNELS)[number]
+type ListChannel = (typeof LIST_CHANNELS)[number]
 
 /**
  * Columns about consent, behind `marketing_consent.<channel>`: the consent itself, its time and address, columns where a yes opts in or
  * out and everything else says nothing, and times at which somebody opted in or out.
  */
-export const CONSENT_SUFFIXES = ['', '_at', '_ip', '_opted_in', '_opted_out', '_opted_in_at', '_opted_out_at'] as const
+const CONSENT_SUFFIXES = ['', '_at', '_ip', '_opted_in', '_opted_out', '_opted_in_at', '_opted_out_at'] as const
 type Suffix = (typeof CONSENT_SUFFIXES)[number]
 
 const HEAD = 'marketing_consent.'
@@ -27,7 +27,7 @@ const KNOWN = new Map<string, { channel: ListChannel; suffix: Suffix }>(
 export const mayRepeat = (column: string): boolean => /_opted_(?:in|out)$/.test(column) && KNOWN.has(column)
 
 /** What a row says about a channel, when and from which address; a time of null is the time of the import. */
-export type SaidConsent = { readonly value: boolean; readonly saidAt: Date | null; readonly ip: string | null }
+type SaidConsent = { readonly value: boolean; readonly saidAt: Date | null; readonly ip: string | null }
 export type RowConsent = { readonly [channel in ListChannel]?: SaidConsent }
 
 type Cells = { readonly [suffix in Suffix]?: readonly string[] }
@@ -64,7 +64,7 @@ function cellFault(suffix: Suffix, cell: string, readWord: ReadConsent): string 
   return readWord(text) === undefined ? CONSENT_FAULT : undefined
 }
 
-export const CONSENT_FAULT = 'must be a word of consent such as yes or no'
+const CONSENT_FAULT = 'must be a word of consent such as yes or no'
 
 /** An opt-out counts, unless it was said before an opt-in. */
 function saidOn(cells: Cells, readWord: ReadConsent): SaidConsent | undefined {

@@ -5,7 +5,7 @@ import { withGuard, withoutGuard } from './formula-guard.ts'
 export const FIELD_MAX_BYTES = 64 * 1024
 
 /** The fields of one row of CSV (RFC 4180), or what is wrong with it. */
-export type CsvRow = { readonly fields: readonly string[]; readonly fault?: string }
+type CsvRow = { readonly fields: readonly string[]; readonly fault?: string }
 
 /**
  * Splits one row, without its line end, into its fields, without the `'` that keep a spreadsheet from taking them for formulas.

@@ -92,7 +92,7 @@ export function createToUtf8(encoding: Utf16): { push(chunk: Uint8Array): Uint8A
 }
 
 /** Counts what speaks for UTF-8 and against it in bytes that are no UTF-16. */
-export type Utf8Count = {
+type Utf8Count = {
   push(chunk: Uint8Array): void
   /** UTF-8, unless more bytes are none than characters beyond ASCII are. */
   encoding(): 'utf-8' | 'windows-1252'

@@ -30,9 +30,8 @@ export type ListHead = {
 }
 
 /** Facts about a whole list. */
-export type ListFacts = { readonly head: ListHead; readonly encoding: ListEncoding; readonly rows: number }
 
-export type ListScan = {
+type ListScan = {
   /** Takes the next bytes, and returns the ones to keep: UTF-8 for UTF-16, and otherwise the same. */
   push(chunk: Uint8Array): Uint8Array
   end(): Uint8Array

@@ -23,7 +23,7 @@ export type ListRecord = {
   readonly isOpen: boolean
 }
 
-export type RecordReader = {
+type RecordReader = {
   /** The records that end in this part. */
   push(chunk: Uint8Array): ListRecord[]
   /** The records that no line end follows. */
