@@ -12,20 +12,17 @@ import {
   reviveStatement,
 } from './statements/job-statements.ts'
 
-/** A later time for a job: like a retry, with the marks that the worker sets. */
 export type Rescheduling = Claim &
   Omit<Retry, 'outcome'> & {
-    /** Keeps the lane closed until the job is due again: for kinds in order. */
+    /** Keeps the lane closed until the job is due again. */
     hold?: boolean
-    /** Fails the job for good; `listFailedJobs` shows it. */
     fail?: boolean
   }
 
 const LONGEST_ERROR = 500
 
 /**
- * Enqueues jobs within the caller's transaction and returns how many are new. A subject marked `once` that has a job
- * is skipped, unless that job has failed: then it starts again. Sends no notification: call `worker.wake(kind)` after the
+ * Enqueues jobs; returns how many are new. A `once` subject's failed job is revived. Call `worker.wake(kind)` after
  * commit.
  */
 export async function enqueueJobs(db: Db, jobs: readonly NewJob[]): Promise<number> {
@@ -43,7 +40,6 @@ export async function enqueueJobs(db: Db, jobs: readonly NewJob[]): Promise<numb
   return row?.count ?? 0
 }
 
-/** The parameters that name held jobs; see job-statements.ts. */
 function toHeld(table: JobTable, claims: readonly Claim[]) {
   const ids = claims.map(({ id }) => id)
   const { first, last } = partitionsOf(table, ids)
@@ -54,13 +50,13 @@ type IdRow = { id: number }
 const prepare = { prepare: true }
 const idsOf = (rows: readonly IdRow[]): Set<number> => new Set(rows.map(({ id }) => id))
 
-/** Ends jobs, also within a handler's transaction. Returns the ids of those that were still the caller's to end. */
+/** Ends jobs, also within a handler's transaction. Returns the ids still held by the caller. */
 export async function completeJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<Set<number>> {
   if (claims.length === 0) return new Set()
   return idsOf(await db.unsafe<IdRow[]>(completeStatement(table), toHeld(table, claims), prepare))
 }
 
-/** Gives jobs a later time, also within a handler's transaction. Returns the ids of those that were still the caller's. */
+/** Reschedules jobs, also within a handler's transaction. Returns the ids still held by the caller. */
 export async function rescheduleJobs(
   db: Db,
   items: readonly Rescheduling[],
@@ -86,7 +82,7 @@ const toReschedulingRow = (item: Rescheduling) => ({
   fail: item.fail ?? false,
 })
 
-/** The database takes neither NUL nor half a character. */
+/** PostgreSQL rejects NUL and lone surrogates. */
 const boundError = (error: string): string => error.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
 
 /** Returns claimed jobs unchanged, due at once. */
@@ -94,7 +90,7 @@ export async function releaseJobs(db: Db, claims: readonly Claim[], table: JobTa
   await db.unsafe(returnStatement(table), toHeld(table, claims), prepare)
 }
 
-/** Renews leases; returns the claims of jobs that the caller must stop: they are not its own any more. */
+/** Renews leases; returns the lost claims, whose jobs the caller must stop. */
 export async function renewJobs(
   db: Db,
   claims: readonly Claim[],
@@ -106,7 +102,7 @@ export async function renewJobs(
   return new Set(lost.map(({ claimId }) => claimId))
 }
 
-/** Requeues jobs whose lease has expired; one that outlived `maxLeaseExpiries` workers fails. Returns how many. */
+/** Requeues jobs with expired leases, failing those that outlived `maxLeaseExpiries` workers. */
 export async function recoverJobs(
   db: Db,
   kinds: readonly string[],
@@ -129,7 +125,7 @@ export type FailedJob = {
   lastError: string | null
 }
 
-/** At most `limit` failed jobs of a table, the latest first; of every kind unless one is named. */
+/** Lists up to `limit` failed jobs, latest first. */
 export async function listFailedJobs(
   db: Db,
   limit: number,
@@ -139,19 +135,19 @@ export async function listFailedJobs(
   return await db.unsafe<FailedJob[]>(failedStatement(table), [kind, limit])
 }
 
-/** Starts a failed job again, due now; false when the company has none with this id. */
+/** Revives a failed job, due now; returns false when the company has none with this id. */
 export async function retryJob(db: Db, companyId: number | null, id: number, table: JobTable = JOBS): Promise<boolean> {
   const { count } = await db.unsafe(reviveStatement(table), [companyId, id])
   return count > 0
 }
 
-/** The companies that have a failed job with this id, ascending; null for a job of none. */
+/** Lists companies with a failed job of this id; null for a job without company. */
 export async function companiesOfFailedJob(db: Db, id: number, table: JobTable = JOBS): Promise<(number | null)[]> {
   const rows = await db.unsafe<{ companyId: number | null }[]>(failedCompaniesStatement(table), [id])
   return rows.map(({ companyId }) => companyId)
 }
 
-/** Makes jobs of a lane that wait or failed due at once, without their last error. */
+/** Makes waiting and failed jobs of a lane due at once, without their last error. */
 export async function hastenJobs(
   db: Db,
   companyId: number,

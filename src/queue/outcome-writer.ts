@@ -7,21 +7,20 @@ import type { JobTable } from './job-table.ts'
 import type { BatchResult } from './run.ts'
 import { withStatementTimeout } from './statements/statement-timeout.ts'
 
-/** Outcomes in one statement at most. */
 const MOST_WRITES = 1_000
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 1_000
 
 type OutcomeWriter = {
-  /** Resolves when the database has the outcomes, or after `giveUp`. Never rejects. */
+  /** Resolves once written, or after `giveUp`. Never rejects. */
   write(kind: JobKind, result: BatchResult): Promise<void>
-  /** Ends retries: outcomes that are not written by then are left to the expiry of their leases. */
+  /** Ends retries: unwritten outcomes are left to lease expiry. */
   giveUp(): void
 }
 
 type WriterDeps = { db: Db; log: { warn(fields: object, message: string): void } }
 
-/** Writes the outcomes of runs: those of many batches in one statement, and again until the database has taken them. */
+/** Writes outcomes of many batches in one statement, retrying until the database accepts them. */
 export function createOutcomeWriter({ db, log }: WriterDeps, kinds: readonly JobKind[]): OutcomeWriter {
   let gaveUp = false
 

@@ -3,17 +3,15 @@ import { type Claim, isCausedByJob, type Job, type Outcome } from './job.ts'
 import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
 import type { Rescheduling } from './job-store.ts'
 
-/** The writes after a run: jobs to complete, to reschedule, and to release unchanged. */
 export type BatchResult = { complete: Claim[]; reschedule: Rescheduling[]; release: Claim[] }
 
 export type RunDeps = {
   log: { error(fields: object, message: string): void }
   random: () => number
-  /** Called with what a job threw. */
   onThrow?: (kind: string, error: unknown) => void
 }
 
-/** Runs one batch and returns what to write. Never throws: if the handler throws, its jobs are retried or discarded. */
+/** Runs one batch and returns what to write. Never throws: a throwing handler's jobs are retried or discarded. */
 export async function runBatch(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
   if (kind.batch === undefined) {
     const runs = jobs.map((job) => runOne(deps, kind, job, signal, () => kind.handle(job, signal)))
@@ -27,7 +25,7 @@ export async function runBatch(deps: RunDeps, kind: JobKind, jobs: Job[], signal
   }
 }
 
-/** A batch that threw: the bad job is found by running each alone. In order, the rest waits behind it. */
+/** Finds the bad job in a failed batch. Ordered jobs wait behind it. */
 async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
   const results: BatchResult[] = []
   for (const [index, job] of jobs.entries()) {
@@ -90,7 +88,6 @@ function fail(
   error: unknown,
 ): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
-  // A job that was aborted has not failed.
   if (signal.aborted) return { complete: [], reschedule: [], release: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1

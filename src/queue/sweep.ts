@@ -8,17 +8,13 @@ type SweepDeps = {
 }
 
 type SweepSchedule = {
-  /** In logs and metrics. */
   name: string
   everyMs: number
-  /** Until the first run; sweeps that start together do not all run at one moment. */
+  /** Staggers the first runs. */
   afterMs?: number
 }
 
-/**
- * Runs work every `everyMs`, one run at a time: what falls due during a run is left out. A failure is logged and counted, and the
- * next run tries again. `stop` waits for the run in progress.
- */
+/** Runs work every `everyMs` without overlap, logging and counting failures. `stop` waits for the current run. */
 export function startSweep(
   { log, metrics }: SweepDeps,
   { name, everyMs, afterMs = 0 }: SweepSchedule,

@@ -12,42 +12,31 @@ import { createOutcomeWriter } from './outcome-writer.ts'
 import { type RunDeps, runBatch } from './run.ts'
 
 const DRAIN_MS = 10_000
-/** For the claims under way when the worker stops. */
+/** Wait for pending claims at a stop. */
 const CLAIM_MS = 2_000
-/** For handlers to end after their signal is aborted, before their jobs are released to others. */
+/** Time for aborted handlers to end before their jobs are released. */
 const GRACE_MS = 500
 
 type WorkerDeps = {
-  /** Best a small pool of its own (4 connections): renewals must not queue behind requests. */
+  /** Should be a separate small pool (4 connections): renewals must not queue behind requests. */
   db: Db
   log: RunDeps['log'] & { warn(fields: object, message: string): void }
-  /** From 0 to 1; for jitter. */
   random?: () => number
   onThrow?: RunDeps['onThrow']
-  /** How long a lease lasts after its last renewal; 15 s by default. */
   leaseMs?: number
 }
 
 export type Worker = {
-  /** Looks for work of this kind at once: to be called after the commit that enqueued it. */
+  /** Must be called after the commit that enqueued the work. */
   wake(kind: string): void
-  /**
-   * Which jobs of this kind that are being enqueued it takes without a claim. Undefined when it is busy enough, or stops.
-   * The caller dispatches the jobs that it has leased once they are committed.
-   */
+  /** Undefined when busy or stopping. After the commit, the caller must dispatch the leased jobs. */
   acceptDirect(kind: string): DirectDispatch | undefined
   dispatch(jobs: readonly Job[], accepted: DirectDispatch): void
-  /**
-   * Claims nothing more and waits for the work in flight. Work that has not ended after `deadlineMs` is aborted by its
-   * signal, and its jobs are released for other workers at once.
-   */
+  /** After `deadlineMs`, aborts the remaining work and releases its jobs. */
   stop(deadlineMs?: number): Promise<void>
 }
 
-/**
- * Works off jobs of these kinds until it is stopped. Any number of workers may run on one database. Survives every
- * failure of the database; a job may run twice after a crash, but ends once.
- */
+/** Runs jobs until stopped. Survives any database failure; a job may run twice after a crash, but ends once. */
 export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worker {
   const { db, log, random = Math.random, leaseMs = LEASE_MS, onThrow = () => {} } = deps
   const leases = createLeases({ db, log, leaseMs })
@@ -70,7 +59,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     loops.get(kind.kind)?.roomFreed()
   }
 
-  /** A claim may return after the stop of the worker: its jobs are not started. */
+  /** A claim may return after the stop: do not start its jobs. */
   const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
     const batch = leases.hold(kind, jobs, leasedAtMs)
     count(kind, 1)
@@ -115,7 +104,6 @@ type Draining = Pick<WorkerDeps, 'db' | 'log'> & {
   giveUp: () => void
 }
 
-/** Ends the claims, waits for the batches in flight, aborts those that are left, and returns what has not ended. */
 async function drain(worker: Draining, deadlineMs: number): Promise<void> {
   const { leases, loops, giveUp } = worker
   const deadlineAtMs = monotonicMs() + deadlineMs

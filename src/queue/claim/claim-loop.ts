@@ -5,22 +5,17 @@ import { type JobKind, limitsOf, tableOf } from '../job-kind.ts'
 import { withStatementTimeout } from '../statements/statement-timeout.ts'
 import { type Claimed, claimJobs } from './claim-store.ts'
 
-/** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
 const SPACING_MS = 20
-/** After a wake-up, wait at most twice as long as the last claim took (at most 20 ms): an idle database is soon polled again. */
 const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
-/** Lanes that give work to one claim. */
 const MOST_LANES = 100
 
 export type ClaimLoop = {
-  /** Looks for work at once. */
   wake(): void
-  /** Says that a batch has ended: looks for work at once if some was left because all places were taken. */
+  /** Must be called after each batch. */
   roomFreed(): void
-  /** Fulfilled when nothing more will be claimed. */
   stop(): Promise<void>
 }
 
@@ -28,15 +23,14 @@ type LoopDeps = {
   db: Db
   log: { warn(fields: object, message: string): void }
   leaseMs: number
-  /** Called before each claim: jobs of dead workers must be back in their place. */
+  /** Called before each claim, to requeue jobs from dead workers. */
   recover(): Promise<void>
-  /** Batches of this kind in flight in this process. */
   inFlight(): number
-  /** Runs one claimed batch. Must not throw. */
+  /** Must not throw. */
   run(jobs: Job[], leasedAtMs: number): void
 }
 
-/** Claims jobs of one kind while there is room for them, polls when there are none, and outlives any failure. */
+/** Claims jobs of one kind while there is room, polls when there are none, and outlives any failure. */
 export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   const { concurrency, laneCap } = limitsOf(kind)
   const pause = createPause()
@@ -45,7 +39,6 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   let pollMs = FIRST_POLL_MS
   let wantsRoom = false
 
-  /** One look for work; returns how long to wait before the next unless woken. */
   const look = async (): Promise<number> => {
     const batches = concurrency - deps.inFlight()
     wantsRoom = batches <= 0
@@ -53,7 +46,6 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const claimed = await claim(deps, kind, batches, afterLane)
     const { jobs, sawAll, lastLane } = claimed
     afterLane = lastLane
-    // Each lane is at its cap: a wake-up or the end of a batch brings more.
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
     wantsRoom = mayLeaveWork(kind, claimed)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
@@ -84,10 +76,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   }
 }
 
-/**
- * How long to wait before the next look, unless a wake-up comes. Jobs that fall due one after the other, such as retries at many
- * receivers, are taken together: a claim walks over all lanes, however few jobs it takes.
- */
+/** Returns milliseconds. Jobs due shortly after each other are claimed together: a claim walks all lanes. */
 export function waitAfter(
   { jobs, nextDueInMs = LONGEST_POLL_MS }: Pick<Claimed, 'jobs' | 'nextDueInMs'>,
   tookAll: boolean,
@@ -97,16 +86,12 @@ export function waitAfter(
   return Math.max(Math.min(pollMs, nextDueInMs + 1), FIRST_POLL_MS)
 }
 
-/**
- * Whether due work may be left that had no room. A lane may hold more only where a whole batch of it was taken: many lanes
- * that give a job each, such as retries at receivers that fail, are left to the next look, not to the end of each of them.
- */
+/** Returns whether due work may remain for lack of room: only where a lane gave a whole batch. */
 export const mayLeaveWork = (
   { narrow, batch = 1 }: Pick<JobKind, 'narrow' | 'batch'>,
   { jobs, sawFull }: Pick<Claimed, 'jobs' | 'sawFull'>,
 ): boolean => sawFull || byClaim(jobs).some((one) => one.length >= (narrow?.batch ?? batch))
 
-/** Claims batches of the lanes after one, and runs them. */
 async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: string): Promise<Claimed> {
   await deps.recover()
   const startedAtMs = monotonicMs()
@@ -124,7 +109,7 @@ async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: 
   return claimed
 }
 
-/** Makes `look` safe to call: failures in a row wait longer each, and the first and the end of them are logged. */
+/** Logs only the first failure in a row, and the recovery. */
 function withFailureBackoff(log: LoopDeps['log'], kind: string, look: () => Promise<number>) {
   let failures = 0
   return async (): Promise<{ waitMs: number; hasFailed: boolean }> => {
@@ -141,7 +126,6 @@ function withFailureBackoff(log: LoopDeps['log'], kind: string, look: () => Prom
   }
 }
 
-/** Jobs in the batches that they were claimed in. */
 export function byClaim(jobs: readonly Job[]): Job[][] {
   const batches = new Map<string, Job[]>()
   for (const job of jobs) {
@@ -152,7 +136,7 @@ export function byClaim(jobs: readonly Job[]): Job[][] {
   return [...batches.values()]
 }
 
-/** A wait that can be cut short to `leastMs`; `end` counts also when it is called before the wait begins. */
+/** A wait that `wake` can cut to `leastMs`; `end` also works before the wait begins. */
 function createPause() {
   let isEnded = false
   let endWait = () => {}

@@ -2,9 +2,8 @@ import { CLAIM_LOCK_SEED } from '../../db/advisory-locks.ts'
 import { isLeased, isWaiting, type JobTable, NO_WORKER, perTable } from '../job-table.ts'
 
 /**
- * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. Jobs in
- * flight are counted in a later statement, which sees all claims before this one, so the caps hold across processes.
- * The commit does not wait for the disk: a claim that is lost in a crash of the server is a job that is claimed again.
+ * Serializes claims of kind $1, so a later statement sees all earlier ones and the caps hold across processes. Does not
+ * wait for the disk: a claim lost in a server crash is just repeated.
  */
 export const LOCK_CLAIMS = `
   select
@@ -12,10 +11,7 @@ export const LOCK_CLAIMS = `
     pg_advisory_xact_lock(hashtextextended($1, ${CLAIM_LOCK_SEED}))::text
 `
 
-/**
- * $1: the kind; $2, $3: the first and last partition. The order chooses the index of waiting rows: with others, a plan reads
- * every row that is done.
- */
+/** $1: kind; $2, $3: first and last partition. The order selects the index of waiting rows. */
 export const hasWaiting = perTable(
   (table) => `
     select (
@@ -28,20 +24,20 @@ export const hasWaiting = perTable(
   `,
 )
 
-/** Lanes that give work to one claim; lanes that are full or not due, in all. */
+/** Lanes that give work to one claim; and lanes visited, including full and idle ones. */
 const MOST_LANES = 100
 const MOST_STEPS = 1_000
 
 /**
- * Claims up to $2 batches of kind $1, from the lane after $6 on. A batch is the next $3 jobs of one lane. A lane has at most
- * $4 batches in flight, a company $5 over all its lanes. $7: ms of the lease; $10, $11: the first and last partition.
+ * Claims up to $2 batches of kind $1 after lane $6. A batch is the next $3 jobs of one lane. A lane can have $4 batches
+ * in flight, a company $5. $7: lease in ms; $10, $11: first and last partition.
  *
- * With $8, every lane that it does not name is narrow: it claims batches of $9 jobs and has at most $12 jobs in flight. It
- * has fewer when narrow lanes have more than $13 jobs in flight together, which the companies share, and within a company
- * its lanes. Of a narrow lane that $14 names, the claim takes at most so many jobs.
+ * With $8, every lane not listed there is narrow: claimed in batches of $9 jobs with at most $12 in flight; fewer while
+ * all narrow lanes exceed $13 jobs, shared among companies, then lanes. $14 limits the jobs claimed from some narrow
+ * lanes.
  *
- * The first row has no id and reports the walk; its lane is where the next claim continues. Due jobs of a removed company
- * are finished instead of claimed; see renewJobs for those that run at its removal.
+ * The first row has no id and reports the walk; the next claim continues after its lane. Finishes due jobs of removed
+ * companies; renewJobs handles those in flight.
  */
 export const claimStatement = perTable(
   (table) => `
@@ -76,10 +72,7 @@ export const claimStatement = perTable(
   `,
 )
 
-/**
- * Jobs in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
- * put their jobs back: a lane in order must not begin its second batch before.
- */
+/** Expired leases count until recoverJobs has requeued them: an ordered lane must not begin a second batch before. */
 const countInFlight = (table: JobTable): string => `
     in_flight as materialized (
       select
@@ -105,7 +98,6 @@ const countInFlight = (table: JobTable): string => `
       where counted.by_lane or counted.company_id is not null
     )`
 
-/** The head of each lane, a few descents of the index for each, and the jobs that it has room for. */
 const walkLanes = (table: JobTable): string => `
     walk as (
       select
@@ -160,7 +152,7 @@ const walkLanes = (table: JobTable): string => `
         and not (next.wrapped and next.lane > $6::text)
     )`
 
-/** The jobs that a narrow lane may have in flight: of the jobs for all narrow lanes, its part of the part of its company. */
+/** A narrow lane's share of its company's share of $13. */
 const SHARE = `
   greatest(
     least(
@@ -171,7 +163,6 @@ const SHARE = `
     1
   )`
 
-/** When the first job of the lane `next` falls due: the first row of the index, unless other ranks follow. */
 const headOf = (table: JobTable): string => {
   const heads = table.ranks.map(
     (rank) => `(
@@ -185,7 +176,6 @@ const headOf = (table: JobTable): string => {
   return heads.length === 1 ? 'next.due_at' : `least(${heads.join(', ')})`
 }
 
-/** The due jobs of lanes with room, in batches. */
 const formBatches = (table: JobTable): string => `
     candidate as (
       select
@@ -209,17 +199,14 @@ const formBatches = (table: JobTable): string => `
       group by candidate.step, candidate.lane, candidate.company_id, candidate.round
     )`
 
-/**
- * Twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes. One batch, where each lane that
- * gives work fills the claim with one.
- */
+/** Twice a fair share: a long lane gets what short ones leave, while reads stay bounded. */
 const ROOM = `
           least(
             walk.room,
             case when report.lanes >= $2::integer then 1 else ceil(2.0 * $2::integer / report.lanes) end * walk.size
           )`
 
-/** The walk has found the head of each lane: where it is all that is read, the index is not searched again. */
+/** The walk has already read each lane's head. */
 const dueJobs = (table: JobTable): string => {
   const ranks = table.ranks.map((rank, place) => `(${dueOfRank(table, rank, place)})`)
   if (ranks.length > 1) return ranks.join(' union all ')
@@ -237,7 +224,6 @@ const dueOfRank = (table: JobTable, rank: string, place: number): string => `
           order by job.due_at, job.id
           limit ${ROOM}`
 
-/** The batches that are claimed: one of each lane, then the second of each, within the caps of the companies. */
 const pickBatches = `
     picked as materialized (
       select
@@ -257,7 +243,7 @@ const pickBatches = `
       limit $2::integer
     )`
 
-/** Locks the jobs of the picked batches and leases them; two companies may have jobs of the same id, in different lanes. */
+/** Job ids are unique per lane only: companies may share an id. */
 const leaseJobs = (table: JobTable): string => `
     locked as materialized (
       select job.id, job.lane, picked.claim_id, picked.is_removed
@@ -293,7 +279,7 @@ const leaseJobs = (table: JobTable): string => `
         job.claim_id, job.created_at
     )`
 
-/** Not written as the predicate of the index of waiting jobs, which would be searched by id from end to end. */
+/** Must differ from the predicate of the waiting index, which would be scanned by id from end to end. */
 const isStillWaiting = (table: JobTable): string => `num_nulls(job.claim_id) = 1 and ${table.isOpen}`
 
 const isWithin = (table: JobTable): string => table.isWithin('$10::integer', '$11::integer')

@@ -6,36 +6,29 @@ import { claimStatement, hasWaiting, LOCK_CLAIMS } from './claim-statement.ts'
 
 export type ClaimRequest = {
   kind: string
-  /** Where the kind has its jobs; absent: `jobs`. */
   table?: JobTable
-  /** The partitions that have waiting or leased rows; absent: the table is asked. */
   partitions?: PartitionRange
-  /** Batches to claim at most. */
   batches: number
   batchSize: number
-  /** Batches in flight at most, over all processes: per lane, and per company over its lanes of this kind. */
+  /** Over all processes. */
   laneCap: number
   companyCap: number
-  /** Where the last claim ended its walk round the lanes; empty at first. */
   afterLane: string
   leaseMs: number
-  /** The lanes to which the caps apply; the bounds of `narrow` apply to every other lane. Absent: all lanes. */
+  /** Lanes under the lane cap; all others are `narrow`. Absent: all lanes. */
   wideLanes?: readonly string[] | undefined
   narrow?: NarrowBounds | undefined
-  /** Jobs that this claim may take of some of these other lanes. */
   laneRooms?: ReadonlyMap<string, number> | undefined
 }
 
 export type Claimed = {
-  /** In order of due time; jobs of one batch share a claim id. */
+  /** Ordered by due time; jobs of one batch share a claim id. */
   jobs: Job[]
-  /** Where the next claim goes on. */
   lastLane: string
-  /** Whether every lane was looked at; if not, more may be due. */
+  /** False if the walk stopped early, so more may be due. */
   sawAll: boolean
-  /** Whether due work was passed over because of a cap or for want of batches. */
+  /** Whether due work was skipped because of a cap or the batch limit. */
   sawFull: boolean
-  /** Until the next job that was seen falls due. */
   nextDueInMs: number | undefined
 }
 
@@ -49,7 +42,7 @@ type ClaimRow = Omit<Job, 'id' | 'kind' | 'companyId'> & {
 
 const NOTHING: Claimed = { jobs: [], lastLane: '', sawAll: true, sawFull: false, nextDueInMs: undefined }
 
-/** Claims jobs that are due under a lease, round the lanes and within the caps. One short transaction. */
+/** Leases due jobs in lane rotation within the caps, in one short transaction. */
 export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
   const { kind, table = JOBS, partitions = await table.openPartitions(db) } = request
   const place = [kind, partitions.first, partitions.last]
@@ -73,7 +66,6 @@ export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed>
   }
 }
 
-/** The order of claimStatement. */
 function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
   const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrow, laneRooms } = request
   const wide = wideLanes ? [...wideLanes] : null

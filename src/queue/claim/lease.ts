@@ -6,17 +6,13 @@ import { type JobKind, tableOf } from '../job-kind.ts'
 import { renewJobs } from '../job-store.ts'
 import { withStatementTimeout } from '../statements/statement-timeout.ts'
 
-/** A lease ends this long after its last renewal. */
 export const LEASE_MS = 15_000
-/** A lease is renewed after a third of its time. */
 export const renewalMs = (leaseMs: number): number => leaseMs / 3
-/** A renewal that failed is repeated after a fifteenth. */
 const retryMs = (leaseMs: number): number => leaseMs / 15
 
-/** The reason of a signal: the lease ran out, or another worker has the job. Outcomes that are known are still written. */
+/** Signal reason: the lease expired, or another worker has the job. Known outcomes are still written. */
 export class LeaseLost extends Error {}
 
-/** A batch that this worker has leased. */
 export type LeasedBatch = UnorderedItem & {
   kind: JobKind
   jobs: Job[]
@@ -24,7 +20,6 @@ export type LeasedBatch = UnorderedItem & {
   controller: AbortController
 }
 
-/** The batches in flight in this process, whose leases are renewed while they last. */
 export type Leases = {
   readonly batches: UnorderedList<LeasedBatch>
   hold(kind: JobKind, jobs: Job[], leasedAtMs: number): LeasedBatch
@@ -35,7 +30,7 @@ export type Leases = {
 
 type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void }; leaseMs: number }
 
-/** Work whose lease is lost, or could not be renewed before it expired, is aborted by its signal: another worker may have it. */
+/** Renews leases while batches run. Aborts work whose lease was lost or could not be renewed in time. */
 export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
   const renewEveryMs = renewalMs(leaseMs)
   const batches = createUnorderedList<LeasedBatch>()
@@ -91,9 +86,7 @@ export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
   }
 }
 
-/** Batches by the table that their jobs are in: one statement writes to one table. */
 export const byTable = (batches: readonly LeasedBatch[]) => Map.groupBy(batches, ({ kind }) => tableOf(kind))
 
-/** The claims of all jobs in these batches. */
 export const claimsOf = (batches: Iterable<LeasedBatch>): Claim[] =>
   [...batches].flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))

@@ -5,12 +5,11 @@ import { recoverJobs } from '../job-store.ts'
 import { withStatementTimeout } from '../statements/statement-timeout.ts'
 
 const RECOVER_EVERY_MS = 1_000
-/** After an outage of the database: for workers to write outcomes that they know, before their jobs go to others. */
+/** Workers should first write known outcomes. */
 const RECOVER_AFTER_OUTAGE_MS = 5_000
 
 /**
- * Returns a function that makes jobs with expired leases available again. It does so at most once a second, however
- * many loops call it, and not within 5 s after an outage of the database. It throws what the database throws.
+ * Requeues jobs with expired leases, at most once a second for any number of loops. Throws what the database throws.
  */
 export function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> {
   const groups = [...Map.groupBy(kinds, tableOf)].flatMap(([table, ofTable]) =>

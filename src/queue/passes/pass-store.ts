@@ -1,15 +1,13 @@
 import { type Db, sql } from '../../db/connect.ts'
 
-/** The passes of a sweep, one row each. */
 export type PassTable = 'content_passes' | 'mailbox_passes' | 'search_passes'
 
-/** Passes in all: processes of the version before may write rows until the second one. */
+/** Previous-version processes may write rows until the second pass. */
 const PASSES = 2
 const HOURS_BETWEEN = 24
-/** A pass without progress for this long was left by a process that died. */
 const LEFT_MINUTES = 10
 
-/** Starts the next pass, or one that was left; undefined: none is due. */
+/** Starts the next or an abandoned pass; returns undefined if none is due. */
 export async function startPass(db: Db, table: PassTable): Promise<number | undefined> {
   const passes = sql.unsafe(table)
   const [pass] = await db<{ number: number }[]>`
@@ -26,17 +24,14 @@ export async function startPass(db: Db, table: PassTable): Promise<number | unde
   return pass?.number
 }
 
-/** Records that a pass makes progress. */
 export async function touchPass(db: Db, table: PassTable, number: number): Promise<void> {
   await db`update ${sql.unsafe(table)} set started_at = now() where number = ${number}`
 }
 
-/** Ends a pass. */
 export async function endPass(db: Db, table: PassTable, number: number): Promise<void> {
   await db`update ${sql.unsafe(table)} set ended_at = now() where number = ${number}`
 }
 
-/** Companies with data, removed ones too. */
 export async function listCompanyIds(db: Db): Promise<number[]> {
   const rows = await db<{ id: number }[]>`select id from companies order by id`
   return rows.map(({ id }) => id)

@@ -1,8 +1,7 @@
 import { isLeased, type JobTable, NO_WORKER, perTable } from '../job-table.ts'
 
 /**
- * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one
- * row: several companies may have jobs of the same id; a claim is of one. Two arrays and not JSON: see
+ * Companies may share a job id, but a claim has one company. Arrays instead of JSON:
  * docs/decisions/0008-rows-as-json.md.
  */
 const isHeld = (table: JobTable): string => `
@@ -12,18 +11,15 @@ const isHeld = (table: JobTable): string => `
 
 const isWithin = (table: JobTable): string => table.isWithin('$3::integer', '$4::integer')
 
-/** Ends jobs and returns those that the caller still held. */
 export const completeStatement = perTable((table) => `${table.finish} where ${isHeld(table)} returning job.id`)
 
-/** Returns claimed jobs unchanged, due at once: a worker that stops has not completed them. */
 export const returnStatement = perTable(
   (table) => `update ${table.name} job set claim_id = null, lease_until = null where ${isHeld(table)}`,
 )
 
 /**
- * Ends runs without ending their jobs. $1: JSON rows with the job and its claim, when it is due again (a time, or ms from
- * now), whether the run counts as a failure, the error, whether the lane is closed until then, and whether the job fails for
- * good; $2, $3: the first and last partition. Returns the jobs that the caller still held.
+ * $1: JSON rows with job, claim, next due time (or ms from now), and whether the run counts as a failure, holds the
+ * lane, or fails the job; $2, $3: first and last partition. Returns jobs still held.
  */
 export const rescheduleStatement = perTable(
   (table) => `
@@ -60,11 +56,7 @@ export const rescheduleStatement = perTable(
   `,
 )
 
-/**
- * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a
- * company that has been removed; claimJobs ends the latter once they are returned. A job that its handler completes in
- * a transaction at this moment is neither waited for nor returned, nor is one that is finished.
- */
+/** Renews for $5 ms; returns lost claims, but no job just being completed. claimJobs ends jobs for removed companies. */
 export const renewStatement = perTable(
   (table) => `
     with mine as materialized (
@@ -92,10 +84,7 @@ export const renewStatement = perTable(
   `,
 )
 
-/**
- * Requeues jobs of the kinds $1 whose lease has expired. One that has outlived $2 workers fails: it may be what kills them.
- * $3, $4: the first and last partition.
- */
+/** Kinds $1. A job that outlived $2 workers fails: it may be what kills them. $3, $4: first and last partition. */
 export const recoverStatement = perTable(
   (table) => `
     with expired as materialized (
@@ -123,7 +112,7 @@ export const recoverStatement = perTable(
   `,
 )
 
-/** Failed jobs, the latest first; $1: a kind, or null for all; $2: the limit. */
+/** $1: a kind, or null for all; $2: limit. */
 export const failedStatement = perTable(
   (table) => `
     select
@@ -136,7 +125,6 @@ export const failedStatement = perTable(
   `,
 )
 
-/** Starts the failed job $2 of the company $1 again, due now. */
 export const reviveStatement = perTable(
   (table) => `
     update ${table.name} job
@@ -145,7 +133,6 @@ export const reviveStatement = perTable(
   `,
 )
 
-/** The companies that have a failed job with the id $1, ascending; null for a job of none. */
 export const failedCompaniesStatement = perTable(
   (table) => `
     select job.company_id from ${table.name} job where job.id = $1 and job.failed_at is not null order by job.company_id

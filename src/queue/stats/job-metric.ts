@@ -10,7 +10,7 @@ const GAUGES: [name: string, help: string, value: (stat: JobStat) => number][] =
   ['parley_jobs_discarded', 'Jobs discarded after too many failures', (stat) => stat.failed],
 ]
 
-/** Registers gauges by kind, read from the database once per scrape; kinds without jobs read 0. */
+/** Registers gauges by kind, read once per scrape; kinds without jobs read 0. */
 export function registerJobGauges(registry: Registry, db: Db, kinds: readonly Pick<JobKind, 'kind' | 'table'>[]): void {
   const read = async (): Promise<JobStat[]> => {
     const stats = [...Map.groupBy(kinds, tableOf)].map(([table, alike]) =>

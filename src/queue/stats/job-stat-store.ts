@@ -3,23 +3,17 @@ import { isWaiting, JOBS, type JobTable, NO_WORKER, perTable } from '../job-tabl
 
 export type JobStat = {
   kind: string
-  /** Jobs that could run now: exact up to 10,000, beyond it the planner's estimate. */
+  /** Exact up to 10,000, then estimated by the planner. */
   due: number
   inFlight: number
-  /** How long the job that has waited longest has been due; 0 when none is. */
   oldestDueAgeSeconds: number
-  /** Jobs that have failed for good. */
   failed: number
 }
 
-/** Lanes looked at per kind; due jobs counted per kind. */
 const MOST_LANES = 10_000
 const MOST_COUNTED = 10_000
 
-/**
- * The state of kinds of job, in the order of `kinds`, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and
- * no more than 10,000 jobs are counted.
- */
+/** Cheap with a million jobs: reads lane heads and counts at most 10,000. */
 export async function jobStats(db: Db, kinds: readonly string[], table: JobTable = JOBS): Promise<JobStat[]> {
   const { first, last } = await table.openPartitions(db)
   const parameters = [[...kinds], MOST_LANES, MOST_COUNTED + 1, first, last]
@@ -31,7 +25,7 @@ export async function jobStats(db: Db, kinds: readonly string[], table: JobTable
   )
 }
 
-/** $1: the kinds; $2: lanes looked at; $3: jobs counted; $4, $5: the first and last partition. */
+/** $1: kinds; $2: maximum lanes; $3: maximum jobs counted; $4, $5: first and last partition. */
 const statStatement = perTable(
   (table) => `
     with recursive head as (
@@ -105,7 +99,6 @@ const isWithin = (table: JobTable): string => table.isWithin('$4::integer', '$5:
 
 type Plan = [{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }]
 
-/** Many: how many by the statistics that the database keeps, at least as many as were counted. */
 async function estimateDue(db: Db, kind: string, table: JobTable): Promise<number> {
   const [row] = await db.unsafe<Plan>(
     `explain (format json)
