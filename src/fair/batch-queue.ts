@@ -1,27 +1,22 @@
 import { createFairQueue } from './fair-queue.ts'
 
 export type QueueLimits<Item> = {
-  /** Items in one batch at most. */
   maxItems: number
-  /** Bytes in one batch at most; a larger item goes alone. Absent: without limit. */
+  /** A larger item is sent alone. */
   maxBytes?: number
-  /** Items that wait at most, a third of them one company's. Absent: without limit. */
   maxWaiting?: number
-  /** Bytes that wait at most, a third of them one company's. Absent: without limit. */
   maxWaitingBytes?: number
-  /** Size of an item, for the bounds in bytes. */
   bytesOf?: (item: Item) => number
-  /** The company an item belongs to. Absent: items have no company, and only the bounds of all apply. */
+  /** Absent: items have no company, and only the overall bounds apply. */
   companyOf?: (item: Item) => number | string
 }
 
 type BatchQueue<Waiting> = {
   size(): number
-  /** Returns false, and keeps nothing, when too much waits already. */
+  /** Returns false, without keeping the item, when too much is waiting. */
   add(waiting: Waiting): boolean
-  /** Removes and returns the next batch: one item of each company at a time, each company's items in order of arrival. */
+  /** Takes one item per company in rotation, each company's in order of arrival. */
   take(): Waiting[]
-  /** Removes the oldest items of each company for which `isKept` is false. */
   removeOldest(isKept: (waiting: Waiting) => boolean): void
 }
 
@@ -29,16 +24,14 @@ type Company = number | string
 type Share = { readonly company: Company; taken: number }
 type Batch<Waiting> = {
   readonly items: Waiting[]
-  /** Bytes that may still be added. */
   room: number
   readonly maxItems: number
   readonly mostOfCompany: number
 }
 
-/** The part of a batch, while several companies wait, and of what waits that one company has at most. */
+/** One company's maximum share of the waiting items and, while several wait, of a batch. */
 const COMPANY_SHARE = 1 / 3
 
-/** The items that wait for a shared call: bounded by count and bytes, with one list per company. */
 export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: QueueLimits<Item>): BatchQueue<Waiting> {
   const { maxItems, maxBytes = Number.POSITIVE_INFINITY } = limits
   const { maxWaiting = Number.POSITIVE_INFINITY, maxWaitingBytes = Number.POSITIVE_INFINITY } = limits
@@ -99,7 +92,6 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
   }
 }
 
-/** Takes one item of each company in each round, until the batch is full or no company has an item that fits. */
 function fillBatch<Item, Waiting extends { item: Item }>(
   batch: Batch<Waiting>,
   shares: Share[],

@@ -3,26 +3,21 @@ import { overloaded } from '../platform/errors.ts'
 import { createTimer } from '../platform/timer.ts'
 import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
 
-/** What a failed run concerns: one of its items, one of its companies, or only the moment, so that it can be repeated. */
+/** What a failed run affects: one item, one company, or only this moment, so the run can be repeated. */
 export type FailureScope = 'item' | 'company' | 'moment'
 
 export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
-  /** Processes many items at once; returns one result per item, in their order. */
+  /** Must return one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Batches in flight at most; items that arrive meanwhile wait for the next one. */
   maxRunning: number
-  /** From the start of one batch to that of the next at least, unless a full batch waits. */
   spacingMs?: number
-  /** How long an item may wait for its start; then it is refused, and never runs. Absent: without limit. */
+  /** An item that waits longer is refused and never runs. */
   maxWaitMs?: number
-  /** Returns the scope of a failure, undefined for all items. Absent: every failure is every item's. */
+  /** Undefined: the failure affects all items. */
   scopeOf?: (error: unknown) => FailureScope | undefined
 }
 
-/**
- * Adds an item to a batch. An item whose `signal` is aborted before its batch starts is dropped and never runs.
- * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too much waits or the item waited too long
- */
+/** An aborted `signal` drops an item that has not started. Throws 503 `service_unavailable` with `Retry-After`. */
 export type Batcher<Item, Result> = (item: Item, signal?: AbortSignal) => Promise<Result>
 
 type Waiting<Item, Result> = {
@@ -37,13 +32,9 @@ const RUNS_AT_CONTENTION = 4
 const RETRY_AFTER_SECONDS = 1
 
 /**
- * Shares one call among many items: items that arrive in one turn of the event loop go together, at once while fewer
- * than `maxRunning` batches are in flight, else in the next batch. A single item waits for no other; under load the
- * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies with `companyOf`.
- *
- * After a failure of one item (`scopeOf`), the items of a batch run one by one, so that a bad item fails alone; after one of a
- * company, company by company. After a failure of the moment, the batch is repeated up to three times. Every other error is every
- * item's.
+ * Runs items of one event loop turn together, at once below `maxRunning` batches in flight; a single item never waits.
+ * After an item failure (`scopeOf`), the items run one by one; after a company failure, company by company. A momentary
+ * failure is retried up to three times.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { maxItems, maxRunning, spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
@@ -68,7 +59,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }
   }
 
-  /** Starts the next batch before the results of this one reach the callers, whose own work takes time. */
+  /** Starts the next batch before resolving this one, since callers then do work of their own. */
   const run = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     const items = batch.map(({ item }) => item)
     const outcomes = await outcomesOf(options, items)
@@ -77,7 +68,6 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     answer(batch, outcomes)
   }
 
-  /** Refuses items that wait too long behind batches in flight, so that the time of waiting is bounded, too. */
   const expire = (): void => {
     const nowMs = monotonicMs()
     queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))
@@ -97,7 +87,6 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     })
 }
 
-/** Whether a caller still waits for the item, since after `staleMs`; otherwise the item is refused. */
 function keepUnlessStale<Item, Result>(waiting: Waiting<Item, Result>, staleMs: number): boolean {
   const isKept = waiting.signal?.aborted !== true && waiting.sinceMs > staleMs
   if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
@@ -111,7 +100,6 @@ function answer<Item, Result>(batch: Waiting<Item, Result>[], outcomes: PromiseS
   }
 }
 
-/** How each of the items ended; never rejects. */
 async function outcomesOf<Item, Result>(
   options: BatcherOptions<Item, Result>,
   items: Item[],
@@ -139,7 +127,6 @@ async function outcomesOf<Item, Result>(
   }
 }
 
-/** The parts of a batch to run again after a failure. */
 function partsOf<Item, Result>(
   { companyOf, scopeOf }: BatcherOptions<Item, Result>,
   items: Item[],

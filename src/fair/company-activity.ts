@@ -1,9 +1,8 @@
 import { monotonicMs } from '../platform/clock.ts'
 
-/** A company is alone when no other company has asked for this long. */
 const ALONE_AFTER_MS = 5_000
 
-/** Remembers the last two companies that asked for something, and when: enough to know whether one is alone. */
+/** Remembers the last two companies, enough to know whether one is alone. */
 export function createActivity() {
   let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
   let earlier = latest

@@ -2,37 +2,25 @@ import { createActivity } from './company-activity.ts'
 import { createSlotQueue, noSlot, type SlotQueueLimits, type SlotRequest } from './slot-queue.ts'
 
 export type SlotLimits = SlotQueueLimits & {
-  /** Requests that work at the same time at most, of all companies. */
   slots: number
-  /** Requests that wait at most; a third of them one company's. */
+  /** A third of them for one company. */
   maxWaiting: number
 }
 
 export type CompanySlots = {
-  /**
-   * Runs work when a slot is free for its company. The slot is held until the work ends, even if the caller stops waiting.
-   * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too many requests wait, or this one waited too long
-   */
+  /** Holds the slot until the work ends, even if the caller stops waiting. Throws 503 with `Retry-After`. */
   run<T>(request: SlotRequest, work: () => Promise<T>): Promise<T>
-  /**
-   * Takes a slot from the company's share at once, for what its requests still do with their rows. Returns a function that
-   * gives it back.
-   */
+  /** Takes a slot at once, for work that still touches the request's rows; returns the release function. */
   hold(companyId: number): () => void
 }
 
-/** The part of all slots, and of all places to wait, that one company has at most. */
 const COMPANY_SHARE = 1 / 3
 
-/**
- * Shares slots among companies. A company has at most a third of the slots; while it is alone it may have more, as long
- * as a third stays free for the company that comes next. Companies that wait are served round robin.
- */
+/** Serves companies in rotation. Each has at most a third; while alone it can have more, but a third stays free. */
 export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits): CompanySlots {
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
   const queue = createSlotQueue(waits)
   const activity = createActivity()
-  /** The number of running requests by company; a company without one is left out. */
   const runningOf = new Map<number, number>()
   const heldOf = new Map<number, number>()
   let running = 0

@@ -5,21 +5,16 @@ const LONGEST_WAIT_MS = 1_000
 
 type Rate = { readonly perSecond: number; readonly burst: number }
 
-/** A piece of work that waits for its turn; `onTurn` is called when it may begin. */
 export type Turn<Owner> = { readonly owner: Owner; readonly cost: number; readonly onTurn: () => void }
 
 export type FairPace<Owner> = {
-  /** The turns of an owner that wait. */
   waitingOf(owner: Owner): number
-  /** Returns whether the work may begin now; otherwise it waits for its turn. */
+  /** Returns whether the work can begin now; otherwise `onTurn` is called later. */
   take(turn: Turn<Owner>): boolean
-  /** Ends the wait of a turn. */
   leave(turn: Turn<Owner>): void
 }
 
-/**
- * Paces work of several owners to `perSecond` cost units together, owners round robin. A cost may not exceed `burst`.
- */
+/** Paces work to `perSecond` cost units in total, owners in rotation. A cost must not exceed `burst`. */
 export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monotonicMs): FairPace<Owner> {
   const waiting = createFairQueue<Owner, Turn<Owner>>()
   let room = burst

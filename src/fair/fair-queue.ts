@@ -1,24 +1,19 @@
-/** Items that wait, one list per company: in order of arrival within a company, and companies round robin. */
 export type FairQueue<Company, Item> = {
   readonly size: number
   sizeOf(company: Company): number
-  /** The companies with items that wait, in the order in which they are served. */
+  /** In serving order. */
   companies(): Company[]
   first(company: Company): Item | undefined
-  /** Removes and returns the first item of the company whose turn it is, which then is the last in line. */
   next(): Item | undefined
   add(company: Company, item: Item): void
-  /** Removes and returns the company's first item. The company keeps its place until `moveBehind`. */
+  /** The company keeps its place until `moveBehind`. */
   shift(company: Company): Item | undefined
-  /** Moves a company that was served behind the others. */
   moveBehind(company: Company): void
-  /** Removes and returns the items, of all companies, for which `isRemoved` is true. */
   remove(isRemoved: (item: Item) => boolean): Item[]
 }
 
-/** An empty queue. It has no bounds: its user checks them before it adds. */
+/** Creates an unbounded queue: one list per company, companies in rotation. Callers must check bounds. */
 export function createFairQueue<Company, Item>(): FairQueue<Company, Item> {
-  /** A company without items is not in it. */
   const queues = new Map<Company, Item[]>()
   let size = 0
 

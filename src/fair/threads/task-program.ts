@@ -1,14 +1,13 @@
 import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 
-/** Work of a thread by name, each with one input. Inputs and results are copied between the threads, except for moved memory. */
+/** Inputs and results are copied between threads, except for moved memory. */
 export type Tasks = Readonly<Record<string, (input: never) => unknown>>
 
-/** A task as it is posted to its thread, and what the thread answers. */
 export type TaskCall = { name: string; input: unknown; moved: readonly ArrayBuffer[] }
 export type TaskAnswer = { result: unknown } | { error: string }
 
-/** Makes this program that of a thread of `createTaskThread`: one answer for each task, in their order. */
+/** Makes this program a thread of `createTaskThread`: answers tasks in order. */
 export function performTasks(tasks: Tasks): void {
   lowerPriority()
   const post = (answer: TaskAnswer | { isReady: true }, moved: readonly ArrayBuffer[] = []) =>
@@ -24,14 +23,14 @@ export function performTasks(tasks: Tasks): void {
 }
 
 /**
- * On Linux, each thread has a priority of its own. On two processors with another busy program, this one delays work of 1 ms in
- * the thread that answers requests by 9 ms with the same priority, by 5 ms with a lower one.
+ * With another busy program on two processors, requests of 1 ms take 9 ms longer at the same priority, 5 at a lower
+ * one.
  */
 function lowerPriority(): void {
   if (process.platform !== 'linux') return
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Where the system forbids it (deploy/parley.service), tasks have the priority of requests.
+    // If forbidden (deploy/parley.service), tasks keep the priority of requests.
   }
 }

@@ -5,16 +5,12 @@ import { createBatcher } from '../batch.ts'
 import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 
 const CHECK_MS = 50
-/** After a task of so long, a thread rests as long as it took. */
 const RESTS_ALIKE_MS = 10
 const LONGEST_REST_MS = 1_500
-/** Processor time of the start of a thread, which counts for the task that ended the one before. */
+/** Processor time of a thread start, charged to the task that ended the previous thread. */
 const START_MS = 150
 
-/**
- * Milliseconds for which a thread rests after a task of so many milliseconds of processor time: the processors are others' meanwhile.
- * The rest grows with the square of the time, so that short tasks follow each other almost at once.
- */
+/** Returns milliseconds, growing with the square of the processor time: short tasks run almost back to back. */
 export const restAfter = (tookMs: number): number => Math.min((tookMs / RESTS_ALIKE_MS) * tookMs, LONGEST_REST_MS)
 
 type Name<All extends Tasks> = keyof All & string
@@ -22,25 +18,17 @@ type Input<Task> = Task extends (input: infer Input) => unknown ? Input : never
 type Result<Task> = Task extends (input: never) => infer Result ? Awaited<Result> : never
 
 type TaskThreadOptions<All extends Tasks> = {
-  /** Calls `performTasks`. */
   program: URL
-  /** Processor time of one task. A task that needs more is ended, with its thread. */
+  /** Processor time per task. A task over the limit is ended with its thread. */
   limitsMs: Readonly<Record<Name<All>, number>>
   memory: ResourceLimits
-  /** Tasks that wait at most, a third of them of one lane, and for how long; after it, 503. Absent: without limit. */
+  /** Maximum waiting tasks, a third of them for one lane, and their maximum wait; beyond either, 503. */
   maxWaiting?: number
   maxWaitMs?: number
-  /** How long the thread rests after a task of so many milliseconds of processor time. Absent: `restAfter`. */
   restMs?: (tookMs: number) => number
 }
 
-/**
- * Runs a task in the thread, so that it holds up no request. `too-slow`: it took more processor time or memory than its
- * limit. Memory of `moved` goes to the thread without a copy, and back with the result, of which it has to be a part: the
- * caller uses that. It is lost with a thread that ends.
- *
- * @throws {AppError} 503 when too many tasks wait
- */
+/** `too-slow`: over a limit. `moved` memory must be part of the result. Throws 503 when too many tasks wait. */
 export type RunTask<All extends Tasks> = <Task extends Name<All>>(
   lane: number,
   name: Task,
@@ -52,10 +40,7 @@ type Outcome = TaskAnswer | 'too-slow'
 type Performed = { outcome: Outcome; usedMs: () => Promise<number> }
 type Waiting = TaskCall & { lane: number; limitMs: number; onOutcome: (outcome: Outcome) => void }
 
-/**
- * A thread of this process that starts with its first task: one task at a time, of each lane in rotation. It rests after each: the
- * longer the task, the longer.
- */
+/** Runs one task at a time, lanes in rotation, resting longer after longer tasks. */
 export function createTaskThread<All extends Tasks>({
   program,
   limitsMs,
@@ -68,9 +53,8 @@ export function createTaskThread<All extends Tasks>({
   const start = async (): Promise<Worker> => {
     const started = new Worker(program, { resourceLimits: memory })
     await once(started, 'message')
-    // It never keeps a process that has stopped.
+    // Must not keep a stopping process alive.
     started.unref()
-    // An error also rejects the task that waits for it.
     started.on('error', () => {})
     return started
   }
@@ -89,7 +73,7 @@ export function createTaskThread<All extends Tasks>({
       const [first] = await Promise.race([answer, untilSpent(running, before, limitMs, ended.signal)])
       if (first !== SPENT) return { outcome: first, usedMs: () => usedSince(running, before) }
     } catch {
-      // The thread has ended, by its limit of memory.
+      // The thread hit its memory limit.
     } finally {
       ended.abort()
     }
@@ -135,7 +119,7 @@ export function createTaskThread<All extends Tasks>({
 
 const SPENT = Symbol('spent')
 
-/** Counted in processor time: on a busy machine, a task may take longer by the clock. */
+/** Processor time, since tasks take longer by the clock on a busy machine. */
 async function untilSpent(
   running: Worker,
   before: NodeJS.CpuUsage,
@@ -148,7 +132,6 @@ async function untilSpent(
   }
 }
 
-/** Milliseconds of processor time of a thread. */
 async function usedSince(running: Worker, before: NodeJS.CpuUsage): Promise<number> {
   const { user, system } = await running.cpuUsage(before)
   return (user + system) / 1_000
