@@ -8,7 +8,7 @@ import { type ArchiveDeps, archiveContact } from './archive.ts'
 
 const EXAMPLE = '{"type":"contact","data":{"id":4127,"email":"ada.rossi@example.com"}}\n'
 
-/** Everything stored about a contact (decisions: Erasure and access). */
+/** Serves the archive of a contact (decisions: Erasure and access). */
 export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

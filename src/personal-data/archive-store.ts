@@ -4,10 +4,8 @@ import { recipientMailbox } from '../emails/email-key-store.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
 
-/** One row as JSON text, and the position to continue from. */
 type ArchiveRow = { readonly id: number; readonly row: string }
 
-/** The contact as JSON text, deleted ones included; undefined when the company has none with this id. */
 export async function readArchivedContact(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
   const [found] = await db<{ row: string }[]>`
     select (
@@ -28,10 +26,7 @@ export async function readArchivedContact(db: Db, companyId: number, contactId: 
   return found?.row
 }
 
-/**
- * The next entries of the ledger of consent after an id, oldest first, as JSON text: those that were said through the contact
- * or under the identities, in clear or as a keyed hash.
- */
+/** Lists consent ledger entries, oldest first, by contact or identity, in clear or as a keyed hash. */
 export function readConsentRows(
   db: Db,
   companyId: number,
@@ -76,7 +71,6 @@ export function readConsentRows(
   `
 }
 
-/** These conversations with the address of their customer and all its identities, as JSON text. */
 export function readConversationRows(db: Db, companyId: number, ids: readonly number[]) {
   return db<ArchiveRow[]>`
     select
@@ -96,7 +90,6 @@ export function readConversationRows(db: Db, companyId: number, ids: readonly nu
   `
 }
 
-/** Messages with their statuses, reactions, edits, and the description of their media and its copy. */
 export function readMessageRows(db: Db, companyId: number, ids: readonly number[]) {
   return db<ArchiveRow[]>`
     select
@@ -134,7 +127,6 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
   `
 }
 
-/** The next scheduled messages to a person after an id, as JSON text. */
 export function readScheduledRows(
   db: Db,
   companyId: number,
@@ -151,7 +143,6 @@ export function readScheduledRows(
   `
 }
 
-/** The deliveries of envelopes to receivers, and their answers. */
 export async function readDeliveryRows(
   db: Db,
   companyId: number,
@@ -184,7 +175,6 @@ export async function readDeliveryRows(
   return rows.map(({ id, row, payload }) => ({ id, row: `${row.slice(0, -1)}, "payload": ${payload}}` }))
 }
 
-/** Edits and revokes by these writers that wait for their message, as JSON text. */
 export function readWaitingChanges(db: Db, companyId: number, writers: readonly string[]) {
   return db<{ row: string }[]>`
     select (to_jsonb(change) - array['company_id', 'ordinal'])::text as row
@@ -194,7 +184,6 @@ export function readWaitingChanges(db: Db, companyId: number, writers: readonly 
   `
 }
 
-/** The reactions with these wamids, as JSON text. */
 export function readReactionRows(db: Db, companyId: number, wamids: readonly string[]) {
   return db<{ row: string }[]>`
     select (to_jsonb(reaction) - array['company_id', 'ordinal'])::text as row
@@ -204,7 +193,6 @@ export function readReactionRows(db: Db, companyId: number, wamids: readonly str
   `
 }
 
-/** Statuses to these recipients that wait for their message, as JSON text. */
 export function readWaitingStatuses(db: Db, companyId: number, recipients: readonly string[]) {
   return db<{ row: string }[]>`
     select (to_jsonb(waiting) - array['company_id', 'id'])::text as row
@@ -214,10 +202,7 @@ export function readWaitingStatuses(db: Db, companyId: number, recipients: reado
   `
 }
 
-/**
- * The next mails to an address after an id, with contents, links and fetches, as JSON text. The address is in lower
- * case.
- */
+/** Lists mails to a lower-case address. */
 export function readEmailRows(db: Db, companyId: number, address: string, after: number, limit: number) {
   return db<(ArchiveRow & { uid: string })[]>`
     select
@@ -246,7 +231,6 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
   `
 }
 
-/** The places that the customers of a contact take in daily limits, as JSON text. */
 export function readDailyLimitRows(db: Db, companyId: number, contactId: number) {
   return db<{ row: string }[]>`
     select jsonb_build_object('scope', entry.scope, 'customer_id', entry.customer_id, 'counted_at', entry.counted_at)::text as row
@@ -261,7 +245,6 @@ export function readDailyLimitRows(db: Db, companyId: number, contactId: number)
 
 type RefusalBatch = { rows: string[]; importId: number | null; line: number | null }
 
-/** The refused rows of imports that hold one of the texts, among the next `limit` rows. */
 export async function readRefusalRows(
   db: Db,
   companyId: number,

@@ -39,20 +39,15 @@ import { textsOf, toSubject, writersOf } from './subject.ts'
 
 export type ArchiveDeps = {
   db: Db
-  /** A signed address of the file of a message. */
   mediaAddress(companyId: number, messageId: number): string
 }
 
-/** Rows that one statement returns, and that one reads. */
 const ROWS = 200
 const READ = 5_000
-/** Rows with bodies of up to 4 MiB. */
+/** Bodies have up to 4 MiB. */
 const READ_BODIES = 100
 
-/**
- * Everything stored about a contact, living or deleted, as lines of JSON in parts: `{"type": …, "data": {…}}`, first the
- * contact itself. 404 `Contact not found`, also when it was erased.
- */
+/** Streams a contact, deleted or not, and all stored data as lines of JSON. Throws 404, also after an erasure. */
 export async function archiveContact(
   deps: ArchiveDeps,
   companyId: number,
@@ -68,12 +63,11 @@ type Archive = ArchiveDeps & {
   companyId: number
   contactId: number
   person: Person
-  /** The deliveries of events that no message leads to; a message may lead to some of them all the same. */
+  /** Deliveries of events without a message; some may still belong to one. */
   shown: Set<number>
 }
 type Lines = AsyncGenerator<string>
 
-/** `data` is the text of a JSON object. */
 const toLine = (type: string, data: string): string => `{"type":"${type}","data":${data}}\n`
 
 async function* writeArchive(archive: Archive, contact: string): Lines {
@@ -120,7 +114,6 @@ async function* deliveries({ db, companyId, shown }: Archive, found: readonly Na
   }
 }
 
-/** What refers to a message that is not there, or is another person's. */
 async function* waiting({ db, companyId, person }: Archive): Lines {
   const { identities } = toSubject(person)
   for (let after: string | null = ''; after !== null; ) {

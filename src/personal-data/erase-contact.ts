@@ -29,14 +29,12 @@ export type EraseDeps = EraseJobDeps & {
   recordEvents: RecordEvents
 }
 
-/** How long a request works on its erasure before it leaves the rest to the job. */
 const WITHIN_REQUEST_MS = 3_000
 const MOST_TRIES = 5
 
 /**
- * Erases a person (decisions: Erasure and access): when this resolves, the contact is gone and the erasure survives
- * everything. Texts, media, mails, payloads of deliveries and rows of imports are erased within 3 s, or afterwards by a job,
- * which repeats the pass for what was being written meanwhile. Takes a deleted contact, too. 404 `Contact not found`.
+ * Erases a person, deleted or not (decisions: Erasure and access). The contact is gone when this resolves; other data
+ * follows within 3 s or by the job. Throws 404 `Contact not found`.
  */
 export async function eraseContact(deps: EraseDeps, companyId: number, id: number): Promise<void> {
   await startErasure(deps, companyId, id)
@@ -50,14 +48,14 @@ async function startErasure(deps: EraseDeps, companyId: number, id: number): Pro
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     const person = await readOwn(deps.db, companyId, id)
     if (person === undefined) throw contactNotFound()
-    // The ledger's entries under other spellings of the address, too, are found by its key.
+    // Also finds ledger entries under other spellings of the address.
     if (person.emailKey !== null) await rekeyMailboxes(deps.db, companyId, [person.emailKey])
     if (await tryStart(deps, companyId, id, person)) return
   }
   throw serviceUnavailable('This contact is being changed by too many requests at once: try again')
 }
 
-/** A person whose mailbox another living contact has under another spelling has no address alone. */
+/** Unless another living contact shares the mailbox under another spelling. */
 async function readOwn(db: Db, companyId: number, id: number): Promise<Person | undefined> {
   const person = await readPerson(db, companyId, id)
   if (person?.emailKey == null) return person
@@ -68,7 +66,7 @@ async function readOwn(db: Db, companyId: number, id: number): Promise<Person | 
   return { ...person, emailKey: holders.some((holder) => holder !== id) ? null : key }
 }
 
-/** False when the person changed since it was read: the locks are those of other identities then. */
+/** Returns false if the person changed since the read: then the locks are on other identities. */
 function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person): Promise<boolean> {
   const named = { emailKey: person.emailKey, phoneIdentity: person.phoneIdentity, id }
   return withMatchesLocked(deps.db, companyId, [named], async (tx) => {
@@ -79,7 +77,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
     if (JSON.stringify(now) !== JSON.stringify(person)) return false
 
     await keepOptOutsOf(tx, companyId, id, person)
-    // Events that arrived before and wait are not recorded any more.
+    // Events that arrived earlier must not be recorded any more.
     await keepErasedKeys(tx, companyId, person.identities)
     if (person.isLiving) await endContact(tx, companyId, id)
     await detachCustomer(tx, companyId, id)

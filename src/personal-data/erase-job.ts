@@ -9,27 +9,24 @@ import type { Subject } from './subject.ts'
 
 export type EraseJobDeps = PassDeps & {
   cipher: Pick<Cipher, 'decrypt'>
-  /** Called after a pass, which may have changed any record of the company. */
   onPass(companyId: number): void
 }
 
 const CONTACTS_ERASE = 'contacts.erase'
-/** The request works on its erasure first. */
 const AFTER_REQUEST_MS = 5_000
 /** About two weeks of an unusable database. */
 const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
-/** Longer than any send, delivery or copy that was under way when the erasure was requested can take to write its outcome. */
+/** Longer than any send, delivery or copy in flight can take to write its outcome. */
 const SECOND_PASS_AFTER_MS = 150_000
 
-/** Enqueues the job of an erasure. It starts only when the request, which erases first, must have ended. */
+/** Enqueues the erasure job, due only when the request must have ended. */
 export async function enqueueErasure(tx: Db, companyId: number, contactId: number): Promise<void> {
   const lane = `company:${companyId}`
   const job = { kind: CONTACTS_ERASE, lane, companyId, subjectId: contactId, dueInMs: AFTER_REQUEST_MS }
   await enqueueJobs(tx, [job])
 }
 
-/** The job that completes an erasure. One company's erasures run one after another. */
 export const eraseKind = (deps: EraseJobDeps): SingleKind => ({
   kind: CONTACTS_ERASE,
   laneCap: 1,
@@ -42,10 +39,7 @@ export const eraseKind = (deps: EraseJobDeps): SingleKind => ({
   },
 })
 
-/**
- * Works an erasure off as far as it can be now. Repeating it is safe. Returns the milliseconds until the second pass, or
- * undefined when the erasure is complete or the signal has ended it.
- */
+/** Can be repeated. Returns milliseconds until the second pass; undefined when complete or aborted. */
 export async function advanceErasure(
   deps: EraseJobDeps,
   companyId: number,

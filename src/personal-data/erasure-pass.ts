@@ -42,19 +42,17 @@ import { type Subject, textsOf, writersOf } from './subject.ts'
 export type PassDeps = Pick<RemoveDeps, 'blobStore'> & {
   db: Pool
   onFailure(error: unknown): void
-  /** Ends the jobs of deleted mails at once, and forgets what their servers said. */
   endEmailJobs(companyId: number, emailIds: readonly number[]): Promise<void>
 }
 
 type Pass = PassDeps & { companyId: number; contactId: number; subject: Subject }
 
-/** Rows that one statement rewrites, and that one reads. */
 const WRITE = 200
 const READ = 5_000
-/** Rows with bodies of up to 4 MiB. */
+/** Bodies have up to 4 MiB. */
 const READ_BODIES = 100
 
-/** The answer to a repeated request whose first answer was erased. Its key stays in use. */
+/** Answers a repeated request whose first answer was erased. The key stays in use. */
 const ERASED_ANSWER = {
   status: 422,
   text: JSON.stringify({
@@ -65,10 +63,7 @@ const ERASED_ANSWER = {
   }),
 }
 
-/**
- * Erases what is stored about a person outside the contact, in short statements: false when the signal ended the pass
- * before all tables were looked at. Each step finds what is left, so a pass may be repeated and killed anywhere.
- */
+/** Erases data outside the contact. Can be killed and repeated. Returns false when aborted. */
 export async function runPass(
   deps: PassDeps,
   companyId: number,
@@ -95,20 +90,18 @@ export async function runPass(
     for await (const _ of erase(pass)) if (signal.aborted) return false
   }
   await eraseDailyLimitEntries(deps.db, companyId, contactId)
-  // Nothing leads to them any more: what cannot be deleted now waits in the queue.
+  // Unreferenced files: the queue keeps what can't be deleted now.
   await removeDiscarded(deps, signal, companyId).catch(deps.onFailure)
   return !signal.aborted
 }
 
-/** Each step yields after each of its statements. */
 type Step = AsyncGenerator<void>
 
-/** Runs first: none of them goes while the rest is erased. */
+/** Must run first, so that no scheduled message is sent during erasure. */
 async function* scheduled({ db, companyId, subject }: Pass): Step {
   for (let count = WRITE; count === WRITE; yield) count = await eraseScheduled(db, companyId, subject.identities, WRITE)
 }
 
-/** Events that no message and no record leads to. */
 async function* envelopes({ db, companyId, contactId, subject }: Pass): Step {
   const people = await listEnvelopePeople(db, companyId, contactId, subject)
   for (let count = WRITE; count === WRITE; yield) {
@@ -148,11 +141,11 @@ async function* messages(pass: Pass, conversationId: number, writers?: readonly 
   }
 }
 
-/** The messages come last: what hangs on them is found by their wamids. */
+/** Messages last: their wamids find everything attached. */
 async function eraseBatch({ db, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
   const wamids = await listWamids(db, companyId, batch)
   const unerased = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
-  // Before anything is erased: from now on a repeat of the provider brings nothing back.
+  // Must precede the erasure: provider repeats must not restore anything.
   if (unerased.length > 0) await keepErasedKeys(db, companyId, unerased)
   await eraseEnvelopes(db, companyId, await findMessageEnvelopes(db, companyId, wamids))
   const ids = batch.map(({ id }) => id)

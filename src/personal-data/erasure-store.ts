@@ -3,20 +3,17 @@ import type { Db } from '../db/connect.ts'
 export type Erasure = {
   /** Encrypted; null: the erasure is complete. */
   readonly subject: string | null
-  /** Complete passes over all tables. */
   readonly passes: number
   /** Since the request, by the database's clock. */
   readonly ageMs: number
 }
 
-/** Records the erasure of a contact, which is erased once. */
 export async function insertErasure(tx: Db, companyId: number, contactId: number, subject: string): Promise<void> {
   await tx`
     insert into erasures (company_id, contact_id, subject) values (${companyId}, ${contactId}, ${subject})
   `
 }
 
-/** The erasure of a contact, complete or not; undefined when none was requested. */
 export async function findErasure(db: Db, companyId: number, contactId: number): Promise<Erasure | undefined> {
   const [erasure] = await db<Erasure[]>`
     select subject, passes, (extract(epoch from now() - requested_at) * 1000)::float8 as age_ms
@@ -26,14 +23,13 @@ export async function findErasure(db: Db, companyId: number, contactId: number):
   return erasure
 }
 
-/** Records that the first pass is done; the second follows for rows that were written meanwhile. */
+/** Records the first pass; a second covers rows written meanwhile. */
 export async function recordFirstPass(db: Db, companyId: number, contactId: number): Promise<void> {
   await db`
     update erasures set passes = 1 where (company_id, contact_id) = (${companyId}, ${contactId}) and passes = 0
   `
 }
 
-/** Ends an erasure: what it was found by is deleted, too. */
 export async function completeErasure(db: Db, companyId: number, contactId: number): Promise<void> {
   await db`
     update erasures

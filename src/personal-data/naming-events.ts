@@ -4,7 +4,7 @@ import { addressIdentity } from '../people/consent/consent.ts'
 import { conversationPerson } from '../webhooks/deliveries/envelope-person.ts'
 import type { Subject } from './subject.ts'
 
-/** Returns how envelopes name a person that no message of theirs leads to. */
+/** Lists how envelopes without a message of the person refer to them. */
 export async function listEnvelopePeople(
   db: Db,
   companyId: number,
@@ -16,6 +16,5 @@ export async function listEnvelopePeople(
   return [...identities, ...addresses, ...conversations.map(conversationPerson)]
 }
 
-/** What the ids of events about a record begin with. */
 export const toStatusSubject = (messageId: number): string => `msg_${messageId}`
 export const toContactSubject = (contactId: number): string => `contact_${contactId}`

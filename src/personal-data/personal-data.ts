@@ -1,25 +1,19 @@
 /**
- * The personal data of customers in each table; test/contacts/erasure.test.ts compares the list with the catalogue.
- *
- * - `none`: nothing about a customer, or counters and ids only.
- * - `erased`: an erasure removes it.
- * - `expires`: not searched by an erasure; the rows live as long as their table says, at most hours.
+ * `expires`: not searched by an erasure; rows live for hours at most. test/contacts/erasure.test.ts checks
+ * completeness.
  */
 export const PERSONAL_DATA = {
-  // Without the values of events that may name a customer.
   account_events: 'none',
   api_keys: 'none',
-  // The names are those of the company's own staff.
   assignees: 'none',
   companies: 'none',
   // Kept opt-outs are keyed hashes.
   consents: 'erased',
-  // The names in both tables of the console are those of the company's own staff.
   console_sessions: 'none',
   contact_changes: 'none',
   contact_counts: 'none',
   contact_import_refusals: 'erased',
-  // The list itself is in the blob store until its rows are written.
+  // Until its rows are written, the list itself is in the blob store.
   contact_imports: 'expires',
   contacts: 'erased',
   conversation_activity: 'none',
@@ -30,7 +24,6 @@ export const PERSONAL_DATA = {
   customer_identities: 'erased',
   customers: 'erased',
   daily_limits: 'none',
-  // Random names of files.
   discarded_files: 'none',
   deliveries: 'erased',
   delivery_attempts: 'erased',
@@ -38,27 +31,25 @@ export const PERSONAL_DATA = {
   email_contents: 'erased',
   email_links: 'erased',
   email_settings: 'none',
-  // Of an erased person under a keyed hash.
   email_suppressions: 'erased',
   email_template_counts: 'none',
   email_templates: 'none',
   emails: 'erased',
   envelope_people: 'erased',
   envelopes: 'erased',
-  // Keyed hashes, from which the person cannot be found.
+  // Keyed hashes that don't reveal the person.
   erased_keys: 'none',
-  // Its subject is encrypted, and deleted when the erasure is complete.
+  // Encrypted, and deleted with the completed erasure.
   erasures: 'erased',
   idempotency_keys: 'erased',
   inbound_bodies: 'erased',
-  // Events that wait to be processed; their content is processed as new.
+  // Waiting events are processed as new.
   inbound_events: 'expires',
   inbound_items: 'erased',
-  // The last error of a mail may name its recipient.
+  // A mail's last error may contain its recipient.
   jobs: 'erased',
   live_listeners: 'none',
   mailbox_passes: 'none',
-  // Ids of contacts.
   mailbox_twins: 'none',
   media: 'erased',
   message_changes: 'erased',
@@ -69,12 +60,10 @@ export const PERSONAL_DATA = {
   migrations: 'none',
   missed_template_events: 'none',
   rate_limits: 'none',
-  // Times alone.
   redeliveries: 'none',
   registrations: 'none',
   daily_limit_entries: 'erased',
   scheduled_messages: 'erased',
-  // Answers about companies, keys and numbers.
   operator_keys: 'none',
   search_passes: 'none',
   sender_limits: 'none',
@@ -83,7 +72,6 @@ export const PERSONAL_DATA = {
   service_secrets: 'none',
   moving_files: 'none',
   company_imports: 'none',
-  // Texts for all customers.
   quick_replies: 'none',
   sign_in_links: 'none',
   sql_objects: 'none',
@@ -91,7 +79,7 @@ export const PERSONAL_DATA = {
   templates: 'none',
   unhandled_counts: 'none',
   upload_copies: 'none',
-  // A file that only erased messages carried goes with them; one that waits to be sent names no customer.
+  // Files only in erased messages are removed with them; files not yet sent have no customer.
   uploads: 'erased',
   waiting_statuses: 'erased',
 } as const satisfies Record<string, 'none' | 'erased' | 'expires'>

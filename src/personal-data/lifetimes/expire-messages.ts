@@ -15,23 +15,17 @@ import { isLockTimeout } from '../../db/pool/failure.ts'
 import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/end/outlived-message-store.ts'
 import { forEach, inBatches } from './in-batches.ts'
 
-/** Companies, and messages of each in one statement. */
 const COMPANIES = 100
 const ROWS_OF_COMPANY = 100
-/** Conversations that one statement changes: it lasts milliseconds, and delays no other. */
 const CONVERSATIONS = 500
-/** Messages whose envelopes one statement looks up. */
 const MESSAGES = 1_000
-/** A drop waits 30 ms for its lock; a minute of attempts finds the table unused. */
+/** A drop waits 30 ms for its lock; a minute of attempts should find the table unused. */
 const DROP_ATTEMPTS = 300
 const DROP_PAUSE_MS = 200
 
 type Kept = { messageDays: number; deliveryLogDays: number }
 
-/**
- * Drops the months that ended more than `messageDays` days ago: first the counts and last texts of their conversations, then the
- * partition. Each step may be repeated.
- */
+/** Drops months that ended over `messageDays` ago, after updating their conversations. Each step can be repeated. */
 export async function expireMonths(db: Db, { messageDays, deliveryLogDays }: Kept, signal: AbortSignal): Promise<void> {
   for (;;) {
     const month = await findExpiredMonth(db, messageDays)
@@ -42,7 +36,7 @@ export async function expireMonths(db: Db, { messageDays, deliveryLogDays }: Kep
   }
 }
 
-/** The envelopes outlive their messages, by which an erasure would find them. */
+/** Envelopes outlive their messages, by which an erasure would find them. */
 async function namePeople(db: Db, month: number, signal: AbortSignal): Promise<void> {
   let place: OutlivedPlace | undefined = { companyId: Number.MIN_SAFE_INTEGER, id: 0 }
   while (place !== undefined && !signal.aborted) place = await namePeopleOfMessages(db, month, place, MESSAGES)
@@ -53,7 +47,7 @@ async function startAfter(db: Db, month: number, signal: AbortSignal): Promise<v
   while (place !== undefined && !signal.aborted) place = await startConversationsAfter(db, month, place, CONVERSATIONS)
 }
 
-/** False when another worker has dropped it, or the table was in use all the time. */
+/** Returns false if another worker dropped the month, or the table stayed in use. */
 async function drop(db: Db, month: number, keepDays: number, signal: AbortSignal): Promise<boolean> {
   for (let attempt = 0; attempt < DROP_ATTEMPTS && !signal.aborted; attempt += 1) {
     try {
@@ -66,7 +60,6 @@ async function drop(db: Db, month: number, keepDays: number, signal: AbortSignal
   return false
 }
 
-/** Deletes expired messages from before the months. */
 export async function expireEarlierMessages(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {
   const companies = await listCompaniesWithEarlier(db, keepDays, COMPANIES)
   const expireOf = (companyId: number) =>

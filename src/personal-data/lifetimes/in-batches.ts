@@ -1,14 +1,12 @@
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { isDatabaseDown } from '../../db/pool/failure.ts'
 
-/** Statements for one table in a run: 100,000 rows in 30 s, more than a process writes in that time. */
+/** 100,000 rows in 30 s, more than a process writes in that time. */
 const MOST_STATEMENTS = 100
-/** Rows that a run leaves because they can't be deleted, before it gives up. */
 const MOST_FAILURES = 20
 
 /**
- * Repeats a statement that returns how many rows it deleted, until fewer than the batch are left or the signal is aborted.
- * A batch that fails is halved until the row that can't be deleted is alone; the batches that follow skip it.
+ * Repeats a delete statement, halving failed batches to isolate and skip undeletable rows.
  * @throws the first failure, after all other rows; at once when the database is down
  */
 export async function inBatches(
@@ -32,10 +30,7 @@ export async function inBatches(
   if (failures.length > 0) throw failures[0]
 }
 
-/**
- * Does the work of each subject, such as a company, whatever becomes of the others.
- * @throws the first failure, after all subjects
- */
+/** Throws the first failure, after all subjects. */
 export async function forEach<Subject>(
   subjects: readonly Subject[],
   work: (subject: Subject) => Promise<void>,

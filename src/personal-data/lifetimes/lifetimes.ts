@@ -21,14 +21,12 @@ export type LifetimeDeps = {
   config: Pick<Config, 'messageDays' | 'emailDays' | 'deliveryLogDays'>
 }
 
-/** A step of expiry, with a schedule, an error and a metric of its own. Repeating it is safe, in several processes at once. */
+/** An expiry step, which can be repeated and run by several processes at once. */
 type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
 
-/** A statement that deletes so many rows lasts milliseconds, and delays no other. */
+/** Keeps a delete statement within milliseconds. */
 const ROWS = 1_000
-/** Where several rows hang on each. */
 const GROUPS = 100
-/** Companies or imports that one run looks after. */
 const SUBJECTS = 100
 const SWEEP_MS = 30_000
 const FILES_MS = 5_000
