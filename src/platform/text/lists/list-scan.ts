@@ -29,8 +29,6 @@ export type ListHead = {
   readonly mayChange?: boolean
 }
 
-/** Facts about a whole list. */
-
 type ListScan = {
   /** Takes the next bytes, and returns the ones to keep: UTF-8 for UTF-16, and otherwise the same. */
   push(chunk: Uint8Array): Uint8Array
