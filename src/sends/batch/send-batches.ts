@@ -1,5 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { NO_EVENTS, type RecordEvents } from '../../changes/record-change.ts'
+import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
+import { listRecipients } from '../../conversations/recording/recipient-store.ts'
 import { watchStatuses } from '../../conversations/recording/status-store.ts'
 import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
@@ -10,40 +12,33 @@ import type { SendDeps } from '../send.ts'
 import { type CompletedSend, completeSends, type Recipient } from './complete-store.ts'
 import type { Send } from './decide-sends.ts'
 import { type PreparedSend, prepareSends } from './prepare-sends.ts'
-import { recordOptOuts } from './refused-opt-outs.ts'
 
 const MAX_ITEMS = 200
-/** Sends that wait to be decided; more are refused at once. Ten batches at most. */
+/** At most ten batches; more sends are refused at once. */
 const MAX_WAITING = 2_000
-/** Less than a caller waits: a send that was refused was not started. */
+/** Must be less than callers wait; a refused send never started. */
 const MAX_WAIT_MS = 2_000
-/** Sends that come meanwhile share the next run: the more wait, the less each one costs. */
+/** Later sends share the next run, so cost falls under load. */
 const MAX_RUNNING = 1
-/** How long a send waits for the lock of its customer, and the waits between its attempts. */
+/** Total wait for the customer lock. */
 const MAX_BUSY_MS = 2_500
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 200
-/** For a row that another session holds. */
+/** For a row another session holds. */
 const LOCK_TIMEOUT_MS = 10_000
 const COMPLETE_ATTEMPTS = 5
 const COMPLETE_PAUSE_MS = 500
 
-/** Consequences of completed sends for other rooms. */
 export type SendConsequences = {
-  /** Notes the media of these messages, to be copied from the provider. */
   copyMedia: (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
-  /** Links the identities that the provider answered, after the outcomes are written. */
+  /** Called after outcomes are written. */
   learnRecipients: (recipients: readonly Recipient[]) => Promise<void>
-  /** Events of new contacts, of statuses and of consents for receivers. */
   recordEvents?: RecordEvents
-  /** Called after the commit with the contacts whose consent changed. */
+  /** Called after the commit. */
   onConsents?: (contacts: readonly { companyId: number; id: number }[]) => void
 }
 
-/**
- * Both halves of many concurrent sends share statements. Completion is repeated while the database is away, since the
- * provider has already been called: it is idempotent.
- */
+/** Batches concurrent sends. Completion follows the provider call, so must repeat during outages; idempotent. */
 export function createSendBatches(
   db: Pool,
   clock: Clock,
@@ -72,7 +67,7 @@ export function createSendBatches(
       )
       return contacts
     }
-    // In one round trip, unless something follows. If it does not begin, the statements have run without it: they may be repeated.
+    // One round trip, unless followed up. After a failed begin, statements run without transaction; safe to repeat.
     onConsents(await db.begin('isolation level read committed', write, { pipelined: !hasFollowUp }))
     await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))
     return sends.map(() => undefined)
@@ -96,7 +91,7 @@ export function createSendBatches(
   }
 }
 
-/** Repeats a send whose customer another transaction has locked: the other sends of its batch do not wait for it. */
+/** Retries while another transaction holds the customer lock, without delaying the batch. */
 async function untilFree(prepare: () => Promise<PreparedSend>): Promise<PreparedSend> {
   const endsAtMs = monotonicMs() + MAX_BUSY_MS
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
@@ -115,4 +110,24 @@ async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
       await pause(COMPLETE_PAUSE_MS)
     }
   }
+}
+
+async function recordOptOuts(
+  tx: Db,
+  refused: readonly { companyId: number; messageId: number }[],
+  at: Date,
+): Promise<{ companyId: number; id: number }[]> {
+  const recipients = await listRecipients(
+    tx,
+    refused.map(({ companyId, messageId: id }) => ({ companyId, id })),
+  )
+  const byMessage = Map.groupBy(recipients, ({ companyId, messageId }) => `${companyId} ${messageId}`)
+  const preferences = [...byMessage.values()].flatMap((own) => {
+    const [first] = own
+    if (first === undefined) return []
+    const { companyId, messageId } = first
+    const identities = own.map(({ identity }) => identity)
+    return [{ companyId, identities, value: false, saidAt: at, eventId: `refused ${messageId}`, arrivedAt: at }]
+  })
+  return recordPreferences(tx, preferences)
 }
