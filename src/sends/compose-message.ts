@@ -12,7 +12,6 @@ import { type FindQuoted, findQuotedMessage, type QuotedMessage } from './replie
 import type { SendRequest } from './send-request.ts'
 import { provideFile } from './sent-file.ts'
 
-/** A message, the number that sends it, and the message that it answers or reacts to. */
 export type Composed = {
   sender: Sender
   outbound: Outbound
@@ -36,17 +35,11 @@ export type SendRules = {
 export type SendCaller = {
   companyId: number
   keyName: string
-  /** The Idempotency-Key of the request, which the message reserves. */
   key: KeyToReserve | null
-  /** The scheduled message that it sends; null: a request sends. */
   scheduledId: number | null
 }
 
-/**
- * Composes the message of a request; nothing is decided about it yet.
- * @throws {AppError} when the sender, the template or the quoted message is missing, or parameters do not fit; 422 when the number
- * must not send outside the window without a template
- */
+/** Composes a message without deciding on the send; throws if sender, template or quote is missing or unfit. */
 export async function composeMessage(deps: ComposeDeps, companyId: number, request: SendRequest): Promise<Composed> {
   const { content } = request
   const sender = resolveSender(await deps.senders.listFor(companyId), request.sender)
@@ -75,11 +68,10 @@ const CODE_TO_USER_ID = {
   message: 'must be a phone number for a template of the category AUTHENTICATION',
 }
 
-/** A reaction names its message itself. */
+/** A reaction contains its own target. */
 export const quotedWamidOf = ({ outbound, quoted }: Composed): string | null =>
   outbound.content.type === 'reaction' ? null : (quoted?.wamid ?? null)
 
-/** A composed message as it is decided and written. */
 export function toPrepare(rules: SendRules, caller: SendCaller, request: SendRequest, composed: Composed): Send {
   const { sender, outbound, template } = composed
   const isMarketing = template?.category === 'MARKETING'

@@ -3,9 +3,7 @@ import { readUpTo } from '../conversations/unread-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { OWN_WAMID } from './replies/quoted-message.ts'
 
-/**
- * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their messages.
- */
+/** Completes sends abandoned by a crashed process: their outcome is unknown. Returns their messages. */
 export const completeAbandoned = (db: Pool, olderThanSeconds: number): Promise<{ companyId: number; id: number }[]> =>
   db.begin(async (tx) => {
     const messages = await tx<{ companyId: number; id: number }[]>`
@@ -20,7 +18,6 @@ export const completeAbandoned = (db: Pool, olderThanSeconds: number): Promise<{
 
 export type SentMessage = { conversationId: number; id: number; wamid: string | null; status: string; isTaken: boolean }
 
-/** The message of an earlier request, to answer it again. */
 export async function findSentMessage(db: Db, companyId: number, messageId: number): Promise<SentMessage | undefined> {
   const rows = await db<SentMessage[]>`
     select conversation_id, id, wamid, status, wamid is not null or provider_message_id is not null as is_taken
@@ -30,10 +27,7 @@ export async function findSentMessage(db: Db, companyId: number, messageId: numb
   return rows[0]
 }
 
-/**
- * The wamid of a message of the conversation of a sender and a customer; undefined when that conversation, or the company,
- * has no such message.
- */
+/** Finds a message's wamid within the sender's conversation with the customer. */
 export async function findMessageOf(
   db: Db,
   companyId: number,
@@ -54,10 +48,9 @@ export async function findMessageOf(
   return rows[0]
 }
 
-/** How far back the customer's last message is looked for. */
 const MOST_MESSAGES_BACK = 1_000
 
-/** The wamid of the last message that a customer wrote in a conversation of `messageCount` messages. */
+/** Finds the wamid of the last inbound message among `messageCount`. */
 export async function findLastInbound(
   db: Db,
   companyId: number,

@@ -7,7 +7,6 @@ import type { QuotedMessage } from './replies/quoted-message.ts'
 import type { SendContent } from './send-request.ts'
 import { documentNameIn, toProviderComponents, toProviderInteractive } from './sent-file.ts'
 
-/** A message as the conversation shows it, and its content for the provider. */
 export type Outbound = {
   type: 'text' | 'image' | 'video' | 'audio' | 'document'
   text: string | null
@@ -20,7 +19,6 @@ export type OutboundMedia = {
   kind: string
   link: string | null
   providerMediaId: string | null
-  /** The uploaded file that it carries, and its type. */
   uploadId?: string
   mimeType?: string
   filename: string | null
@@ -31,7 +29,6 @@ type Media = Extract<SendContent, { source: unknown }>
 
 const REACTION_REMOVED = '[reaction removed]'
 
-/** Composes a message without a template. `quoted`: the message that it names; `file`: the uploaded file that it names. */
 export function composePlain(
   content: Exclude<SendContent, { type: 'template' }>,
   quoted: QuotedMessage | undefined,
@@ -94,10 +91,7 @@ const toMedia = ({ mediaId, kind, mimeType, filename }: ProvidedFile, given: str
   filename: given ?? filename,
 })
 
-/**
- * Composes a template message from its approved version.
- * @throws {AppError} 422 `parameter_mismatch`
- */
+/** Composes a template message; 422 `parameter_mismatch`. */
 export function composeTemplate(
   template: Template,
   parameters: readonly ComponentInput[],

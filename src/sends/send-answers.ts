@@ -24,24 +24,21 @@ export type SendReply = {
   data: { success: true; chatId: number; messageId: number; wamid: string | null }
 }
 
-/** The answer to a send. The wamid is null when the provider accepted the message without naming it yet. */
+/** The wamid is null until the provider assigns one. */
 export const toReply = (message: { conversationId: number; messageId: number }, wamid: string | null): SendReply => ({
   success: true,
   data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
 })
 
-/** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */
+/** Builds the stored answer: acceptance, provider refusals and unknown outcomes. */
 export function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'] {
   if ('success' in answer) return { status: 200, body: JSON.stringify(answer) }
   return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }
 
-/**
- * A request to the provider of the sender: the member that chooses its kind, the kind, and the member with its contents.
- */
 export type Asked = { path: string; what: string; part: string; provider: string }
 
-/** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */
+/** Builds the refusal. Final ones are stored with the Idempotency-Key; others can be retried. */
 export function toRefusal(outcome: SendFailure, asked: Asked): AppError {
   switch (outcome.kind) {
     case 'unreachable':

@@ -1,10 +1,7 @@
 import type { RequestFault } from '../http/errors/fault.ts'
 import { type AppError, type FieldFault, invalidPhoneNumber, missingRecipient } from '../platform/errors.ts'
 
-/**
- * The send's own messages for faults of `recipient` (spec: Errors): absent or empty, and not a phone number. Every other
- * fault is answered as everywhere.
- */
+/** Returns the send's own errors for `recipient` (spec: Errors): missing, empty or no phone number. */
 export function refuseSend(
   faults: readonly (FieldFault & Pick<RequestFault, 'kind'>)[],
   body: unknown,

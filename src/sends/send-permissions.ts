@@ -1,4 +1,3 @@
-/** The permissions of which a send needs one. */
+/** Either suffices. */
 export const SEND_PERMISSIONS = ['WhatsApp', 'Transactional'] as const
-/** The same of a reply in a conversation. */
 export const REPLY_PERMISSIONS = ['WhatsApp'] as const

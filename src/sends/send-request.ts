@@ -19,7 +19,6 @@ const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
 
 const VOICE_ENDINGS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
 
-/** The source of a contact that a send creates. */
 export const CONTACT_SOURCE = 'WhatsApp'
 
 const MEMBERS = [...OWN_MEMBERS, 'media'] as const
@@ -28,7 +27,6 @@ type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
 export type MediaSource = { link: string } | { providerMediaId: string } | { mediaId: string }
 
-/** The content of a send; its type excludes invalid combinations. */
 export type SendContent =
   | { type: 'text'; text: string; previewUrl: boolean | undefined }
   | {
@@ -54,19 +52,15 @@ export type SendRequest = {
   recipient: string
   content: SendContent
   sender: SenderName | undefined
-  /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
+  /** Replies only; null: the sender-customer conversation. */
   conversationId: number | null
   contactSource: string
-  /** The message of the conversation that it answers. */
   quoted: number | undefined
-  /** How it goes without template and window; null: it needs one. */
+  /** Null: needs a template or window. */
   directSend: DirectSend | null
 }
 
-/**
- * Turns a body whose fields are each valid into a request (spec: send; decisions: WhatsApp send).
- * @throws {AppError} 400 `bad_request` when fields are absent or exclude each other, 422 when the link is not https
- */
+/** Builds a request (spec: send; decisions: WhatsApp send); 400 for absent or conflicting fields, 422 for bad links. */
 export function parseSend(body: SendBody): SendRequest {
   const faults = sendBodyFaults(body)
   const refusal = refuseSend(faults, body)
@@ -82,10 +76,6 @@ export function parseSend(body: SendBody): SendRequest {
   }
 }
 
-/**
- * The message that a body asks to send.
- * @throws {AppError} as `parseSend`
- */
 export function parseContent(body: ContentBody, faults: readonly SendFault[] = sendFaults(body)): SendContent {
   const isShape = faults.some(({ kind }) => kind === 'shape')
   if (isShape) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), toFields(faults))
@@ -115,7 +105,7 @@ function contentOf(body: ContentBody): SendContent {
   }
 }
 
-/** A member whose presence `sendFaults` checked. */
+/** Should never throw: `sendFaults` has checked presence. */
 function required<Value>(value: Value | undefined): Value {
   if (value === undefined) throw new Error('A body without its content was admitted')
   return value
@@ -132,16 +122,12 @@ function mediaOf(type: OutboundMediaKind, media: NonNullable<ContentBody['media'
   }
 }
 
-/** Returns the faults of a send beyond its shape: those of `sendFaults`, and of the recipient. */
 export function sendBodyFaults(body: Partial<SendBody>, input: object = body): SendFault[] {
   const fault = body.recipient === undefined ? undefined : recipientFault(body.recipient)
   return [...(fault === undefined ? [] : [{ ...fault, kind: 'value' as const }]), ...sendFaults(body, input)]
 }
 
-/**
- * The faults of a body, or of its members that fit, beyond its shape: combinations, and a link that is not https. `given`:
- * the body as it came, whose members count as given although they do not fit.
- */
+/** Returns faults beyond the shape. Misfit members of `input` still count as given. */
 export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
   const { media, interactive, contacts, reaction } = body
   const isPlain = media?.link !== undefined && !isHttps(media.link)
@@ -156,7 +142,7 @@ export function sendFaults(body: Partial<ContentBody>, input: object = body): Se
   return [...combinationFaults(body, input), ...faults.map((fault) => ({ ...fault, kind: 'value' as const }))]
 }
 
-/** Of a link only its ending is known. */
+/** A link shows only its extension. */
 function voiceFaults(type: string | undefined, link = ''): FieldFault[] {
   if (type !== undefined && type !== 'audio') return [{ path: 'media.voice', message: 'goes with audio only' }]
   const [, ending] = /\.([a-z0-9]+)$/i.exec(URL.parse(link)?.pathname ?? '') ?? []
@@ -210,7 +196,6 @@ function refuseUnlessOne(
   for (const one of paths) refuse(one, message)
 }
 
-/** Whether a body has a member, whatever it holds. */
 function isPresent(input: object, ...path: readonly string[]): boolean {
   return path.reduce<unknown>(memberOf, input) !== undefined
 }

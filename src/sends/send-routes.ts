@@ -42,7 +42,6 @@ export const SendReplyShape = Type.Object(
   { title: 'SendReply', description: 'The provider accepted the message.' },
 )
 
-/** The errors of a send in addition to those of every POST. */
 export const SEND_ERRORS = [
   'text 400',
   'text 500',
@@ -58,7 +57,7 @@ export const SEND_ERRORS = [
   'send_outcome_unknown',
 ] as const
 
-/** POST templates/whatsapp/send (spec: WhatsApp). */
+/** Registers POST templates/whatsapp/send (spec: WhatsApp). */
 export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
@@ -98,7 +97,7 @@ export function sendRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTyp
   }
 }
 
-/** Handles a send. The answer for an Idempotency-Key is stored with the message. */
+/** Handles a send; stores the answer for an Idempotency-Key with the message. */
 export async function handleSend(
   deps: SendDeps & { db: Db },
   request: FastifyRequest,
@@ -109,13 +108,12 @@ export async function handleSend(
   return answerSend(deps, request, send)
 }
 
-/** Sends what a request asks for. */
 export function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
   const { companyId, keyName } = request.caller
   return sendMessage(deps, { companyId, keyName, key: request.keyToReserve ?? null, scheduledId: null }, send)
 }
 
-/** Whether a request sends at once: then its message reserves its Idempotency-Key. */
+/** Immediate sends reserve the Idempotency-Key with their message. */
 export const isImmediate = ({ body }: FastifyRequest): boolean =>
   typeof body !== 'object' || body === null || !('sendAt' in body) || body.sendAt === undefined
 
@@ -135,10 +133,10 @@ away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing
 With \`sendAt\` the answer is 202: the message is kept and sent at that time, also when processes stop or restart. Until then it
 can be cancelled with \`cancelScheduledMessage\`.`
 
-/** The answer to a repeated request whose first run died between calling the provider and answering. */
+/** Returns the answer for a repeated request whose first run died before replying. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<StoredAnswer> {
   const message = await findSentMessage(db, companyId, messageId)
-  // A message that the provider took was accepted at first, also if it failed since.
+  // Taken by the provider counts as accepted, even if failed since.
   if (message === undefined || (message.status === 'failed' && !message.isTaken)) return sendFailed()
   if (!message.isTaken) return sendOutcomeUnknown()
   return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }

@@ -6,7 +6,6 @@ import { InteractiveShape, REPLY_BUTTONS_EXAMPLE } from './content/interactive-s
 import { LOCATION_EXAMPLE, LocationShape } from './content/location-shape.ts'
 import { messageId, REACTION_EXAMPLE, ReactionShape } from './content/reaction-shape.ts'
 
-/** The types whose content is in the member of the same name. */
 export const OWN_MEMBERS = ['text', 'template', 'interactive', 'location', 'contacts', 'reaction'] as const
 export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
 
@@ -16,7 +15,7 @@ const mediaId = Type.String({
   description: 'The id of a file that was uploaded with `uploadMedia`.',
 })
 
-/** The file of a template's header; what else it holds goes to the provider as it is. */
+/** Other members pass to the provider unchanged. */
 const headerFile = (kind: string) =>
   Type.Object(
     { mediaId: Type.Optional(mediaId) },
@@ -113,7 +112,6 @@ const sendAt = Type.Optional(
 )
 const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
 
-/** The body for one `type`. */
 const bodyOf = (
   title: string,
   type: (typeof OWN_MEMBERS)[number] | (typeof MEDIA_KINDS)[number],
@@ -149,7 +147,6 @@ const templateShape = Type.Unsafe<
 const audioMedia = mediaBy('Audio', { filename: Type.Optional(filename), voice: Type.Optional(voice) })
 const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(caption), filename: Type.Optional(filename) })
 const stickerMedia = mediaBy('Sticker', {})
-/** Of all types: `sendFaults` refuses what does not go with one. */
 const anyMedia = mediaBy('AnyMedia', {
   caption: Type.Optional(caption),
   filename: Type.Optional(filename),
@@ -157,7 +154,6 @@ const anyMedia = mediaBy('AnyMedia', {
 })
 const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
 
-/** The members of a message apart from its recipient and sender. */
 const content = {
   type: Type.Enum(['text', 'template', ...MEDIA_KINDS, 'interactive', 'location', 'contacts', 'reaction']),
   text: Type.Optional(text),
@@ -173,11 +169,10 @@ const content = {
   sendAt,
 }
 
-/** The members of every send, whatever its type. */
 export const sendMembers = { ...common, ...content }
 export type SendBody = Static<ReturnType<typeof Type.Object<typeof sendMembers>>>
 
-/** A send: one shape for each `type`. Combinations that shapes cannot express are refused by `sendFaults`. */
+/** One shape per `type`; `sendFaults` refuses what shapes can't express. */
 export const SendBody = Type.Unsafe<SendBody>({
   type: 'object',
   required: ['recipient', 'type'],
@@ -224,7 +219,6 @@ export const SendBody = Type.Unsafe<SendBody>({
   title: 'SendRequest',
 })
 
-/** A message whose recipient and sender are known. */
 export const ContentBody = Type.Object(content, {
   title: 'MessageContent',
   description:

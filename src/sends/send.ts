@@ -37,19 +37,16 @@ export type SendDeps = ComposeDeps &
     clock: Clock
     providers: Providers
     breaker: Breaker
-    /** Shared runs over the stores of the same names. */
     prepareSend: (send: Send) => Promise<PreparedSend>
     completeSend: (send: CompletedSend) => Promise<void>
-    /** Called once for each send that reached the provider. */
     onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
-    /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
+    /** Called if an outcome couldn't be written; the message stays pending until unknown. */
     onIncomplete: (error: unknown) => void
   }
 
 /**
- * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
- * called and completed afterwards. An unknown outcome stays unknown, and the call is not repeated.
- * @throws {AppError} every refusal of decisions 7
+ * Sends one WhatsApp message (spec: POST templates/whatsapp/send; decisions: WhatsApp send). Writes the message before
+ * calling the provider and completes afterwards. Never repeats a call with unknown outcome.
  */
 export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
   const { companyId } = caller
@@ -104,10 +101,7 @@ const closedAt = (lastInboundAt: Date | null): Date | null =>
 const addressOf = ({ sender, template }: Composed): SendAddress =>
   template?.category === 'MARKETING' && usesMarketingAddress(sender) ? 'marketing' : 'messages'
 
-/**
- * Sends a message to an address of the provider. If the address for marketing does not take it, which says for sure that
- * nothing was sent, the other one gets it, unless the operator has chosen the address.
- */
+/** A refusal by the marketing address proves nothing was sent; retries the other one unless the operator chose. */
 async function callProvider(
   deps: SendDeps,
   sender: Sender,
@@ -149,7 +143,7 @@ async function complete(
   try {
     await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
   } catch (error) {
-    // The provider was called: whatever the database says, the answer must not say that nothing was sent.
+    // The provider was called, so must not report nothing sent, whatever the database state.
     deps.onIncomplete(error)
     throw outcome.kind === 'accepted' ? sendOutcomeUnknown() : answer
   }
@@ -157,7 +151,6 @@ async function complete(
   throw answer
 }
 
-/** The member of a send that has the contents of its type. */
 const partOf = (type: OutboundMessage['content']['type']): string =>
   ['image', 'video', 'audio', 'document', 'sticker'].includes(type) ? 'media' : type
 
@@ -186,10 +179,7 @@ function toCompletedSend(
   }
 }
 
-/**
- * The identities under which the provider knows the recipient: a number that may be written in another way, and a user id. An
- * answer about another recipient says nothing about this one.
- */
+/** Returns the provider's identities for the recipient; must ignore reports about another one. */
 function recipientOf(
   { input, waId, userId }: Accepted,
   companyId: number,

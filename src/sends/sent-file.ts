@@ -14,15 +14,11 @@ import type { ComponentInput } from '../templates/fill-components.ts'
 import type { Interactive } from './content/interactive-shape.ts'
 import type { SendContent } from './send-request.ts'
 
-/** A file that a send names by the id of its upload, and the member that names it. */
 type NamedFile = { path: string; mediaId: string; messageType: FileKind }
 
 const HEADER_KINDS = ['image', 'video', 'document'] as const
 
-/**
- * The uploaded file that a message carries, known to the provider of the sender; undefined: it carries none.
- * @throws {AppError} 404 when the company has no such file, 422 when it cannot be sent so, 429 when the provider asks to wait, 503 when the provider cannot be reached
- */
+/** Provides the uploaded file, if any, to the sender's provider; 404 unknown, 422 unsuitable, 429 or 503 from it. */
 export async function provideFile(
   provide: ProvideUpload,
   companyId: number,
@@ -91,14 +87,12 @@ const isVoiceNote = (content: SendContent): boolean => 'isVoice' in content && c
 const isFileKind = (type: SendContent['type']): type is FileKind =>
   type === 'sticker' || type === 'audio' || HEADER_KINDS.some((kind) => kind === type)
 
-/** The file of a header: a member that is named like its type. */
 function fileOfHeader(header: { readonly type: string }, path: string): NamedFile | undefined {
   const kind = HEADER_KINDS.find((one) => one === header.type)
   const upload = kind && uploadIn(header, kind)
   return upload && { path: `${path}.${kind}.mediaId`, mediaId: upload.mediaId, messageType: kind }
 }
 
-/** The file that a header names by the id of its upload. */
 function uploadIn(header: object, kind: string): { mediaId: string } | undefined {
   const file = memberOf(header, kind)
   if (typeof file !== 'object' || file === null || !('mediaId' in file)) return undefined
@@ -106,7 +100,6 @@ function uploadIn(header: object, kind: string): { mediaId: string } | undefined
   return typeof mediaId === 'string' ? { ...file, mediaId } : undefined
 }
 
-/** A header with the id that its file has at the provider, and a document with a name. */
 function withProviderId<Header extends { readonly type: string }>(header: Header, file: ProvidedFile): Header {
   const kind = HEADER_KINDS.find((one) => one === header.type)
   const upload = kind && uploadIn(header, kind)
@@ -116,19 +109,16 @@ function withProviderId<Header extends { readonly type: string }>(header: Header
   return { ...header, [kind]: { id: file.providerMediaId, ...named, ...rest } }
 }
 
-/** The name that a header gives to its document; null: none. */
 export function documentNameIn(header: object | undefined): string | null {
   const filename = memberOf(memberOf(header, 'document'), 'filename')
   return typeof filename === 'string' ? filename : null
 }
 
-/** An interactive message in the form of the provider. */
 export function toProviderInteractive(interactive: Interactive, file: ProvidedFile | undefined): object {
   const { header } = { header: undefined, ...interactive }
   return header && file ? { ...interactive, header: withProviderId(header, file) } : interactive
 }
 
-/** The parameters of a template with the id that the file of its header has at the provider. */
 export const toProviderComponents = (
   components: readonly ComponentInput[],
   file: ProvidedFile | undefined,

@@ -6,40 +6,34 @@ import type { RecipientReport } from '../../people/recipient.ts'
 import { giveBackPlaces } from './daily-limit-store.ts'
 import { returnScheduled } from './scheduled-send-store.ts'
 
-/** The recipient of a send: the identity that it named, and those that the provider answered. */
 export type Recipient = RecipientReport & { readonly companyId: number; readonly requestedIdentity: string }
 
-/** How a send ended. */
 export type CompletedSend = {
   companyId: number
   messageId: number
   status: 'sent' | 'failed' | 'unknown'
   wamid: string | null
   providerMessageId: string | null
-  /** The identities under which the provider knows the recipient; null: it named none. */
+  /** Null: the provider reported none. */
   recipient: Recipient | null
   error: { code: number | null; title: string; details: string | null } | null
-  /** It was sent with media that the provider stores. */
   hasProviderMedia: boolean
-  /** The reaction that it was; null: it was a message, or was not accepted. */
+  /** Null unless an accepted reaction. */
   reaction: { targetId: number; targetWamid: string; emoji: string | null } | null
-  /** It took part in a daily limit: a refused one gives its place back. */
+  /** Refused sends return their daily-limit place. */
   isLimited: boolean
-  /** The reservation of the request's Idempotency-Key. */
   idempotencyId: number | null
-  /** The scheduled message that it sent. */
   scheduledId: number | null
-  /** The answer that the key keeps. Null: nothing was sent, the key is released, and a scheduled message waits again. */
+  /** Stored with the key. Null: nothing was sent, so releases the key and reschedules the message. */
   answer: { status: number; body: string } | null
 }
 
 /**
- * Writes the outcomes of many sends, in the caller's transaction; all statements are sent at once. A status that came from the
- * provider's own events in the meantime is never moved back. An accepted or unknown send reads its conversation; a refused one
- * gives its place in the daily limit back.
+ * Writes send outcomes in one round trip. Statuses already reported by provider events never move back. Accepted and
+ * unknown sends mark conversations as read; refused ones return their daily-limit place.
  */
 export async function completeSends(tx: Db, completed: readonly CompletedSend[], at: Date): Promise<void> {
-  // With pinPlans, messages are locked in input order, which must be the key order of all other statements.
+  // With `pinPlans`, messages are locked in input order, which must be the key order used everywhere.
   const sends = completed.toSorted((one, other) => one.companyId - other.companyId || one.messageId - other.messageId)
   const reached = sends.filter(({ status }) => status !== 'failed').map(toMessage)
   const refused = sends.filter(({ status, isLimited }) => status === 'failed' && isLimited).map(toMessage)

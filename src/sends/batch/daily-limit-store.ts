@@ -1,9 +1,8 @@
 import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
 
-/** The place that a customer takes in the daily limit of a sender or portfolio, by a message. */
 export type DailyLimitPlace = { companyId: number; scope: string; customerId: number; messageId: number }
 
-/** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */
+/** Takes daily-limit places. The caller must hold the limit locks. */
 export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at: Date): Promise<void> {
   const rows = places.map(({ companyId, scope, customerId, messageId }) => ({
     company_id: companyId,
@@ -32,17 +31,14 @@ export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at:
   `
 }
 
-/**
- * Gives back the places of messages that reached no customer. A place that another message under the same limit to the same
- * customer needs as well becomes that message's.
- */
+/** Returns undelivered messages' places, or passes each to a later message for the same limit and customer. */
 export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
   const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
   const entries = sql`
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
     join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
   `
-  // Not in the statement that looks for later messages (docs/decisions/0016).
+  // Must be separate from the search for later messages (docs/decisions/0016).
   const lock = tx`
     select ${entries}
     join daily_limits limits on (limits.company_id, limits.scope) = (entry.company_id, entry.scope)
@@ -95,7 +91,6 @@ export async function giveBackPlaces(tx: Db, messages: readonly { companyId: num
   await Promise.all([lock, move])
 }
 
-/** Removes the customers of a contact from the daily limits of a company. */
 export async function eraseDailyLimitEntries(db: Db, companyId: number, contactId: number): Promise<void> {
   await db`
     with erased as (
@@ -111,13 +106,10 @@ export async function eraseDailyLimitEntries(db: Db, companyId: number, contactI
   `
 }
 
-/** The places of each limit that one statement expires at most. */
 const MAX_EXPIRED = 500
 const HOUR_MS = 3_600_000
-/** A customer counts for 24 hours. */
 const PLACE_MS = 24 * HOUR_MS
 
-/** Expires the places of the limits that `own` selects. */
 const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
     with own as materialized (${own}),
     expired as (
@@ -139,10 +131,7 @@ const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
     where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
   `
 
-/**
- * Starts the statements that create and lock the daily limits of sends, and expire their places. The last one is apart from the
- * lock: a statement that waits for a lock does not see the places that were renewed meanwhile.
- */
+/** Locks daily limits, then expires places. Must not be one statement: waiting for a lock misses renewed places. */
 export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; limitScope: string }[], at: Date) {
   const rows = jsonRows(
     tx,
@@ -168,10 +157,7 @@ export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; lim
   return [create, lock, expirePlaces(tx, own, new Date(at.getTime() - PLACE_MS))]
 }
 
-/**
- * Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. Leaves
- * out the first `skip` limits.
- */
+/** Expires idle senders' places, one hour later than sends do, after the first `skip` limits; returns their number. */
 export async function expireDailyLimitEntries(db: Db, limits: number, now: Date, skip = 0): Promise<number> {
   const until = new Date(now.getTime() - PLACE_MS - HOUR_MS)
   const expired = await expirePlaces(

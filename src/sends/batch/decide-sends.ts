@@ -1,70 +1,59 @@
 import { WINDOW_MS } from '../../conversations/window.ts'
 import type { KeyedRequest } from '../../http/idempotency/idempotency-store.ts'
 
-/** One send, before the provider is called. */
 export type Send = {
   companyId: number
   senderId: number
-  /** The identity that the request names. */
   identity: string
-  /** Its digits as written; null when the recipient is a user id. */
+  /** Digits as written; null for a user id. */
   phone: string | null
-  /** The sender's WhatsApp business account, which gives user ids their meaning. */
+  /** WhatsApp business account that scopes user ids. */
   account: string
-  /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
+  /** Replies only; null: the conversation between sender and customer. */
   conversationId: number | null
   contactSource: string
   sourceType: string
-  /** Whether an open 24-hour window is needed. */
   needsWindow: boolean
-  /** Whether it is marketing, which an opt-out refuses. */
   needsConsent: boolean
-  /** Customers who may be written to outside an open window within 24 hours; null: no limit. */
+  /** Customers per 24 hours outside an open window; null: unlimited. */
   dailyLimit: number | null
-  /** Whose limit that is: the provider's portfolio where it is known, else the sender. */
+  /** The provider's portfolio if known, else the sender. */
   limitScope: string
-  /** Seconds between two messages of the sender; null: no throttle, neither of the sender nor per customer. */
+  /** Between the sender's messages; null: unthrottled, also per customer. */
   slotSeconds: number | null
   type: string
-  /** Its name, and its category at the provider; null: plain text or media. */
   template: { name: string; category: string } | null
   text: string | null
-  /** `uploadId`: the uploaded file that it carries. */
   media: { uploadId?: string } | null
   content: object | null
-  /** Of the message that it answers; null: none. */
   quotedWamid: string | null
   senderName: string
-  /** The Idempotency-Key of its request, which it reserves with its message. */
+  /** Reserved with the message. */
   key: KeyedRequest | null
-  /** The scheduled message that it sends; null: a request sends. */
   scheduledId: number | null
 }
 
-/** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, person, sender or limit. */
+/** Facts read behind locks. Equal keys share the conversation, person, sender or limit. */
 export type SendFacts = {
-  /** Whether another request has its Idempotency-Key, or its scheduled message does not wait any more. */
+  /** The key is taken, or the scheduled message no longer waits. */
   isTaken: boolean
-  /** Equal for requests of which only one may have the key; null: the send has none. */
+  /** Only one send per key can have the Idempotency-Key; null: no key. */
   requestKey: string | null
-  /** False: another transaction holds the lock of its customer. */
+  /** False: another transaction holds the customer lock. */
   isLocked: boolean
-  /** Of a reply: its recipient is the customer of another conversation by now. */
+  /** Replies only: the recipient is now another conversation's customer. */
   isElsewhere: boolean
   conversationKey: string
-  /** Two numbers of a portfolio may write to one person. */
+  /** Two of a portfolio's numbers can write to one person. */
   personKey: string
   senderKey: string
   limitKey: string
-  /** The last statement of the person about marketing on WhatsApp, over all identities; null: there is none. */
+  /** Latest WhatsApp marketing consent over all identities; null: none stated. */
   consent: boolean | null
-  /** When the customer last wrote in this conversation. */
   lastInboundAt: Date | null
-  /** When the next message to the customer is on time. */
   nextMessageMs: number | null
-  /** When the sender's next message is on time. */
   nextSlotMs: number | null
-  /** Places of the daily limit in use, whether the customer has one, and when the next one is free. */
+  /** Places in use, whether this customer has one, and when the next is free. */
   limit: { used: number; isCounted: boolean; freeAt: Date | null }
 }
 
@@ -76,24 +65,17 @@ export type SendDecision =
   | { refusal: null; waitSeconds: number; nextMessageMs: number; nextSlotMs: number | null; takesPlace: boolean }
 
 export type ThrottleLimits = {
-  /** Messages that one customer may get at once. */
   pairBurst: number
-  /** Seconds between two messages to one customer after the burst. */
   pairSeconds: number
-  /** A send waits at most this long for its slot. */
   longestWaitSeconds: number
 }
 
-/**
- * The clock of the service decides about windows and the daily limit; slots are in milliseconds since 1970, with fractions, by
- * the clock of the database.
- */
+/** Windows and daily limits use the service clock; slots use the database clock, in fractional ms since 1970. */
 export type Now = { at: Date; slotsMs: number }
 
 /**
- * Decides for each send whether it may go out, in the order in which they came: the only place where consent, window,
- * throttle and daily limit refuse one (decisions: WhatsApp send, Consent, ThrottleLimits). A send sees the slots and
- * places that earlier ones took; a refused one takes none.
+ * Decides sends in order; the only place where consent, window, throttle and daily limit refuse (decisions: WhatsApp
+ * send, Consent, ThrottleLimits). Later sends see slots and places taken by earlier ones; refused sends take none.
  */
 export function decideSends(
   sends: readonly Send[],
@@ -114,7 +96,6 @@ export function decideSends(
   })
 }
 
-/** What earlier sends of the batch took, by the keys of their facts. */
 type Taken = {
   requestKeys: Set<string>
   nextMessageMs: Map<string, number>
@@ -159,14 +140,13 @@ function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, 
   return { refusal: null, waitSeconds, nextMessageMs, nextSlotMs, takesPlace }
 }
 
-/** The time of the next slot. One that is further ahead than sends wait is from a clock that has gone back since: it is free now. */
+/** A slot further ahead than sends ever wait must come from a clock set back since, so is free now. */
 const timeOfSlot = (nextMs: number | null, furthestSeconds: number, { slotsMs }: Now): number =>
   nextMs === null || nextMs > slotsMs + furthestSeconds * 1000 ? slotsMs : Math.max(nextMs, slotsMs)
 
-/** Strictly less than 24 hours after the customer's last message. */
 const isWindowOpen = (lastInboundAt: Date | null, at: Date): boolean =>
   lastInboundAt !== null && at.getTime() - lastInboundAt.getTime() < WINDOW_MS
 
-/** The longer wait, in seconds: the sender's, or the one of a customer, who gets a burst at once. */
+/** Returns the longer of the sender's wait and the customer's wait after a burst, in seconds. */
 const waitFor = (pairMs: number, slotMs: number, { pairSeconds, pairBurst }: ThrottleLimits): number =>
   Math.max(0, pairMs / 1000 - pairSeconds * (pairBurst - 1), slotMs / 1000)

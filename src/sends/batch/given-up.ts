@@ -4,7 +4,7 @@ import type { WrittenSend } from './prepare-sends.ts'
 
 const ERROR = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 
-/** The outcome of a send whose caller was answered 503 before the provider was called. */
+/** Outcome when the caller got 503 before the provider was called. */
 export const givenUp = (
   { companyId, dailyLimit, scheduledId }: Send,
   { messageId, idempotencyId }: WrittenSend,

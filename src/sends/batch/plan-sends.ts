@@ -6,7 +6,6 @@ import type { SendRow } from './send-fact-store.ts'
 
 export type AcceptedSend = { send: Send; row: SendRow; decision: Extract<SendDecision, { refusal: null }> }
 
-/** The rows that accepted sends write, each once. */
 export type SendPlan = {
   contacts: {
     companyId: number
@@ -19,7 +18,7 @@ export type SendPlan = {
   }[]
   customers: { companyId: number; id: number; contactId: number; phone: string | null }[]
   identities: { companyId: number; customerId: number; identity: string; account: string | null }[]
-  /** Customers whose contact was deleted, and the contact that they have from now on. */
+  /** Customers whose contact was deleted, with their new contact. */
   attached: { companyId: number; customerId: number; contactId: number; isInLedger: boolean }[]
   conversations: {
     companyId: number
@@ -37,11 +36,11 @@ export type SendPlan = {
   places: DailyLimitPlace[]
 }
 
-/** Two sends with the same key are to the same person, whether or not it is a customer yet. */
+/** Equal for sends to one person, already a customer or not. */
 export const personOf = ({ companyId, identity }: Send, { customerId }: SendRow): string =>
   customerId === null ? `${companyId} ${identity}` : `${companyId} customer ${customerId}`
 
-/** Says which rows the accepted sends write: a person who is named by several sends is created once. */
+/** Plans rows for accepted sends; must create a person shared by several sends only once. */
 export function planSends(accepted: readonly AcceptedSend[]): SendPlan {
   const plan: SendPlan = {
     ...{ contacts: [], customers: [], identities: [], attached: [] },
@@ -74,7 +73,7 @@ export function planSends(accepted: readonly AcceptedSend[]): SendPlan {
   return plan
 }
 
-/** The customer of a send, with the contact of the person: a new one, or a known one whose contact was deleted, may get it now. */
+/** Attaches a known customer with deleted contact to a new or free one. */
 function planCustomer(plan: SendPlan, send: Send, row: SendRow): number {
   const { companyId, identity, phone, account } = send
   if (row.customerId !== null && row.contactId !== null) return row.customerId
@@ -107,7 +106,7 @@ function planConversation(send: Send, row: SendRow, customerId: number): SendPla
     isNew: row.conversationId === null,
     senderId: send.senderId,
     customerId,
-    // A former user id leads to its customer, too.
+    // A former user id leads to the same customer.
     userId: row.userId ?? (send.phone === null ? send.identity : null),
     messages: 0,
     lastText: null,

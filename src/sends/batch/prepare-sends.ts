@@ -18,19 +18,14 @@ import { LIMITS } from './throttle.ts'
 
 export type PreparedSend =
   | Exclude<SendDecision, { refusal: null }>
-  /** It may be sent after this wait. */
   | ({ refusal: null; waitSeconds: number } & WrittenSend)
 
-/** `idempotencyId`: the reservation of the request's Idempotency-Key; null: it has none. */
 export type WrittenSend = { conversationId: number; messageId: number; idempotencyId: number | null }
 
-/** One row that another session holds must not stop the sends of all companies. */
+/** A row locked elsewhere must not stop all companies' sends. */
 const LOCK_TIMEOUT_MS = 1_000
 
-/**
- * Decides for many sends at once whether each may go out, and writes the pending messages of those that may, in one
- * transaction: facts behind locks, `decideSends`, rows. Answers in the order given.
- */
+/** Decides on sends and writes pending messages for the permitted ones, in one transaction. Answers in input order. */
 export async function prepareSends(
   db: Pool,
   sends: readonly Send[],
@@ -58,12 +53,12 @@ export async function prepareSends(
   try {
     return await db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
   } catch (error) {
-    // Another process has reserved one of the keys since they were read: the batch begins again, and finds it taken.
+    // Reserved by another process after our read: the batch retries and finds the key taken.
     throw isViolated(error, 'idempotency_keys_by_request') ? new ContentionError() : error
   }
 }
 
-/** All statements are sent at once; the server reads in a statement of its own, after it has the locks. */
+/** One round trip. Must read in a separate statement after taking the locks. */
 async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   const marketing = sends.filter(({ needsConsent }) => needsConsent)
   const [, waiting, locked, , consents, rows] = await Promise.all([
@@ -85,7 +80,6 @@ async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
   return { rows, facts }
 }
 
-/** Whether the scheduled message of a send does not wait any more. */
 const hasEnded = ({ companyId, scheduledId }: Send, waiting: ReadonlySet<string>): boolean =>
   scheduledId !== null && !waiting.has(`${companyId} ${scheduledId}`)
 
@@ -102,7 +96,7 @@ function toFacts(
   return {
     isTaken,
     requestKey: send.key === null ? null : requestKeyOf(send.key),
-    // An identity that leads to another customer by now was moved in between.
+    // Moved meanwhile if the identity leads to another customer.
     isLocked: locked !== undefined && locked.customerId === row.customerId,
     isElsewhere: send.conversationId !== null && send.conversationId !== row.conversationId,
     conversationKey: `${person} ${send.senderId}`,
@@ -117,10 +111,7 @@ function toFacts(
   }
 }
 
-/**
- * Rows that others refer to come first; all statements are sent at once, and the commit with them unless something follows
- * from the rows of new contacts. Returns the reservations of Idempotency-Keys, by message.
- */
+/** Writes referenced rows first, with the commit in one round trip unless new contacts need follow-up. */
 async function writePlan(
   tx: Db,
   plan: SendPlan,

@@ -2,7 +2,7 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Send } from './decide-sends.ts'
 import type { SendPlan } from './plan-sends.ts'
 
-/** Locks the scheduled messages of sends; returns those, as company and id, that still wait. */
+/** Locks scheduled messages; returns those still waiting, as `company id`. */
 export async function lockScheduled(tx: Db, sends: readonly Send[]): Promise<Set<string>> {
   const rows = sends.flatMap(({ companyId, scheduledId }) =>
     scheduledId === null ? [] : [{ company_id: companyId, id: scheduledId }],
@@ -19,7 +19,7 @@ export async function lockScheduled(tx: Db, sends: readonly Send[]): Promise<Set
   return new Set(waiting.map(({ companyId, id }) => `${companyId} ${id}`))
 }
 
-/** Records what scheduled messages became, in the transaction that creates these messages: none is sent twice. */
+/** Records outcomes in the transaction that creates the messages, so that none is sent twice. */
 export async function recordScheduled(tx: Db, messages: SendPlan['messages']): Promise<void> {
   const rows = messages.flatMap(({ send, id, conversationId }) =>
     send.scheduledId === null
@@ -37,7 +37,7 @@ export async function recordScheduled(tx: Db, messages: SendPlan['messages']): P
   `
 }
 
-/** Makes scheduled messages wait again whose send certainly did not reach the customer, unless they have ended meanwhile. */
+/** Reschedules sends that certainly didn't reach the customer, unless ended meanwhile. */
 export async function returnScheduled(
   tx: Db,
   sends: readonly { companyId: number; messageId: number; scheduledId: number | null }[],

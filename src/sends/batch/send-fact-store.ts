@@ -6,17 +6,14 @@ import { freeHolder, freeHolders } from '../../people/people-store.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
 import type { Send } from './decide-sends.ts'
 
-/** A send's customer, conversation, slots and places, as the database knows them. */
 export type SendRow = {
   customerId: number | null
-  /** The number at which answers reach the customer. */
   customerPhone: string | null
-  /** Of the customer; null: there is no customer, or its contact was deleted. */
+  /** Null: no customer, or the contact was deleted. */
   contactId: number | null
-  /** Without a contact: the oldest free one with each current number of the customer, or with the recipient's. */
+  /** Contacts to attach: per current customer number, else the recipient's, the oldest free one. */
   holders: { identity: string; id: number }[]
   conversationId: number | null
-  /** The customer's current user id in the account of the sender, for a conversation that is to be created. */
   userId: string | null
   messageCount: number
   lastInboundAt: Date | null
@@ -25,21 +22,18 @@ export type SendRow = {
   used: number
   isCounted: boolean
   freeAt: Date | null
-  /** The database's clock, behind the locks. */
   nowMs: number
-  /** Whether another request has the Idempotency-Key. */
   isKeyTaken: boolean
-  /** For the message. */
   messageId: number
-  /** For rows that the send may have to create; null: the row exists. */
+  /** Reserved for new rows; null: the row exists. */
   newCustomerId: number | null
   newContactId: number | null
   newConversationId: number | null
-  /** Whether the customer of a contact that is to be created or attached has said something about consent. */
+  /** Whether the new or attached contact's customer has stated consent. */
   isInLedger: boolean
 }
 
-/** Locks the throttles and the daily limits of sends, in the same order everywhere. */
+/** Locks throttles and daily limits in the global lock order. */
 export async function lockLimits(tx: Db, sends: readonly Send[], at: Date): Promise<void> {
   const throttled = sends.filter(({ slotSeconds }) => slotSeconds !== null)
   const limited = sends.filter(({ dailyLimit }) => dailyLimit !== null)
@@ -60,9 +54,9 @@ const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
   for update
 `
 
-/** Facts about sends, in their order. To be called behind their locks, in a statement of its own. */
+/** Reads facts in input order. Must run behind the locks, in its own statement. */
 export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Promise<SendRow[]> {
-  // Lateral with a limit: a probe of the index for each send, whatever the statistics say.
+  // A lateral limit forces one index probe per send, regardless of statistics.
   return await tx<SendRow[]>`
     select
       customer.id as customer_id,
@@ -114,7 +108,6 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
   `
 }
 
-/** The customer of a send, the contact, and the conversation with the sender. */
 const personOfSend = sql`
   left join lateral find_customer(input.company_id, input.identity) as named on true
   left join lateral (
@@ -140,7 +133,6 @@ const personOfSend = sql`
   ) as needed
 `
 
-/** All identities of the recipient: the one that the send names, and those of the customer. */
 const identitiesOfSend = sql`
   select input.identity
   union all
@@ -149,7 +141,6 @@ const identitiesOfSend = sql`
   where (existing.company_id, existing.customer_id) = (input.company_id, customer.id)
 `
 
-/** The slot of the sender and the places of the daily limit. */
 const limitsOfSend = sql`
   left join lateral (
     select existing.next_slot_at

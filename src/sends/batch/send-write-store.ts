@@ -2,7 +2,7 @@ import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { SendPlan } from './plan-sends.ts'
 
-/** Attaches customers to other contacts: those that they had were deleted. */
+/** Attaches customers with deleted contacts to new ones. */
 export async function attachContacts(tx: Db, attached: SendPlan['attached']): Promise<void> {
   const rows = attached.map(({ companyId, customerId, contactId }) => ({
     company_id: companyId,
@@ -17,7 +17,6 @@ export async function attachContacts(tx: Db, attached: SendPlan['attached']): Pr
   `
 }
 
-/** Creates or updates the conversations of accepted sends, each once. */
 export async function writeSendConversations(
   tx: Db,
   conversations: SendPlan['conversations'],
@@ -95,10 +94,7 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   where (activity.company_id, activity.conversation_id) = (updated.company_id, updated.id)
 `
 
-/**
- * Inserts the pending messages of accepted sends, and reserves the Idempotency-Keys of their requests. Returns the ids of the
- * reservations by those of the messages.
- */
+/** Inserts pending messages and reserves Idempotency-Keys. Returns reservation ids by message id. */
 export async function insertPendingMessages(
   tx: Db,
   messages: SendPlan['messages'],
@@ -148,7 +144,6 @@ export async function insertPendingMessages(
   return new Map(reserved.map(({ id, messageId }) => [messageId, id]))
 }
 
-/** Notes when each sender's next message is on time. */
 export async function writeSlots(tx: Db, slots: SendPlan['slots']): Promise<void> {
   const rows = slots.map(({ companyId, senderId, nextSlotMs }) => ({
     company_id: companyId,

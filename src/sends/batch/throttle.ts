@@ -1,10 +1,10 @@
 import type { ThrottleLimits } from './decide-sends.ts'
 
-/** Messages that one customer may get at once: the burst that the provider allows. */
+/** Messages per customer at once, as the provider allows. */
 export const PAIR_BURST = 45
-/** Seconds between two messages to one customer after the burst. */
+/** Between a customer's messages after the burst. */
 export const PAIR_SECONDS = 6
-/** A send waits at most this long for its slot; if its slot is later, it is refused. */
+/** Sends with later slots are refused. */
 export const LONGEST_WAIT_SECONDS = 5
 
 export const LIMITS: ThrottleLimits = {

@@ -1,9 +1,9 @@
 import { type Static, type TProperties, Type } from 'typebox'
 import type { FieldFault } from '../../platform/errors.ts'
 
-/** The provider takes at most this many cards in one message. */
+/** Provider limit. */
 const MOST_CARDS = 257
-/** Bounds of our own: the provider names none. */
+/** Parley's own bounds. */
 const MOST_ENTRIES = 20
 const LONGEST_VALUE = 256
 const LONGEST_URL = 2_048
@@ -68,7 +68,7 @@ export const CONTACT_CARDS_EXAMPLE = [
   },
 ] satisfies ContactCard[]
 
-/** The faults of cards beyond their shape: a whole name without any of its parts. */
+/** Returns faults beyond the shape: a full name without parts. */
 export const contactCardFaults = (cards: readonly Partial<ContactCard>[]): FieldFault[] =>
   cards.flatMap(({ name }, place) =>
     name !== undefined && Object.keys(name).every((member) => member === 'formatted_name')

@@ -2,11 +2,11 @@ import { type Static, Type } from 'typebox'
 import type { FieldFault } from '../../platform/errors.ts'
 import type { DirectSend } from '../../providers/provider.ts'
 
-/** The limits of the provider: of the text in characters, of the lifetimes in seconds. */
+/** Provider limits: characters and seconds. */
 const LONGEST_TEXT = 1_024
 const SHORTEST_TTL = 30
 const LONGEST_TTL = { utility: 43_200, authentication: 900 } as const
-/** The interactive messages that need no template. */
+/** Allowed without template. */
 const INTERACTIVE = ['button', 'cta_url']
 
 export const directSendMembers = {
@@ -35,7 +35,6 @@ type Body = Partial<Members> & {
   interactive?: { type?: string; body?: { text?: string } }
 }
 
-/** The faults of a message with a category, beyond its shape. */
 export function directSendFaults({ category, ttlSeconds = 0, text, interactive }: Body): FieldFault[] {
   if (category === undefined) return []
   const long = (path: string, value = '') =>
@@ -52,6 +51,6 @@ export function directSendFaults({ category, ttlSeconds = 0, text, interactive }
   ]
 }
 
-/** How a message goes without template and window; null: it needs one. */
+/** Returns null if the message needs a template and window. */
 export const directSendOf = ({ category, ttlSeconds }: Members): DirectSend | null =>
   category === undefined ? null : { category, ttlSeconds }

@@ -1,10 +1,9 @@
 import type { FieldFault } from '../../platform/errors.ts'
 import { INTERACTIVE_LIMITS } from './interactive-shape.ts'
 
-/** A bound of our own, in characters of JSON. */
+/** Parley's own bound, in characters of JSON. */
 const LONGEST_FLOW_DATA = 32_768
 
-/** An interactive message of which members that do not fit are left out. */
 type Fitting = {
   action?: {
     name?: string
@@ -15,7 +14,6 @@ type Fitting = {
 }
 type Section = { title?: string; rows?: readonly { id?: string }[] }
 
-/** The faults of an interactive message beyond its shape: members that do not fit each other. */
 export function interactiveFaults({ action = {} }: Fitting): FieldFault[] {
   const { buttons = [], sections = [], parameters } = action
   const ofButton = (member: 'id' | 'title') =>
@@ -52,6 +50,5 @@ function flowFaults(parameters: NonNullable<Fitting['action']>['parameters']): F
   return [{ path, message: `must have at most ${LONGEST_FLOW_DATA} characters of JSON` }]
 }
 
-/** The places of values that stand at an earlier place, too. */
 const repeated = (values: readonly (string | undefined)[]): number[] =>
   [...values.keys()].filter((place) => values[place] !== undefined && values.indexOf(values[place]) < place)

@@ -1,6 +1,6 @@
 import { type Static, type TProperties, Type } from 'typebox'
 
-/** The limits of the provider, in characters unless the name says otherwise. */
+/** Provider limits, in characters by default. */
 export const INTERACTIVE_LIMITS = {
   bodyText: 1_024,
   listBodyText: 4_096,
@@ -17,7 +17,7 @@ export const INTERACTIVE_LIMITS = {
   rowId: 200,
   flowButton: 30,
 } as const
-/** Bounds of our own: the provider names none. */
+/** Parley's own bounds. */
 const LONGEST_ADDRESS = 2_048
 const LONGEST_ID = 256
 const LONGEST_TOKEN = 1_024
@@ -145,7 +145,7 @@ const CallToAction = closed(
   },
 )
 
-/** Asks the customer to share something: a text above a button of the provider's. */
+/** Requests something from the customer: text above a provider button. */
 const requestOf = <Kind extends string, Name extends string>(
   kind: Kind,
   name: Name,
@@ -207,7 +207,6 @@ const Flow = closed(
   },
 )
 
-/** An interactive message, in the form of the provider. */
 export const InteractiveShape = Type.Union(
   [ReplyButtons, ListMenu, CallToAction, LocationRequest, ContactRequest, Flow],
   { title: 'Interactive' },

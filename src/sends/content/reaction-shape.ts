@@ -1,10 +1,9 @@
 import { type Static, Type } from 'typebox'
 import type { FieldFault } from '../../platform/errors.ts'
 
-/** Code points of the longest emoji, with room: a family or a flag is made of many. */
+/** In code points; families and flags have many. */
 const LONGEST_EMOJI = 32
 
-/** The id of a message, as answers to sends and lists have it. */
 export const messageId = (description: string) =>
   Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description })
 
@@ -23,12 +22,11 @@ export type Reaction = Static<typeof ReactionShape>
 
 export const REACTION_EXAMPLE = { messageId: 90217, emoji: '👍' } satisfies Reaction
 
-/** The fault of a reaction beyond its shape: a text that is not one emoji. */
 export const reactionFaults = ({ emoji }: Partial<Reaction>): FieldFault[] =>
   emoji == null || emoji === '' || isEmoji(emoji) ? [] : [{ path: 'reaction.emoji', message: 'must be one emoji' }]
 
 const graphemes = new Intl.Segmenter()
 
-/** One character as a reader sees it, made of pictographs, of a flag's letters, or of a key. */
+/** One grapheme with a pictograph, flag letters or keycap. */
 const isEmoji = (text: string): boolean =>
   /\p{Extended_Pictographic}|\p{Regional_Indicator}|\u20e3/u.test(text) && [...graphemes.segment(text)].length === 1

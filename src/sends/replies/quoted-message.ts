@@ -1,10 +1,8 @@
 import { messageNotFound, validationError } from '../../platform/errors.ts'
 import type { SendRequest } from '../send-request.ts'
 
-/** A message that a send names: the one that it answers or reacts to. */
 export type QuotedMessage = { id: number; wamid: string }
 
-/** Reads the wamid of a message, if it is of the conversation of this sender and customer. */
 export type FindQuoted = (
   companyId: number,
   senderId: number,
@@ -12,13 +10,10 @@ export type FindQuoted = (
   messageId: number,
 ) => Promise<{ wamid: string | null } | undefined>
 
-/** Wamids that are no ids of the provider: of erased messages, and of those that came without an id. */
+/** Not the provider's: erased messages, or messages without id. */
 export const OWN_WAMID = /^(erased:|sha256\.)/
 
-/**
- * The message that a send names; undefined: it names none.
- * @throws {AppError} 404 when the conversation has no such message, 422 when the provider does not know it
- */
+/** Finds the message to answer or react to, if any; 404 if not in the conversation, 422 if unknown to the provider. */
 export async function findQuotedMessage(
   find: FindQuoted,
   companyId: number,

@@ -17,7 +17,6 @@ const config = {
   waitsForOthers: true,
 } as const
 
-/** Read receipts and typing indicators for customers. */
 export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
   const answer = async (request: FastifyRequest, reply: FastifyReply, chatId: string, show: typeof showTyping) => {
     const { companyId } = request.caller

@@ -12,13 +12,10 @@ import { toRefusal } from '../send-answers.ts'
 
 export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Pool; publish: Publish }
 
-/** The provider's code for a message that it does not know, or no longer keeps. */
+/** Provider code for an unknown or expired message. */
 const VALUE_INVALID = 131009
 
-/**
- * Marks the messages of a customer as read, here and at the provider.
- * @throws {AppError} the refusals of the provider
- */
+/** Marks a customer's messages as read, here and at the provider. */
 export async function markConversationRead(
   deps: ReceiptDeps,
   companyId: number,
@@ -27,15 +24,12 @@ export async function markConversationRead(
   const { id, messageCount } = conversation
   const wamid = await withTimeout(findLastInbound(deps.db, companyId, id, messageCount))
   if (wamid !== undefined) await sendReceipt(deps, companyId, conversation, wamid, false)
-  // Messages that came meanwhile stay unread.
+  // Messages received meanwhile stay unread.
   await withTimeout(markRead(deps.db, companyId, id, messageCount))
   deps.publish([{ topic: 'conversation', companyId, id }])
 }
 
-/**
- * Shows the customer that the answer is being written. The provider marks the messages as read, too.
- * @throws {AppError} 422 `session_window_closed` when the customer never wrote; the refusals of the provider
- */
+/** Shows a typing indicator, which also marks messages as read; 422 `session_window_closed` without inbound message. */
 export async function showTyping(deps: ReceiptDeps, companyId: number, conversation: Conversation): Promise<void> {
   const { id, messageCount } = conversation
   const wamid = await withTimeout(findLastInbound(deps.db, companyId, id, messageCount))

@@ -13,7 +13,7 @@ import { answerSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } fro
 import { ContentBody } from '../send-shape.ts'
 import { toSend } from './reply.ts'
 
-/** Sends within a conversation: recipient and sender are those of the conversation. */
+/** Registers sends within a conversation, to its recipient and from its sender. */
 export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

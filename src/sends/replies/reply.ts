@@ -4,10 +4,7 @@ import { directSendOf } from '../content/direct-send-shape.ts'
 import { CONTACT_SOURCE, parseContent, type SendRequest } from '../send-request.ts'
 import type { ContentBody } from '../send-shape.ts'
 
-/**
- * A send to the customer of a conversation, from the number of the conversation.
- * @throws {AppError} as `parseContent`; 400 `bad_request` when the conversation has no recipient
- */
+/** Builds a send to a conversation's customer; 400 `bad_request` without recipient, else errors as `parseContent`. */
 export function toSend(conversation: Conversation, body: ContentBody): SendRequest {
   const recipient = recipientOf(conversation)
   if (recipient === undefined)
@@ -23,5 +20,4 @@ export function toSend(conversation: Conversation, body: ContentBody): SendReque
   }
 }
 
-/** The address of the writer of the last message: the customer's phone number, else the user id. */
 const recipientOf = ({ phone, userId }: Conversation): string | undefined => phone ?? userId ?? undefined

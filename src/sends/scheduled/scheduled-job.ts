@@ -11,34 +11,33 @@ import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError }
 
 export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
 
-/** Messages in flight: of one company over all processes, and of all companies in this process. */
+/** Per company across processes; `CONCURRENCY` is per process. */
 const LANE_CAP = 20
 const CONCURRENCY = 60
-/** How long after its time a message is tried again while it certainly did not reach the customer. */
+/** After the due time, while certainly not delivered. */
 export const RETRY_FOR_MS = 60 * 60_000
-/** Waits between the attempts: 15, 30, 60 … s, and longer when the refusal asks for it. */
+/** Doubles from 15 s, or longer if the refusal requires. */
 export const FIRST_WAIT_MS = 15_000
 export const LONGEST_WAIT_MS = 5 * 60_000
 
 /**
- * The job that sends one scheduled message. The message is created and recorded in one transaction before the provider is called, which
- * one run can do: a process that dies afterwards leaves a message with an unknown outcome, as every send does, and no second one.
+ * Records the message in one transaction before calling the provider, so only one run can: a crash leaves one message
+ * with unknown outcome, never a second send.
  */
 export const sendScheduledKind = (deps: ScheduledJobDeps): SingleKind => ({
   kind: SEND_SCHEDULED,
   laneCap: LANE_CAP,
   concurrency: CONCURRENCY,
-  // Only faults of our own count here; the message must not be forgotten for them.
+  // Only internal faults count, and must never discard the message.
   maxAttempts: 1_000_000,
   handle: (job) => sendDue(deps, job),
 })
 
 async function sendDue(deps: ScheduledJobDeps, { companyId = 0, subjectId: id, attempts }: Job): Promise<Outcome> {
   const message = await findDue(deps.db, companyId, id)
-  // It was cancelled or erased.
   if (message === undefined) return done
   const refusal = message.status === 'scheduled' ? await send(deps, companyId, id, message) : undefined
-  // A final refusal is of the provider: the message in the conversation says why it failed.
+  // Provider refusal; the message shows the reason.
   if (refusal !== undefined && !refusal.final) {
     const waitMs = retryWaitMs(refusal, attempts, message.lateMs)
     if (waitMs !== undefined) return retryAfter(waitMs, { error: refusal.message })
@@ -49,7 +48,6 @@ async function sendDue(deps: ScheduledJobDeps, { companyId = 0, subjectId: id, a
   return done
 }
 
-/** Sends a message; returns why it was refused. */
 async function send(
   deps: ScheduledJobDeps,
   companyId: number,
@@ -68,10 +66,7 @@ async function send(
   }
 }
 
-/**
- * How long to wait for a refusal to pass; undefined: it does not, or the hour after the message's time is over. The last attempt
- * is at the end of the hour, however long the refusal asks to wait.
- */
+/** Returns the wait, up to a last attempt one hour past due; undefined afterwards and for lasting refusals. */
 export function retryWaitMs(refusal: AppError, attempts: number, lateMs: number): number | undefined {
   const { status, headers, mayPassEarlier } = refusal
   if ((status !== 429 && status !== 503) || lateMs >= RETRY_FOR_MS) return undefined
@@ -80,10 +75,7 @@ export function retryWaitMs(refusal: AppError, attempts: number, lateMs: number)
   return Math.min(waitMs, RETRY_FOR_MS - lateMs)
 }
 
-/**
- * A message is sent with the rights that its key has when it is due.
- * @throws {AppError} 403, 404 when the key or the sending number may not send it any more
- */
+/** Checks the key's current permissions; 403 or 404 if the message can't be sent any more. */
 function checkRights({ rights: { isSenderRemoved, key }, isReply }: DueMessage): void {
   if (isSenderRemoved) throw senderRemoved()
   if (key === null) return

@@ -22,17 +22,15 @@ import {
 
 export type ScheduleDeps = ComposeDeps & { db: Pool; publish: Publish }
 
-/** The kind of the jobs that send scheduled messages. */
 export const SEND_SCHEDULED = 'message.send'
 
-/** How far ahead a message may be scheduled, and how many of a company may wait. */
+/** Scheduling horizon, and waiting messages per company. */
 const DAYS = 30
 const LIMIT = 100_000
 
-/** A send that asks for a time: as it would go now, and the body from which it is made again when it goes. */
 export type Scheduling = {
   keyName: string
-  /** The API key, also of a console session; null: the operator. */
+  /** Also for console sessions; null: operator. */
   clientId: string | null
   sendAt: Date
   request: SendRequest
@@ -40,9 +38,8 @@ export type Scheduling = {
 }
 
 /**
- * Schedules a message, with its job, in one transaction. Sender, template and quoted message are checked now; limits, window and
- * consent are decided when it goes. `alsoCommit` runs in the transaction.
- * @throws {AppError} as `composeMessage`; 422 for a time that is past or too far away, or when too many messages wait
+ * Schedules a message and its job. Checks sender, template and quoted message now; limits, window and consent when due.
+ * Throws like `composeMessage`; 422 for a past or distant time or too many waiting messages.
  */
 export async function scheduleMessage(
   deps: ScheduleDeps,
@@ -83,13 +80,9 @@ function requireAcceptable({ isAhead, isNear, isFull }: Awaited<ReturnType<typeo
   if (isFull) throw refuse(`is refused: ${LIMIT.toLocaleString('en')} messages wait already`)
 }
 
-/** The members of a body that are read again when the message goes. */
 const toStored = ({ sendAt: _, ...body }: SendBody | ContentBody): Json => JSON.parse(JSON.stringify(body))
 
-/**
- * The send of a message whose time has come.
- * @throws {AppError} 404 when its conversation is gone; 400 when the conversation has no recipient any more
- */
+/** Builds the due send; 404 without conversation, 400 without recipient. */
 export async function toDueSend(db: Db, companyId: number, message: DueMessage): Promise<SendRequest> {
   if (message.isReply) {
     return toSend(await getConversation(db, companyId, String(message.conversationId)), message.body)
@@ -97,11 +90,11 @@ export async function toDueSend(db: Db, companyId: number, message: DueMessage):
   return { ...parseSend(message.body), sender: { id: message.senderId } }
 }
 
-/** Fails all messages of a removed company that wait: their jobs end with it. */
+/** Fails a removed company's waiting messages; their jobs then do nothing. */
 export const failAllScheduled = (tx: Db, companyId: number): Promise<void> =>
   failWaiting(tx, companyId, { code: null, message: 'The company was removed' })
 
-/** The scheduled message that a path names; 404 when the company has none of this id. */
+/** Returns a scheduled message by its path id, or throws 404. */
 export async function getScheduled(db: Db, companyId: number, text: string): Promise<ScheduledMessage> {
   const id = parseId(text)
   const message = id === undefined ? undefined : await findScheduled(db, companyId, id)
@@ -109,10 +102,7 @@ export async function getScheduled(db: Db, companyId: number, text: string): Pro
   return message
 }
 
-/**
- * Cancels a message that waits, or removes one that has failed.
- * @throws {AppError} 404; 409 `already_sent`
- */
+/** Cancels a waiting message, or removes a failed one; 404, or 409 `already_sent`. */
 export async function cancelScheduled(
   deps: Pick<ScheduleDeps, 'db' | 'publish'>,
   companyId: number,

@@ -18,7 +18,7 @@ const LIMITS = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
 const ById = Type.Object({ id: pathId('ScheduledMessageId', 'The id of the scheduled message.') })
 
-/** Answers a send that asks for a time: 202 with the scheduled message. */
+/** Replies 202 with the scheduled message. */
 export async function answerScheduled(
   deps: ScheduleDeps,
   request: FastifyRequest,
@@ -37,13 +37,11 @@ export async function answerScheduled(
   return reply.code(202).send(toAnswer(message))
 }
 
-/** The API key of a request, or of its session; null: the operator acts for the company. */
 function keyOf({ caller, session }: FastifyRequest): string | null {
   if (session === null) return caller.clientId
   return session.company === null ? null : session.credential
 }
 
-/** Messages that wait for their time, and what became of them. */
 export function scheduledRoutes(deps: ScheduleDeps): FastifyPluginAsyncTypebox {
   const { db } = deps
   return async (app) => {

@@ -23,7 +23,6 @@ const Status = Type.Enum([...SCHEDULED_STATUSES], {
 })
 
 const ANY = SCHEDULED_STATUSES.join('|')
-/** Some statuses, with commas between them. */
 export const ScheduledStatuses = Type.String({
   pattern: `^(${ANY})(,(${ANY})){0,${SCHEDULED_STATUSES.length - 1}}$`,
   description: 'Some of `scheduled`, `sent`, `failed`, with commas.',

@@ -4,7 +4,6 @@ import type { ContentBody, SendBody } from '../send-shape.ts'
 
 export const SCHEDULED_STATUSES = ['scheduled', 'sent', 'failed'] as const
 export type ScheduledStatus = (typeof SCHEDULED_STATUSES)[number]
-/** Why a message was not sent; the code is null for the texts that have none. */
 export type ScheduledError = { code: string | null; message: string }
 
 export type ScheduledMessage = {
@@ -28,15 +27,14 @@ const columns = sql`
 export type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' | 'senderName' | 'sendAt'> & {
   senderId: number
   identity: string
-  /** Of a reply; null: the conversation of sender and recipient, if there is one. */
+  /** Replies only; null: the sender-recipient conversation, if any. */
   conversationId: number | null
   isReply: boolean
   body: Json
-  /** The API key, also of a console session; null: the operator. */
   clientId: string | null
 }
 
-/** The facts that decide whether a message may be scheduled, by the database's clock. `limit`: messages of a company that may wait. */
+/** Reads facts for scheduling, by the database clock. `limit` bounds a company's waiting messages. */
 export async function readScheduleFacts(
   db: Db,
   companyId: number,
@@ -98,7 +96,7 @@ export type ScheduledFilter = {
   limit: number
 }
 
-/** Scheduled messages, the newest first. Of each status a page is read by an index, however many others there are. */
+/** Lists scheduled messages, newest first, one index range per status. */
 export const listScheduled = (
   db: Db,
   companyId: number,
@@ -118,7 +116,7 @@ export const listScheduled = (
   limit ${limit}
 `
 
-/** Deletes a message that waits or has failed; its conversation, or undefined when there is no such message. */
+/** Deletes a waiting or failed message; returns its conversation, or undefined. */
 export async function deleteScheduled(
   db: Db,
   companyId: number,
@@ -132,7 +130,6 @@ export async function deleteScheduled(
   return deleted
 }
 
-/** What a scheduled message may be sent with when it is due. `key`: null for the operator's own. */
 export type SendRights = {
   isSenderRemoved: boolean
   key: { name: string; isRevoked: boolean; isExpired: boolean; permissions: Permission[] } | null
@@ -140,12 +137,12 @@ export type SendRights = {
 
 export type DueMessage = Pick<ScheduledMessage, 'status' | 'conversationId' | 'senderName'> & {
   senderId: number
-  /** Milliseconds since the time at which it was to be sent. */
+  /** Since the due time. */
   lateMs: number
   rights: SendRights
 } & ({ isReply: true; body: ContentBody } | { isReply: false; body: SendBody })
 
-/** A message whose time has come; its body is null when it is not scheduled any more. */
+/** Returns null as body if no longer scheduled. */
 export async function findDue(db: Db, companyId: number, id: number): Promise<DueMessage | undefined> {
   const [found] = await db<DueMessage[]>`
     select
@@ -168,7 +165,6 @@ export async function findDue(db: Db, companyId: number, id: number): Promise<Du
   return found
 }
 
-/** Ends a message that was not sent, with the reason; nothing changes when it is not scheduled any more. */
 export async function failScheduled(db: Db, companyId: number, id: number, error: ScheduledError): Promise<void> {
   await db`
     update scheduled_messages
@@ -177,7 +173,6 @@ export async function failScheduled(db: Db, companyId: number, id: number, error
   `
 }
 
-/** The same for all messages of a company that wait. */
 export async function failWaiting(db: Db, companyId: number, error: ScheduledError): Promise<void> {
   await db`
     update scheduled_messages
@@ -186,7 +181,7 @@ export async function failWaiting(db: Db, companyId: number, error: ScheduledErr
   `
 }
 
-/** Removes the content of a message that was sent: its message has it. */
+/** Clears the content after sending: the sent message has a copy. */
 export async function endSent(db: Db, companyId: number, id: number): Promise<void> {
   await db`
     update scheduled_messages
@@ -195,7 +190,7 @@ export async function endSent(db: Db, companyId: number, id: number): Promise<vo
   `
 }
 
-/** Deletes the scheduled messages to a person, at most `limit`; returns how many. */
+/** Deletes up to `limit` messages scheduled to a person; returns how many. */
 export async function eraseScheduled(
   db: Db,
   companyId: number,
