@@ -18,12 +18,12 @@ import { expireImport, expireRefusals, listOldImports, recordImportProgress } fr
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
 
-// Without mirrors: the mirror's contact has the id that is looked for.
+// Without mirrors, since a mirror's contact has the id under test.
 const { db } = await createTestDatabase()
 const EMAIL = 'ada@example.com'
 const PHONE = '39333'
 const OTHER = '39444'
-// The other company's contact comes first: it has the lower id.
+// The other company's contact must have the lower id.
 const [other, mine] = [await createCompany(db), await createCompany(db)]
 const [otherId, mineId] = [await createContact(other), await createContact(mine)]
 

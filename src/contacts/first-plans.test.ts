@@ -7,7 +7,7 @@ import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 
-/** How many contacts the upsert reads, with every entry of an index counted. */
+/** Counts the contacts read by an upsert, including every index entry. */
 const readsOf = (one: Pool, companyId: number, writes: ContactWrite[]) =>
   countIndexReads(one, 'contacts', () => upsertContacts(one, companyId, writes, BY))
 

@@ -10,7 +10,7 @@ import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 
-/** The round trips of the work, when its statements are prepared. */
+/** Counts round trips with prepared statements. */
 test('a contact is created, updated and given consent in two round trips to the database', async () => {
   const { db, url } = await createTestDatabase({ mirrors: true })
   const companyId = await createCompany(db)

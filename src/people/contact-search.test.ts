@@ -10,7 +10,7 @@ import { upsertContacts } from '../contacts/write/contact-upsert.ts'
 import type { Pool } from '../db/connect.ts'
 
 const BY = { clientId: null, source: 'api' }
-/** More than are looked through to learn whether many match, so that the index is asked. */
+/** More than the sample, so that the index is used. */
 const CONTACTS = 2_500
 
 let db: Pool
@@ -121,7 +121,7 @@ test.each(CONTACT_SORTS)('sorted by %s, pages by number and by cursor are the sa
   expect(contacts.map(({ id }) => id)).toEqual(whole.slice(-1))
 })
 
-/** Every contact of a list, page by page along its cursors; `between` runs after each page. */
+/** Reads a list page by page through its cursors; `between` runs after each page. */
 async function walk(
   company: number,
   options: Partial<ContactListRequest>,
@@ -145,7 +145,7 @@ async function walk(
 describe('a walk along the cursors while contacts change, go and come', () => {
   const EACH = 40
 
-  /** Three kinds of contacts in turn: untouched ones, some that are renamed meanwhile, some that are deleted. */
+  /** Alternates three kinds of contacts: unchanged, renamed and deleted meanwhile. */
   async function prepare() {
     const company = await createTestCompany(db)
     const kinds = { kept: [] as number[], renamed: [] as number[], removed: [] as number[] }

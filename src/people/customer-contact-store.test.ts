@@ -91,7 +91,7 @@ describe('showEarlierConsents', () => {
     const [row] = await db`select whatsapp_consent from contacts where (company_id, id) = (${companyId}, 1)`
     return row?.whatsappConsent
   }
-  /** A contact whose customer has a number and a user id, and had another number until today. */
+  /** A contact whose customer has a number, a user id and a number retired today. */
   const createCustomers = () =>
     createTwins(db, {
       contacts: [[1, OLD, OLD]],

@@ -193,7 +193,7 @@ async function writeBatch(
       unchanged: count('unchanged'),
       refusals: [...batch.refusals, ...refused].map(storable),
     })
-    if (!isMine) throw new Error('Another process went on with this import')
+    if (!isMine) throw new Error('Another process has continued this import')
   }
   await upsertRows(deps.db, companyId, batch.prepared, started.clientId, keep, { signal, events: deps.recordEvents })
   deps.onProgress?.(companyId, started.id)

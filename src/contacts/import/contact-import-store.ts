@@ -133,7 +133,7 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
     where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
     returning ${columns}
   `
-  if (queued === undefined) throw new Error('The import took so long that it was swept away')
+  if (queued === undefined) throw new Error('The import was discarded before it was queued')
   return queued
 }
 

@@ -16,7 +16,7 @@ const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 const blobStore = await openFolderBlobStore(folder)
 
-/** An import as a killed process leaves it: the list is stored, and no process continues it. */
+/** An import left by a killed process: its list is stored, but no process continues. */
 async function leave(status: string, age: string) {
   const companyId = await createTestCompany(db)
   const { started } = await receiveImport(

@@ -128,7 +128,7 @@ async function storeList(
   const meta = { mimeType: format === 'csv' ? 'text/csv' : 'application/x-ndjson', maxBytes: IMPORT_MAX_BYTES }
   body.on('error', (error) => upload.stream.destroy(error))
   body.on('close', () => {
-    if (!body.readableEnded) upload.stream.destroy(new Error('The list broke off'))
+    if (!body.readableEnded) upload.stream.destroy(new Error('The list upload was aborted'))
   })
   const { sizeBytes } = await blobStore.put(storageKey, body.pipe(upload.stream), meta).catch((error) => {
     // Drains the body, since clients may read the reply only after sending it all.

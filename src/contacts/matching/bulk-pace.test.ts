@@ -23,7 +23,7 @@ test('companies with large work take turns of equal size', () => {
   expect([order, pace.waitingOf('a'), pace.waitingOf('b')]).toEqual([['a'], 3, 2])
   pace.leave(turns[5] ?? expect.fail('no turn'))
   expect(pace.waitingOf('b')).toBe(1)
-  // Nothing that arrives later overtakes.
+  // Later arrivals must not overtake.
   now += 1_000
   ask('c')
   expect(order).toEqual(['a'])
@@ -32,7 +32,7 @@ test('companies with large work take turns of equal size', () => {
 test('a company that works alone waits for nothing; beside others arrays and rows of an import share one pace', async () => {
   call(101)
   await expect.poll(() => isAlone(101)).toBe(true)
-  // A wait would end with the reason of the signal.
+  // A wait would throw the signal's reason.
   await waitForRows(db, 101, 10 * ROWS_PER_SECOND, { signal: AbortSignal.abort(new Error('waited')) })
   call(102)
   await expect(waitForRows(db, 101, 1, { signal: AbortSignal.abort(new Error('waited')) })).rejects.toThrow('waited')

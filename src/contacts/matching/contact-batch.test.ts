@@ -14,7 +14,7 @@ type Write = { email: string | null; phone: string | null; firstName: string }
 function upsertOne(world: World, write: Write, newId: number): Row {
   const { rows, customers } = world
   const holders = rows.filter((row) => row.phone === write.phone && write.phone !== null)
-  // A contact is known by the identities of its customers, unless it has been given a phone that is none of them.
+  // A contact matches its customers' identities, unless it has a phone outside them.
   const isKnownBy = (row: Row) => row.phone === null || identitiesOf(world, row).includes(row.phone)
   const ofCustomer = rows.find((row) => write.phone !== null && row.id === customers.get(write.phone) && isKnownBy(row))
   const existing =

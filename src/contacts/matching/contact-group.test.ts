@@ -63,10 +63,7 @@ test('a contact that another process has locked does not delay the contacts that
   await other.end()
 })
 
-/**
- * Two contacts that share a transaction, which has no slot until `start`; their callers are connected as long as these
- * are true.
- */
+/** Two contacts sharing a transaction, without a slot until `start`; each flag keeps its caller connected. */
 async function waitForSlot(companyId: number, connected: [boolean, boolean]) {
   const { run } = createCompanySlots({ slots: 1, maxWaiting: 100, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 })
   const asked = vi.fn()

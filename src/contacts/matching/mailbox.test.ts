@@ -21,7 +21,7 @@ beforeEach(async () => {
 const as = () => ({ companyId, permissions: ['WhatsApp' as const] })
 const write = (method: 'POST' | 'PUT' | 'DELETE' | 'GET', url: string, body?: unknown) => call(method, url, body, as())
 
-/** A contact with its opt-out, as the version before wrote them. */
+/** A contact and opt-out written by the previous version. */
 async function storeContact(email: string, consent: boolean | null = null): Promise<number> {
   const key = email.normalize('NFC').toLowerCase()
   const [row] = await db<{ id: number }[]>`

@@ -9,9 +9,9 @@ import { type ContactListRequest, listContacts } from './contact-list.ts'
 import { EXAMINED } from './contact-list-store.ts'
 
 const BY = { clientId: null, source: 'api' }
-/** More than are sampled, so that the index is asked. */
+/** More than the sample, so that the index is used. */
 const CONTACTS = 2_600
-/** The contact that has each value that is searched for; it is not among the sampled ones. */
+/** The contact with each searched value, outside the sample. */
 const RARE = {
   email: 'rare@example.com',
   firstName: 'Rara',

@@ -8,7 +8,7 @@ import { EXAMINED, sampleMatches } from './contact-list-store.ts'
 import { matchContacts } from './contact-matches.ts'
 
 const CONTACTS = 200_000
-/** The phone number of the oldest contact: every other one was created later, with another number of the same country. */
+/** The oldest contact's phone; all later contacts have other numbers in the same country. */
 const PHONE = '393331234567'
 const NAME = 'Unit 12-34-56'
 
@@ -71,7 +71,7 @@ test('a conversation of that contact is found by the phone with blanks too', asy
 })
 
 test('the ids of matching contacts are complete, or the texts are compared instead', async () => {
-  // More contacts hold the parts than are looked at, and not all of these match.
+  // More candidates than are examined, not all of them matches.
   const company = await createTestCompany(db)
   await db`
     insert into contacts (company_id, search_text, source, source_type, created_at)

@@ -41,7 +41,7 @@ test('a contact matched by phone that takes another email keeps no email consent
 })
 
 describe('an array and an imported list act as their rows would, one after the other:', () => {
-  /** The consent that each contact shows after rows were written together, and after they were written one by one. */
+  /** Returns each contact's consent after writing rows together, and one by one. */
   async function together(rows: readonly ContactWrite[], before: readonly ContactWrite[] = []) {
     const ends = []
     for (const isTogether of [true, false]) {
@@ -252,7 +252,7 @@ test('a contact of a customer who hides the phone can be named, tagged and opted
     { kind: 'updated' },
     { kind: 'refused', fault: { message: 'must have an email or a phone' } },
   ])
-  // A phone that it was given cannot be taken without giving it another identity.
+  // Its given phone can only be replaced, not removed.
   await updateContact(db, companyId, id, { phone: '393331110008' }, BY)
   await expect(updateContact(db, companyId, id, { phone: null }, BY)).rejects.toThrow(
     'A contact needs an email or a phone',

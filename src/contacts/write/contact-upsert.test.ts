@@ -18,7 +18,7 @@ import { upsertContacts } from './contact-upsert.ts'
 const BY = { clientId: null, source: 'api' }
 
 let db: Pool
-/** Several pools stand for several processes. */
+/** Each pool simulates a process. */
 let pools: Pool[]
 
 beforeAll(async () => {
@@ -54,7 +54,7 @@ function applySequentially(people: readonly Person[], write: Person): Person[] {
 const keyOf = (people: readonly Person[]): string =>
   JSON.stringify(people.map((person) => [person.email ?? null, person.phone ?? null]))
 
-/** Every end that some order of the writes leads to. */
+/** Returns every possible final state over all orders of the writes. */
 function reachableEnds(writes: readonly Person[]): Set<string> {
   const ends = new Set<string>()
   const walk = (people: readonly Person[], rest: readonly Person[]) => {
@@ -67,7 +67,7 @@ function reachableEnds(writes: readonly Person[]): Set<string> {
   return ends
 }
 
-/** Every state that any number of these writes in any order leads to. */
+/** Returns every state reachable by applying these writes in any order, any number of times. */
 function reachableStates(writes: readonly Person[]): Set<string> {
   const seen = new Map<string, readonly Person[]>([[keyOf([]), []]])
   for (const people of seen.values()) {
@@ -86,7 +86,7 @@ async function peopleOf(companyId: number): Promise<Person[]> {
   return rows.map((row) => ({ email: row.email ?? undefined, phone: row.phone ?? undefined }))
 }
 
-/** Holds at all times: identities point to the oldest living contact of a phone, and the count is right. */
+/** Checks invariants: identities lead to the oldest living contact with a phone, and the count is right. */
 async function checkHouse(companyId: number): Promise<void> {
   const wrong = await db`
     with matched as (
@@ -126,7 +126,7 @@ const toWrite = (person: Person): ContactWrite => ({
   ...(person.phone !== undefined && { phone: person.phone }),
 })
 
-/** Tries again when the locks were taken for too long, as clients do: how soon that is depends on the machine. */
+/** Retries lock timeouts like a client; how soon they occur depends on the machine. */
 async function upsert(companyId: number, index: number, writes: Person[]): Promise<Contact[]> {
   for (;;) {
     try {
@@ -229,7 +229,7 @@ const outcome = (work: Promise<unknown>): Promise<string> =>
     (error) => String(error.status ?? error),
   )
 
-/** Finds or creates the contacts of the customers of a send as the send does. */
+/** Finds or creates contacts the way a send does. */
 const meet = (pool: Pool, companyId: number, phones: string[]): Promise<string> =>
   outcome(
     pool.begin(async (tx) => {
@@ -276,10 +276,7 @@ test('a contact that a send made is found by search and renamed by an upsert of 
   await checkHouse(companyId)
 })
 
-/**
- * How often rows of contacts are written, without those of mirrors, while the work is done. No other work goes on
- * meanwhile.
- */
+/** Counts writes to contact rows, except mirrors, during the work. No other work may run meanwhile. */
 async function countWrites(work: () => Promise<unknown>): Promise<number> {
   const pool = pools[0]!
   const read = async () => {
@@ -291,7 +288,7 @@ async function countWrites(work: () => Promise<unknown>): Promise<number> {
     })
     return row!.count
   }
-  // Of all connections: an idle one may keep what it counted in an earlier test.
+  // Resets all connections, since an idle one may keep counts from an earlier test.
   const flush = () =>
     Promise.all(
       pools.flatMap((one) => Array.from({ length: 8 }, () => one`select pg_stat_force_next_flush(), pg_sleep(0.05)`)),

@@ -9,7 +9,7 @@ import { emailKey, isEmail } from '../../platform/text/email-address.ts'
 import { formToWriteBody } from '../members/contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 
-/** Keys with a meaning to JavaScript, among any. */
+/** Any keys, including ones special to JavaScript. */
 const key = fc.oneof(
   fc.constantFrom(
     '__proto__',
@@ -91,7 +91,7 @@ describe('a form and the same contact in JSON', () => {
   test('are accepted and refused alike, and kept alike', async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (fields) => {
-        // Browsers make every line break of a form CRLF; a percent code or a backslash of a name is ambiguous.
+        // Browsers convert line breaks in forms to CRLF; a percent code or backslash in a name is ambiguous.
         const safe = fields.filter(([name, value]) => !/[\r\n]/.test(name + value) && !/%(22|0A|0D)|\\/i.test(name))
         const [json, url, parts] = [
           await post(companies[0]!, 'application/json', JSON.stringify(formToWriteBody(safe))),

@@ -18,7 +18,7 @@ const ADA = 1
 const TWIN = 2
 
 let lastId = 0
-/** An entry that is said `minute` minutes after the first. */
+/** An entry dated `minute` minutes after the first. */
 function say(value: boolean, minute: number, place: Partial<ConsentEntry> = {}): ConsentEntry {
   lastId += 1
   const saidAt = new Date(Date.UTC(2026, 0, 1, 0, minute))

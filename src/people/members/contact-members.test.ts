@@ -18,7 +18,7 @@ const written = members.filter(([, { body }]) => body !== null)
 const at = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((object, name) => (object as Record<string, unknown> | undefined)?.[name], value)
 
-/** A write that carries every member that a caller can write, each with a value of its own. */
+/** A write with every writable member, each with a distinct value. */
 const WRITE = {
   ...(eachText(({ column, rule }) => ('enum' in rule ? rule.enum.at(-1) : `some ${column}`)) as Texts),
   ...{ email: 'ada@example.com', phone: '393331112222', tags: ['a', 'b'], customFields: { tier: 'gold' } },
