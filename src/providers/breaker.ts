@@ -19,17 +19,14 @@ const MAX_SENDERS = 10_000
 type SenderKey = { companyId: number; id: number }
 
 export type Breaker = {
-  /** Runs the attempt; `undefined`, and nothing run, while the sender's provider is down. */
+  /** Runs the attempt, or returns undefined while the sender's provider is down. */
   run<T extends { outcome: SendOutcome | ReceiptOutcome }>(
     sender: SenderKey,
     attempt: () => Promise<T>,
   ): Promise<T | undefined>
 }
 
-/**
- * A breaker per sender: ten failures in a row open it; after a pause, which grows from 1 to 30 s, one send at a time
- * tries whether the provider is back.
- */
+/** Creates per-sender breakers. Ten failures in a row open one; after 1 to 30 s a single send probes. */
 export function createBreaker(): Breaker {
   const policies = new LRUCache<string, CircuitBreakerPolicy>(maxEntries(MAX_SENDERS))
   const policyOf = (sender: SenderKey): CircuitBreakerPolicy => {
@@ -59,7 +56,6 @@ const createPolicy = (): CircuitBreakerPolicy =>
     },
   )
 
-/** Signs that the provider is down, as against refusing this one message. */
 const isFailure = (outcome: SendOutcome | ReceiptOutcome): boolean =>
   outcome.kind === 'unreachable' ||
   outcome.kind === 'unknown' ||

@@ -2,7 +2,7 @@ import { type AppError, providerThrottled, serviceUnavailable } from '../platfor
 import { providerMessage } from './graph-error.ts'
 import type { Fetched } from './provider.ts'
 
-/** Returns the answer to a caller whose question the provider did not refuse: 429 if it asks to wait, else 503. */
+/** Returns the error for a failed provider request: 429 if the provider throttles, else 503. */
 export const unanswered = (
   { retryAfterSeconds, error }: Extract<Fetched<unknown>, { kind: 'failed' }>,
   what: string,

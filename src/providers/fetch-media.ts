@@ -5,18 +5,15 @@ import { readJsonObject } from './json-answer.ts'
 import type { MediaOutcome } from './provider.ts'
 import { refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
-/** How one sender's provider is asked for media. */
 type MediaRequest = {
   dispatcher: Dispatcher
-  /** The address of the provider's description of the media; escapes the media id. */
+  /** Address for the media description; must escape the media id. */
   address: string
-  /** The credential. */
   headers: Record<string, string>
-  /** Where to fetch what the provider named; undefined when the credential must not go there. */
+  /** Returns undefined if the credential must not be sent there. */
   resolveDownload: (url: URL) => URL | undefined
-  /** For the question alone; the bytes have until the signal. */
+  /** Limits the description request; `signal` limits the download. */
   timeoutMs: number
-  /** How long a throttle lasts that does not say so itself. */
   waitSeconds?: number
 }
 
@@ -28,13 +25,9 @@ type Description = {
   sha256: string | null
 }
 
-/** Codes for what is not there, never was, is another number's, or may not be read by this credential. */
 const MISSING = new Set([100, 33])
 
-/**
- * Asks where the media are and fetches them from there, as Meta and its partners have it. The address dies
- * after minutes: when it has, a new one is asked for, once.
- */
+/** Fetches media like Meta and partners. Retries once with a new address, since they expire after minutes. */
 export async function fetchMedia(request: MediaRequest, signal: AbortSignal): Promise<MediaOutcome> {
   const first = await describeAndDownload(request, signal)
   const last = first === 'address-died' ? await describeAndDownload(request, signal) : first
@@ -64,7 +57,7 @@ async function describe(request: MediaRequest): Promise<Description | MediaOutco
   return media ?? failed(`HTTP ${answer.status} without a readable answer`)
 }
 
-/** The size may come as text, the digest in hex or base64. */
+/** The size may be text, the digest hex or base64. */
 function readDescription(body: Record<string, unknown>): Description | undefined {
   const url = URL.parse(text(body.url) ?? '')
   if (url === null) return undefined
@@ -83,7 +76,7 @@ function readDigest(digest: string): string | null {
   return /^[A-Za-z0-9+/]{43}=$/.test(digest) ? Buffer.from(digest, 'base64').toString('hex') : null
 }
 
-/** Fetches media of which the provider returns the bytes alone. */
+/** Fetches media from a provider that returns only bytes. */
 export async function openMedia(
   request: Pick<MediaRequest, 'dispatcher' | 'headers'>,
   address: URL,
@@ -107,7 +100,7 @@ async function download(
       headers: { 'user-agent': USER_AGENT, ...headers },
       signal,
     })
-    // A body that breaks off before it is read, or that is aborted unread, must not bring the process down.
+    // A stream that fails or is aborted before reading must not crash the process.
     answer.body.on('error', () => undefined)
     if (answer.statusCode === 200) {
       const type = mimeType ?? text(answer.headers['content-type'])

@@ -5,22 +5,19 @@ import { readJsonObject } from './json-answer.ts'
 import type { Fetched, ProviderError, ReceiptOutcome, SendFailure, SendOutcome } from './provider.ts'
 import { isDenial, isFinal, refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
-/** How a provider's answers differ from Meta's, which all of them otherwise pass on. */
 export type Reading = {
-  /** An error of the provider's own layer, in a shape of its own. */
   readOwnError?: (body: Record<string, unknown>) => ProviderError | undefined
-  /** The message id of an acceptance, under the name that says whose it is. */
   readMessageId?: (id: string) => { wamid: string | null; providerMessageId: string | null }
 }
 
 type Answered = Extract<Exchange, { kind: 'answered' }>
 type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
 
-/** The outcome of a send. The provider's own code decides if there is one. */
+/** Returns the send outcome. A provider code takes precedence over the HTTP status. */
 export const readSendAnswer = (answer: Exchange, reading: Reading = {}): SendOutcome =>
   readOutcome(answer, reading, (body) => readAcceptance(body, reading))
 
-/** The outcome of a read receipt, of which the provider says that it succeeded. */
+/** Returns the outcome for a read receipt. */
 export const readReceiptAnswer = (answer: Exchange, reading: Reading = {}): ReceiptOutcome =>
   readOutcome(answer, reading, ({ success, status }) =>
     success === true || status === 'success' ? { kind: 'taken' as const } : undefined,
@@ -39,10 +36,7 @@ function readOutcome<Success>(
   return success ?? failureOf(answer, error ?? failure(`HTTP ${answer.status} without a readable answer`))
 }
 
-/**
- * Without a code only the status is left. A gateway's page or a torn answer: behind it the message may have been taken.
- * Only a refusal of the provider and a plain 4xx say that it certainly was not.
- */
+/** Without a code only a plain 4xx proves nothing was sent; a gateway page may hide an accepted message. */
 function failureOf(answer: Answered, error: ProviderError): SendFailure {
   if (error.code !== null) return refusalOf(error, answer)
   const { status, retryAfterSeconds } = answer
@@ -64,7 +58,7 @@ function readAcceptance(body: Record<string, unknown>, { readMessageId }: Readin
   }
 }
 
-/** The JSON object that a question was answered with, or why there is none. */
+/** Returns the response's JSON object, or why there is none. */
 export function readAnswer(answer: Exchange, reading: Reading = {}): Fetched<Record<string, unknown>> {
   if (answer.kind !== 'answered') return failed(answer.detail)
   const body = readJsonObject(answer.body)
@@ -89,7 +83,7 @@ export function readAnswer(answer: Exchange, reading: Reading = {}): Fetched<Rec
 const readError = (body: Record<string, unknown>, { readOwnError }: Reading): ProviderError | undefined =>
   readGraphError(body) ?? readOwnError?.(body)
 
-/** A question that failed for a reason which says nothing of the credential. */
+/** Builds a failure unrelated to the credential. */
 export const failed = (title: string): Fetched<never> => ({
   kind: 'failed',
   isRefused: false,
@@ -98,7 +92,7 @@ export const failed = (title: string): Fetched<never> => ({
   error: failure(title),
 })
 
-/** The answer taken further; undefined: it lacks what it should hold. */
+/** Maps a response; undefined means required members are missing. */
 export function readValue<T>(
   answer: Fetched<Record<string, unknown>>,
   read: (body: Record<string, unknown>) => T | undefined,
@@ -108,17 +102,17 @@ export function readValue<T>(
   return value === undefined ? failed('the answer lacks what it should hold') : { kind: 'fetched', value }
 }
 
-/** The objects of a list; anything else in it is ignored. */
+/** Returns the objects in a list, ignoring anything else. */
 export const objectsIn = (list: unknown): Record<string, unknown>[] =>
   Array.isArray(list) ? list.filter(isObject) : []
 
-/** An id, which providers write as text or as a number. */
+/** Returns an id sent as text or number. */
 export const idOf = (value: unknown): string | null =>
   typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
 
 const first = (list: unknown): Record<string, unknown> | undefined => objectsIn(list)[0]
 
-/** Whether a change was made: it was, unless the answer is an error. */
+/** Reads a change response: success unless an error. */
 export function readDone(answer: Exchange, reading: Reading = {}): Fetched<null> {
   if (answer.kind === 'answered' && answer.status < 300 && readJsonObject(answer.body) === undefined) {
     return { kind: 'fetched', value: null }

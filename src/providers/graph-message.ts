@@ -1,7 +1,7 @@
 import { USER_ID } from '../platform/text/phone.ts'
 import type { OutboundContent, OutboundMessage } from './provider.ts'
 
-/** A send's body in the form of Meta's Cloud API, which other providers take too. */
+/** Builds a send body in Meta's Cloud API format, which other providers accept too. */
 export function toGraphMessage(message: OutboundMessage): string {
   const { recipient, content, reference, quotedWamid, directSend } = message
   return JSON.stringify({
@@ -47,7 +47,7 @@ const toGraphMedia = ({
   ...(isVoice && { voice: true }),
 })
 
-/** A read receipt, to the address of the sends or one of its own. */
+/** Builds a read receipt. */
 export const toGraphReceipt = (wamid: string, isTyping: boolean): object => ({
   messaging_product: 'whatsapp',
   status: 'read',

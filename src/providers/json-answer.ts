@@ -1,6 +1,6 @@
 import { isObject } from './events/json-member.ts'
 
-/** The JSON object of an answer, or undefined when it is none: answers may be HTML, cut off, or not JSON at all. */
+/** Parses a JSON object; undefined for HTML, truncated or other bodies. */
 export function readJsonObject(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))

@@ -2,16 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { MediaFile } from './provider.ts'
 
-/** Longer than other calls: files have up to 100 MB. */
+/** Longer than for other calls: files can have 100 MB. */
 export const UPLOAD_TIMEOUT_MS = 60_000
 
-/** Shown to no customer: the name of a document goes with the message. */
+/** Never shown to customers; the message has the document's name. */
 const FILENAME = 'file'
 
-/**
- * A file and what goes with it as a multipart form (RFC 7578) that is read while it is sent. Names and values are those of our
- * adapters and MIME types that were checked, so that none can end a header.
- */
+/** Streams a file as multipart/form-data (RFC 7578). Names and values must be trusted: they could end a header. */
 export function toMediaForm(
   fields: Record<string, string>,
   { body, sizeBytes, mimeType }: MediaFile,

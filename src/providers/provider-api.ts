@@ -5,18 +5,14 @@ import { type Reading, readAnswer, readReceiptAnswer, readSendAnswer } from './g
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
 import type { Fetched, MediaFile, ReceiptOutcome, SenderAccess, SendOutcome } from './provider.ts'
 
-/** The parts of a provider's API that differ between providers. */
 type ApiConventions = {
   addressOf: (access: SenderAccess, path: string) => string
-  /** The headers with the credential. */
   credentialOf: (access: SenderAccess) => Record<string, string>
   reading?: Reading
 }
 
-/** The requests that every provider takes, as Meta's or nearly so. */
 export type ProviderApi = {
   get: (access: SenderAccess, path: string) => Promise<Fetched<Record<string, unknown>>>
-  /** Asks for a change: JSON, or a form in text. */
   change: (
     access: SenderAccess,
     method: 'POST' | 'PUT' | 'DELETE',
@@ -31,7 +27,7 @@ export type ProviderApi = {
     file: MediaFile,
     fields: Record<string, string>,
   ) => Promise<Fetched<Record<string, unknown>>>
-  /** Uploads the bytes of a file without a form; `headers` replace those of the credential. */
+  /** Uploads raw bytes; `headers` replace the credential's. */
   uploadBytes: (
     access: SenderAccess,
     path: string,
@@ -92,5 +88,5 @@ export function createProviderApi(
   }
 }
 
-/** Whether an id can be a segment of a path; any other names no medium. */
+/** Returns whether an id is safe as a path segment. */
 export const isMediaId = (id: string): boolean => /^[A-Za-z0-9_-]{1,256}$/.test(id)

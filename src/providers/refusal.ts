@@ -1,9 +1,6 @@
 import type { ProviderError, RefusalReason, SendFailure } from './provider.ts'
 
-/**
- * The reason of each code of the providers. The HTTP status is not reliable. Codes of four digits are the providers'
- * own; a code that is not listed is `other`.
- */
+/** Reasons by provider code; the HTTP status is unreliable. Four-digit codes are the providers' own. */
 const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [100, 'invalid_parameter'],
   [131026, 'not_on_whatsapp'],
@@ -40,19 +37,18 @@ const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [2494100, 'unavailable'],
 ])
 
-/** Codes that say that the customer has stopped marketing messages of the business. */
 const OPT_OUTS: ReadonlySet<number> = new Set([131050, 1012])
 
 type Code = Pick<ProviderError, 'code'> | null
 
-/** Whether a refusal or failure says that the customer has stopped marketing messages of the business. */
+/** Returns whether the customer stopped the business's marketing messages. */
 export const isOptOut = (error: Code): boolean => typeof error?.code === 'number' && OPT_OUTS.has(error.code)
 
-/** Whether a refusal or failure says that the recipient is not on WhatsApp. */
+/** Returns whether the recipient is not on WhatsApp. */
 export const isNotOnWhatsapp = (error: Code): boolean =>
   typeof error?.code === 'number' && REASONS.get(error.code) === 'not_on_whatsapp'
 
-/** Codes that ask to wait, and for how many seconds when the answer does not say. */
+/** Default wait in seconds per throttling code. */
 const THROTTLES: ReadonlyMap<number, number> = new Map([
   [4, 60],
   [17, 60],
@@ -66,27 +62,23 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
   [132069, 60],
 ])
 
-/** A throttle without a known code that does not say how long it lasts. */
+/** Wait for a throttle without a known code or Retry-After. */
 export const THROTTLE_SECONDS = 60
 
 type RefusedAnswer = { status: number; retryAfterSeconds: number | null }
 
-/** Codes that refuse the credential itself, for any request. */
 const DENIALS: ReadonlySet<number> = new Set([0, 190])
 
-/** Whether the provider refuses the credential itself, for any request. */
+/** Returns whether the provider refuses the credential itself. */
 export const isDenial = (error: ProviderError): boolean => error.code !== null && DENIALS.has(error.code)
 
-/** The same question will be refused again: the provider neither asks to wait nor is unavailable. */
+/** Returns whether a retry would fail again. */
 export function isFinal(error: ProviderError): boolean {
   const outcome = refusalOf(error)
   return outcome.kind === 'refused' && outcome.reason !== 'unavailable'
 }
 
-/**
- * Returns the outcome of a refusal by the provider's code. The HTTP status decides nothing, except that 429 with an unknown code
- * is `throttled`. A throttle lasts as long as the answer says, else the code's usual time.
- */
+/** Maps a refusal by provider code. The HTTP status matters only for 429 with an unknown code. */
 export function refusalOf(
   error: ProviderError,
   answer: RefusedAnswer = { status: 400, retryAfterSeconds: null },
@@ -98,13 +90,12 @@ export function refusalOf(
   return { kind: 'refused', reason, error }
 }
 
-/** Any value of a request; only the text says which one. */
 const VALUE_INVALID = 131009
 const ABOUT_THE_NUMBER = /phone number|recipient|\bparameter ['"]?to\b/i
 
 function reasonOf({ code, title, details }: ProviderError): RefusalReason {
   if (code === VALUE_INVALID && ABOUT_THE_NUMBER.test(`${title} ${details}`)) return 'invalid_number'
-  // Code 200 is a missing permission of any kind.
+  // Code 200 covers any missing permission.
   if (code === 200 && /accept the Marketing Messages/i.test(title)) return 'marketing_address'
   return (code === null ? undefined : REASONS.get(code)) ?? 'other'
 }

@@ -3,10 +3,7 @@ import { idOf } from './graph-answer.ts'
 import { text } from './graph-error.ts'
 import type { NewTemplate, ProviderTemplate, TemplateComponent } from './provider.ts'
 
-/**
- * Reads a template as Meta and its partners write it; undefined if a required member is missing. Members that a
- * provider does not report are null.
- */
+/** Reads a template in Meta's format; undefined without a required member. Unreported members are null. */
 export function readTemplate(item: Record<string, unknown>): ProviderTemplate | undefined {
   const { id, name, language, status, category, components, rejected_reason: rejected } = item
   if (typeof name !== 'string' || typeof language !== 'string' || typeof status !== 'string') return undefined
@@ -31,7 +28,7 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
 
 const isComponent = (value: unknown): value is TemplateComponent => isObject(value) && typeof value.type === 'string'
 
-/** A new template as Meta and its partners take it. */
+/** Builds a new template in Meta's format. */
 export const toGraphTemplate = ({ name, language, parameterFormat, ...template }: NewTemplate): object => ({
   name,
   language,
@@ -39,7 +36,7 @@ export const toGraphTemplate = ({ name, language, parameterFormat, ...template }
   ...toGraphChange(template),
 })
 
-/** The members of a template that can be changed. */
+/** Builds the editable template members. */
 export const toGraphChange = (template: Pick<NewTemplate, 'category' | 'components' | 'ttlSeconds'>): object => ({
   category: template.category,
   ...(template.ttlSeconds !== undefined && { message_send_ttl_seconds: template.ttlSeconds }),

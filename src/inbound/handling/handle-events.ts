@@ -29,8 +29,8 @@ export type HandleEventsDeps = HandleDeps & {
 type Handled = { handled: number; failing: number[]; large: number[] }
 
 /**
- * Handles the oldest events in some lanes: one transaction claims them and writes all consequences, so that a crash leaves all or nothing. After a failure
- * each lane gets its own. @throws if the database is away; can be called again
+ * Handles the oldest events in some lanes: one transaction claims them and writes all consequences, so that a crash
+ * leaves all or nothing. After a failure each lane gets its own. @throws if the database is away; can be called again
  */
 export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
   try {

@@ -4,7 +4,7 @@ import { text } from '../graph-error.ts'
 import type { PassedOn, ProviderNumber, ProviderTemplate } from '../provider.ts'
 import { readTemplate } from '../template-shape.ts'
 
-/** One of `waba_templates[]`: Meta's id, by which events name the template, is the external one. */
+/** Reads an entry in `waba_templates[]`. The external id is Meta's, used in events. */
 export function readTemplateRecord(item: Record<string, unknown>): ProviderTemplate | undefined {
   const template = readTemplate(item)
   return (
@@ -19,7 +19,6 @@ export function readTemplateRecord(item: Record<string, unknown>): ProviderTempl
   )
 }
 
-/** The members that are ours by name and kind; the others are read into the template. */
 function readPassedOn(item: Record<string, unknown>): PassedOn {
   const { waba_account_id: account, created_at: created, modified_at: modified, updated_external: isExternal } = item
   return {
@@ -32,7 +31,7 @@ function readPassedOn(item: Record<string, unknown>): PassedOn {
 
 const isDate = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value))
 
-/** The number behind a key. Its id is beside its health, or like that of its account among the entities of it. */
+/** Reads the number for an API key. Its id may appear only among the health entities. */
 export function readNumber(body: Record<string, unknown>): ProviderNumber {
   const health = isObject(body.health_status) ? body.health_status : {}
   const entities = objectsIn(health.entities)

@@ -10,19 +10,19 @@ import { toGraphTemplate } from '../template-shape.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
-/** The host in the media addresses that Meta gives; 360dialog serves the same paths itself. */
+/** Host in Meta's media addresses; 360dialog serves the same paths. */
 const META_MEDIA_HOST = 'lookaside.fbsbx.com'
 const SEND_PATHS = { messages: 'messages', marketing: 'marketing_messages' } as const
 const NUMBER_FIELDS = 'health_status,display_phone_number,verified_name,is_on_biz_app'
 const TEMPLATES_PATH = 'v1/configs/templates'
 const PAGE_LIMIT = 1000
 const MAX_PAGES = 100
-/** More than five failed questions for media in an hour block them for an hour. */
+/** More than five failed media requests per hour block media for an hour. */
 const MEDIA_BLOCK_SECONDS = 3600
 
 type Dialog360Options = { dispatcher: Dispatcher; timeoutMs: number }
 
-/** 360dialog: Meta's bodies under other paths, the number named by its key alone. */
+/** Creates the 360dialog adapter: Meta's bodies under other paths, with the number implied by the API key. */
 export function createDialog360Provider(options: Dialog360Options): Provider {
   const api = createProviderApi(options, { addressOf, credentialOf, reading: { readOwnError } })
   return {
@@ -73,7 +73,7 @@ const addressOf = (access: SenderAccess, path: string): string => `${access.apiB
 
 const credentialOf = (access: SenderAccess) => ({ 'd360-api-key': access.accessToken })
 
-/** 360dialog's own layer writes its errors as text, or in the way of its older API; that of marketing wraps those of Meta. */
+/** Covers plain text, the older API's format, and Meta errors wrapped by the marketing endpoint. */
 function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
   if (isObject(body.detail)) return readGraphError(body.detail)
   const message = text(body.error)
@@ -83,7 +83,7 @@ function readOwnError(body: Record<string, unknown>): ProviderError | undefined 
   return failure(text(meta.developer_message) ?? 'The provider refused without a reason')
 }
 
-/** Pages are counted by offset. A page without a template is the last one, also where the total is higher. */
+/** Pages by offset. An empty page must end the loop, because `total` can be too high. */
 async function listTemplates(
   get: (path: string) => Promise<Fetched<Record<string, unknown>>>,
 ): Promise<Fetched<ProviderTemplate[]>> {
@@ -101,6 +101,6 @@ async function listTemplates(
   return failed(`the template list has more than ${MAX_PAGES} pages`)
 }
 
-/** Meta's address with 360dialog in place of its host: the credential goes nowhere else. */
+/** The credential must not be sent to any other host. */
 const swapHost = (url: URL, access: SenderAccess): URL | undefined =>
   url.hostname === META_MEDIA_HOST ? new URL(addressOf(access, url.pathname.slice(1) + url.search)) : undefined

@@ -5,48 +5,32 @@ import type { InboundItem, ParsedInbound } from './event-item.ts'
 import { isDeeper, isObject, type JsonObject, parseJson, secondsAt, textAt } from './json-member.ts'
 import { guarded, placeWhole, TOO_DEEP } from './unreadable.ts'
 
-/** How a kind of provider writes and signs its events. Every format reads bodies of the same address. */
 export type EventFormat = {
-  /**
-   * The items of a body in this format, in order; undefined for a body in another one. Each item stands alone: an element
-   * that cannot be read becomes an `unreadable-item`, and its siblings are read all the same.
-   */
+  /** Returns items in order, or undefined for another format. A bad element must not affect its siblings. */
   readItems(body: JsonObject, open: OpenBody): Iterable<InboundItem> | undefined
-  /** The numbers that a body names, found in its bytes, which may not be JSON: their events are handled in order. */
+  /** Finds numbers in the raw bytes, which may not be JSON. Their events are handled in order. */
   routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
-  /**
-   * All numbers, accounts and apps by which items of a body may find their senders, found in its bytes without parsing
-   * them; undefined if they are too many.
-   */
+  /** Finds all sender, account and app ids in the raw bytes; undefined if too many. */
   idsOf(raw: Buffer): ReadonlySet<string> | undefined
-  /** The provider's HMAC-SHA256 over the raw bytes, made with the app secret; null if the request has none. */
+  /** Returns the app-secret HMAC-SHA256 over the raw bytes. */
   signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
 
-/** State that the items of one body share. */
 type OpenBody = {
   text: string
-  /** The elements found to be too deep; undefined if nothing in the body is. */
   deep: Set<unknown> | undefined
-  /** How many items were read so far. */
   itemCount: () => number
 }
 
 export type EventReader = {
-  /**
-   * Splits a provider's body into its items, in the order of the body (decisions: Provider-facing webhook). Items that ask
-   * nothing of the service become `ignored`. A body beyond its bounds is unreadable as a whole. Never throws.
-   */
+  /** Splits a body into items, in order (decisions: Provider-facing webhook). Never throws. */
   parse(raw: Buffer | string): ParsedInbound
-  /** See `EventFormat.routeKeys`; at most `limit` of them. */
   routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
-  /** See `EventFormat.idsOf`. */
   idsOf(raw: Buffer): ReadonlySet<string> | undefined
-  /** See `EventFormat.signatureOf`. */
   signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
 
-/** Reads bodies in any of the formats; the first that knows a body reads it. */
+/** Creates a reader that uses the first matching format. */
 export const createEventReader = (formats: readonly EventFormat[]): EventReader => ({
   parse: (raw) => parse(formats, raw),
   idsOf: (raw) => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from './json-member.ts'
 
-/** A chosen button, a chosen row of a list, the answers of a flow as JSON text, or the answer to a call permission request. */
+/** A button, list row, flow response (as JSON text) or call permission response. */
 export type Reply = {
   id: string | null
   title: string | null
@@ -11,23 +11,20 @@ export type Reply = {
 }
 
 export type CallPermission = {
-  /** The provider's word: `accept` or `reject`. */
   response: string | null
-  /** Who answered: `user_action`, or `automatic` after a call of the customer. */
+  /** `user_action`, or `automatic` after a customer's call. */
   source: string | null
   isPermanent: boolean | null
-  /** ISO 8601. */
   expiresAt: string | null
 }
 
-/** A message's members other than text and media (decisions: Envelope); objects and lists are the provider's own. */
+/** Objects and lists are the provider's own (decisions: Envelope). */
 export type MessageDetails = {
   reply: Reply | null
   referral: JsonObject | null
   forwarded: boolean
-  /** Forwarded many times; `forwarded` is true then, too. */
+  /** Implies `forwarded`. */
   frequentlyForwarded: boolean
-  /** The product that the customer asks about. */
   referredProduct: JsonObject | null
   location: JsonObject | null
   contacts: readonly unknown[] | null
@@ -47,13 +44,12 @@ export const NO_DETAILS: MessageDetails = {
   call: null,
 }
 
-/** A voice or video call. Times are in ISO 8601. */
+/** Times are in ISO 8601. */
 export type VoiceCall = {
   direction: 'inbound' | 'outbound'
   status: 'ringing' | 'completed' | 'missed' | 'failed'
-  /** When it was answered; until then, and of an unanswered call, when it rang. */
+  /** Answer time; ring time for an unanswered call. */
   startedAt: string | null
   endedAt: string | null
-  /** The provider's events that came about it, each once. */
   events: string[]
 }

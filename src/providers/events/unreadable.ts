@@ -5,10 +5,10 @@ export const TOO_DEEP = `more than ${NESTING_LIMIT} levels`
 
 export const NOWHERE: Route = { by: 'nothing' }
 
-/** An id that is beyond its bound must not reach the database, nor may others of the same item then decide. */
+/** Removes the route: an oversized id must not reach the database or leave the choice to other ids. */
 export const placeNowhere = (placed: Placed): Placed => ({ ...placed, route: NOWHERE })
 
-/** The place of a body that is one item. */
+/** Places a whole body as one item. */
 export const placeWhole = (text: string): Placed => ({
   key: 'body',
   position: { group: 'body', index: 0 },
@@ -18,14 +18,14 @@ export const placeWhole = (text: string): Placed => ({
   raw: () => text,
 })
 
-/** An item in the place of what cannot be read. It is stored with the reason, and its siblings are handled. */
+/** Stands in for an unreadable element, stored with the reason. */
 export const unreadable = (placed: Placed, reason: string): InboundItem => ({
   ...placed,
   kind: 'unreadable-item',
   reason,
 })
 
-/** The items of `read`, or one unreadable item in their place. */
+/** Returns what `read` returns, or one unreadable item. */
 export function guarded<Read>(place: () => Placed, read: () => Read): Read | InboundItem[] {
   try {
     return read()

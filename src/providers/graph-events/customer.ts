@@ -12,7 +12,6 @@ import {
   userIdInPlaceOfPhone,
 } from '../events/json-member.ts'
 
-/** The members in which an item names its customer: an echo's is the one written to. */
 type IdentityNames = { phone: string; userId: string }
 
 export const SENDER: IdentityNames = { phone: 'from', userId: 'from_user_id' }
@@ -23,9 +22,8 @@ type FoundCustomer = { customer: EventCustomer; contact: number | null }
 export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCustomer
 
 /**
- * Finds the customer of each item of one value: the identities that the item names, completed by the contact with one of
- * them. A contact with other identities gives at most the profile name, and only when it is the single one and belongs to
- * no other item: what it says of phone and user id is about another person (decisions: Identity).
+ * Creates the customer lookup: own identities, completed by the matching contact. Any other contact adds at most a
+ * profile name, since its identities belong to another person (decisions: Identity).
  */
 export function customerFinder(contacts: readonly unknown[], items: readonly unknown[]): CustomerFinder {
   const byIdentity = indexContacts(contacts)
@@ -54,7 +52,7 @@ function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject,
   }
 }
 
-/** Phone numbers and user ids share the map: no user id is digits alone. */
+/** Phone numbers and user ids can share a map, because no user id is all digits. */
 function indexContacts(contacts: readonly unknown[]): Map<string, number> {
   const byIdentity = new Map<string, number>()
   contacts.forEach((contact, index) => {

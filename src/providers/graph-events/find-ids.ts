@@ -9,15 +9,14 @@ import {
 import { ID_LIMIT, ITEM_LIMIT } from '../events/bounds.ts'
 import { cleanText } from '../events/json-member.ts'
 
-/** Ids of one body. */
 const MOST_IDS = 256
-/** Names that are read: a body that can be read has at most two of them for an item. */
+/** Valid bodies have at most two of these names per item. */
 const MOST_READ = 4 * ITEM_LIMIT
-/** An escape such as `\u0041` has six bytes. */
+/** An escape like `\u0041` takes six bytes. */
 const LONGEST_ID = 6 * ID_LIMIT + 2
 const LONGEST_NAME = 100
 
-/** Objects and arrays: `{"entry":[{"id":…,"changes":[{"value":{"metadata":{"phone_number_id":…}}}]}]}`. */
+/** Nesting depths: `{"entry":[{"id":…,"changes":[{"value":{"metadata":{"phone_number_id":…}}}]}]}`. */
 const [BODY, ENTRIES, ENTRY, CHANGES, CHANGE, VALUE, METADATA] = [1, 2, 3, 4, 5, 6, 7]
 
 type Name = 'entry' | 'changes' | 'account' | 'value' | 'metadata' | 'number' | 'app'
@@ -31,16 +30,12 @@ const NAMES: readonly (readonly SearchedName[])[] = [
   [],
   [searched('value', 'value')],
   [searched('metadata', 'metadata')],
-  // `waba_id` stands in `waba_info`, beside `metadata`.
   [searched('number', 'phone_number_id'), searched('account', 'waba_id')],
 ]
 
 /**
- * The ids by which items of a body find their senders, found in one pass over its bytes: all that the parser can find,
- * and perhaps more. Undefined: they are too many. `appNames` are the members of the body that name an app.
- *
- * Accounts and apps count only where the parser may use them: unless each change names its number in its place, and no
- * name on the way to it has an escape or is repeated.
+ * Finds every sender id the parser can find, perhaps more, in one pass; undefined if too many. Skips accounts and apps
+ * only if each change plainly contains its number.
  */
 export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<string> | undefined {
   if (!mayBeObject(raw)) return new Set()
@@ -55,7 +50,6 @@ export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<s
     levels: METADATA,
     opened: (depth, isArray) => {
       shape.opened(depth, isArray)
-      // Each entry and each change has an item.
       if (depth === ENTRY || depth === CHANGE) opened += 1
       return opened <= MOST_READ
     },
@@ -78,7 +72,6 @@ export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<s
   return shape.isPlain() ? ids.number : new Set([...ids.number, ...ids.account, ...ids.app])
 }
 
-/** Whether each change of a body names one number, in the one way in which a provider writes it. */
 function createShape() {
   const last: (Name | undefined)[] = []
   const counts = { entry: 0, changes: 0, changesOfEntry: 0, value: 0, metadata: 0, number: 0, total: 0 }
@@ -109,7 +102,6 @@ function createShape() {
       require(!hasEscape)
       if (name === 'entry' || name === 'changes' || name === 'value' || name === 'metadata') counts[name] += 1
     },
-    /** A number was named, with an id. */
     numbered: (): void => {
       if (last[VALUE] === 'metadata') counts.number += 1
     },
@@ -122,10 +114,7 @@ function readName(names: readonly SearchedName[], raw: Buffer, start: number, en
   return undefined
 }
 
-/**
- * The id of a value, or none; of a number both its digits and what they are as a double, since the parser may read either.
- * Undefined: a number with more digits than an id has.
- */
+/** Returns numbers both as digits and as a double, since the parser may read either. */
 function idsAt(raw: Buffer, value: number): string[] | undefined {
   const text = stringAt(raw, value, LONGEST_ID)
   if (text !== undefined) return text === '' ? [] : [cleanText(text)]

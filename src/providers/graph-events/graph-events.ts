@@ -8,13 +8,9 @@ import { readEntry } from './parse-change.ts'
 
 const NUMBER_NAME = Buffer.from('"phone_number_id"')
 const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
-/** Bytes after the name in which its value is looked for. */
 const VALUE_WINDOW = 160
 
-/**
- * Meta's webhook format: `entry[].changes[].value`. Other providers pass it on, with additions of their own that
- * `extensions` read.
- */
+/** Creates Meta's webhook format, `entry[].changes[].value`. `extensions` read additions by other providers. */
 export const graphEvents = (extensions: readonly GraphExtension[]): EventFormat => ({
   readItems: (body, { text, deep, itemCount }) => {
     const entries = memberAt(body, 'entry')

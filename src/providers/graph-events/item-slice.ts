@@ -10,32 +10,19 @@ import {
   valueAt,
 } from '../../platform/text/json-text.ts'
 
-/**
- * Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. `holder`
- * names the member of `value` that holds the array; absent: `value` itself does.
- */
 export type GraphPosition = { entry: number; change: number; holder?: string; list: string | null; index: number }
 
-/**
- * The text of one item in its nesting, `contact` being the index of its own contact; or of several items of one list, with
- * all contacts.
- */
 export type Slice = (positions: readonly [GraphPosition, ...GraphPosition[]], contact: number | null) => string
 
-/** Characters around one item, at each level. In all items of a body together it is no more than the body itself. */
+/** Characters around an item, per level; all items together must not exceed the body size. */
 const CONTEXT_LIMIT = 4096
 const CONTEXT_OF_ALL = 64 * 1024
 
-/** A change, found once: the text around its value, and what is within. */
 type Change = { head: string; tail: string; value: Span; members: Member[]; frames: Map<string, Frame> }
 type Frame = { parts: Part[]; items: Span[]; contacts: Span[] }
 type Part = { start: number; text: string; fill?: 'item' | 'contact' }
 
-/**
- * Cuts single items out of the text of one body (spec: Envelope, `raw`): the provider's nesting with every sibling left
- * out, what is kept being the provider's own text. Nothing is scanned before the first call, and nothing twice.
- * The text must be JSON that `JSON.parse` accepts.
- */
+/** Cuts items out of a valid JSON body (spec: Envelope, `raw`). Scans lazily, and nothing twice. */
 export function itemSlicer(text: string, itemCount: () => number): Slice {
   const source = once(() => ({ text, limit: limitFor(text, itemCount()) }))
   const root = once(() => openRoot(source()))
@@ -51,7 +38,6 @@ export function itemSlicer(text: string, itemCount: () => number): Slice {
   }
 }
 
-/** The text of a body, and the limit of what stands around each of its items. */
 type Source = { text: string; limit: number }
 
 const limitFor = (text: string, items: number): number =>
@@ -70,7 +56,6 @@ function cutValue(
   return fillFrame(source, frame, indexes, contact)
 }
 
-/** A range of the text that encloses the item, and the text around it. */
 type Opening = { head: string; tail: string; span: Span }
 type OpenedArray = { head: string; tail: string; elements: Span[] }
 
@@ -83,13 +68,12 @@ const openEntry = (source: Source, root: OpenedArray, index: number): OpenedArra
 function openChange(source: Source, entry: OpenedArray, index: number, holder: string | undefined): Change {
   const change = { head: entry.head, tail: entry.tail, span: at(entry.elements, index) }
   const value = openMember(source, change, 'value') ?? change
-  // The metadata beside the holder names the number.
+  // The adjacent metadata contains the number.
   const isBeside = (text: string, span: Span) => !isArrayText(text, span)
   const { head, tail, span } = (holder !== undefined && openMember(source, value, holder, isBeside)) || value
   return { head, tail, value: span, members: membersIn(source.text, span), frames: new Map() }
 }
 
-/** Where there is no such array, the whole counts as its only element. */
 function openArray(source: Source, outer: Opening, name: string): OpenedArray {
   const { text } = source
   const inner = openMember(source, outer, name)
@@ -98,7 +82,7 @@ function openArray(source: Source, outer: Opening, name: string): OpenedArray {
   return { head: `${inner.head}[`, tail: `]${inner.tail}`, elements }
 }
 
-/** Steps into a member. Beside it only scalars stay by default: an array or object there may describe other items. */
+/** Keeps only scalar siblings by default: arrays and objects may describe other items. */
 function openMember(
   { text, limit }: Source,
   { head, tail, span }: Opening,
@@ -124,10 +108,7 @@ function openMember(
 
 const membersIn = (text: string, span: Span): Member[] => (isObjectText(text, span) ? membersOf(text, span) : [])
 
-/**
- * The rest of a value around one item of a list: text, and two places to fill. Of other arrays only `errors` belong to every
- * item; the rest are siblings.
- */
+/** Only `errors` apply to every item; other arrays are siblings. */
 function frameValue({ text, limit }: Source, change: Change, list: string): Frame {
   const item = findMember(change.members, list)
   const contacts = findMember(change.members, 'contacts')
@@ -166,7 +147,6 @@ const nameOf = (text: string, member: Member): string => text.slice(member.span.
 const elementsIn = (text: string, member: Member | undefined): Span[] =>
   member && isArrayText(text, member.value) ? elementsOf(text, member.value) : []
 
-/** The first parts that fit; the item itself is no part of its context. */
 function withinLimit(parts: Part[], limit: number): Part[] {
   let size = 0
   return parts.filter((part) => {

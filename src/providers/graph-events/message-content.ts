@@ -35,16 +35,15 @@ export type MessageContent = {
   recordText: string
 }
 
-/** The provider's name for the type; where it is absent, that of the content. */
+/** Returns the provider's type, or else the content member's name. */
 export const providerTypeOf = (message: JsonObject): string =>
   textAt(message, 'type', TYPE_LIMIT) ??
   CONTENT_NAMES.find((name) => memberAt(message, name) !== undefined) ??
   'unknown'
 
 /**
- * The text and type of a message, once for receivers (spec: Envelope) and once for the conversation (decisions:
- * Conversations and messages). They differ in that the conversation also shows the text of a location, an order and a
- * system notice, where receivers get a placeholder and the type.
+ * Reads text and type for receivers (spec: Envelope) and for the conversation, which also shows location, order and
+ * system text (decisions: Conversations and messages).
  */
 export function readContent(message: JsonObject, providerType: string): MessageContent {
   const media = readMedia(message, providerType)
@@ -60,7 +59,6 @@ export function readContent(message: JsonObject, providerType: string): MessageC
   }
 }
 
-/** The name of a message without text: the kind of an interactive answer, or of content that the provider cannot pass on. */
 function nameOf(message: JsonObject, type: string): string {
   if (type === 'interactive') return textAt(objectAt(message, 'interactive'), 'type', TYPE_LIMIT) ?? type
   const kind = type === 'unsupported' ? textAt(objectAt(message, 'unsupported'), 'type', TYPE_LIMIT) : null
@@ -92,7 +90,6 @@ function ownText(message: JsonObject): string | null {
     textAt(objectAt(interactive, 'button_reply'), 'title') ??
     textAt(objectAt(interactive, 'list_reply'), 'title') ??
     textAt(objectAt(interactive, 'nfm_reply'), 'body', TEXT_LIMIT) ??
-    // Of a message that the agent of the provider sent.
     textAt(objectAt(interactive, 'body'), 'text', TEXT_LIMIT)
   )
 }
@@ -105,7 +102,7 @@ function textForConversation(message: JsonObject): string | null {
   )
 }
 
-/** The new text of an edited message: its text or its caption. */
+/** Returns an edited message's text or caption. */
 export function textOfEdit(message: JsonObject): string | null {
   const edited = objectAt(objectAt(message, 'edit'), 'message')
   return ownText(edited) ?? textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)

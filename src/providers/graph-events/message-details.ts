@@ -2,7 +2,7 @@ import { TEXT_LIMIT } from '../events/bounds.ts'
 import { isObject, isoAt, type JsonObject, listAt, memberAt, objectAt, textAt } from '../events/json-member.ts'
 import type { CallPermission, MessageDetails, Reply } from '../events/message-details.ts'
 
-/** Each detail of one message; null where it is absent, or longer than 65,536 characters: then only `raw` has it. */
+/** Reads a message's details; null if missing or over 65,536 characters, when only `raw` has them. */
 export function readDetails(message: JsonObject): MessageDetails {
   const contacts = listAt(message, 'contacts').filter(isObject)
   const context = objectAt(message, 'context')
@@ -64,7 +64,6 @@ function detailAt(message: JsonObject, name: string): JsonObject | null {
 
 const isWithinLimit = (value: object): boolean => JSON.stringify(value).length <= TEXT_LIMIT
 
-/** A text that is worthless when truncated. */
 function wholeTextAt(object: JsonObject, name: string): string | null {
   const text = textAt(object, name, TEXT_LIMIT + 1)
   return text === null || text.length > TEXT_LIMIT ? null : text

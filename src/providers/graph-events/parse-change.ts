@@ -30,33 +30,27 @@ import {
   type TemplateReader,
 } from './items/template-item.ts'
 
-/** Levels above an element of a list: body, `entry`, entry, `changes`, change, value, list. */
 const LEVELS_ABOVE_ELEMENT = 7
 
-/** State that the items of one body share. */
 type GraphBody = {
   body: JsonObject
   slice: Slice
   extensions: readonly GraphExtension[]
-  /** The elements found to be too deep; undefined while the body has no such depth anywhere. */
   deep: Set<unknown> | undefined
 }
 
-/** State that all items of one change share. */
 type Change = GraphBody & {
   entry: JsonObject
   value: JsonObject
   field: string | null
   ids: Ids
   at: { entry: number; change: number }
-  /** The member of `value` that holds the lists; absent: `value` itself does. */
   holder?: string
 }
 
-/** The ids by which a change finds its company. */
 type Ids = { phoneNumberId: string | null; appId: string | null; wabaAccountId: string | null }
 
-/** The items of one element of `entry`, in order. */
+/** Reads an element of `entry`, in order. */
 export function* readEntry(open: GraphBody, element: unknown, index: number): Generator<InboundItem> {
   const entry = isObject(element) ? element : EMPTY
   const changes = listAt(entry, 'changes')
@@ -92,7 +86,7 @@ const TEMPLATE_FIELDS = new Map<string, TemplateReader>([
   ['messaging_handovers', readHandover],
 ])
 
-/** The field decides the meaning, never the members that happen to be there: `history` too may carry `messages`. */
+/** Must go by field, not by members: `history` may also contain `messages`. */
 function* readItems(change: Change): Generator<InboundItem> {
   const field = change.field ?? 'messages'
   const readWhole = TEMPLATE_FIELDS.get(field)
@@ -108,20 +102,16 @@ function* readItems(change: Change): Generator<InboundItem> {
   else yield* readValue(change, readAccountEvent)
 }
 
-/**
- * The provider's agent holds the conversation: its answers come as echoes. Meta puts the lists into `value.standby`; lists in
- * `value` itself are read as well.
- */
+/** In standby the provider's agent replies; its replies arrive as echoes, usually in `value.standby`. */
 function* readStandby(change: Change): Generator<InboundItem> {
   const holder = 'standby'
   const isHeld = isObject(memberAt(change.value, holder))
   yield* readMessages({ ...change, ...(isHeld && { holder }) }, ['messages', 'message_echoes', 'statuses'])
 }
 
-/** The object with the lists of a change. */
 const listsOf = ({ value, holder }: Change): JsonObject => (holder === undefined ? value : objectAt(value, holder))
 
-/** The history of the phone app from before the number was connected: neither new messages nor events of the account. */
+/** Phone history from before the number was connected: neither new messages nor account events. */
 const HISTORY_FIELDS = new Set(['history', 'smb_app_state_sync'])
 
 function readValue(change: Change, read: TemplateReader): Iterable<InboundItem> {
@@ -139,7 +129,6 @@ function* readMessages(change: Change, lists: readonly string[]): Generator<Inbo
   else if (present.length === 0) yield { ...place(change), kind: 'ignored', reason: `none of ${lists.join(', ')}` }
 }
 
-/** Reads one element: the place of its item still lacks the time and the contact, which only the reader knows. */
 type ElementReader = (element: JsonObject, placed: Placer) => InboundItem[]
 type Placer = (timestamp: number | null, contact: number | null) => Placed
 
@@ -203,24 +192,19 @@ function place(change: Change, inList?: InList): Placed {
 
 const NO_IDS: Ids = { phoneNumberId: null, appId: null, wabaAccountId: null }
 
-/** @throws BeyondBounds when one of them is too long. */
 const readIds = ({ body, extensions }: GraphBody, { entry, value, field }: Change): Ids => ({
   phoneNumberId: idAt(objectAt(value, 'metadata'), 'phone_number_id', ID_LIMIT),
   appId: firstOf(extensions, (extension) => extension.appIdOf(body)),
   wabaAccountId: namedAccount(value, field) ?? idAt(entry, 'id', ID_LIMIT),
 })
 
-/** Events about the relation of an account to a partner come for the partner's business, and name the account. */
+/** Partner events are sent to the partner's business, so use the account in `waba_info`. */
 const namedAccount = (value: JsonObject, field: string | null): string | null =>
   field === 'account_update' ? idAt(objectAt(value, 'waba_info'), 'waba_id', ID_LIMIT) : null
 
-/** Lists whose items belong to one number. */
 const OF_ONE_NUMBER = new Set(['messages', 'message_echoes', 'calls'])
 
-/**
- * By the number if the event names one, else by the provider's app or the business account. Messages are never routed by
- * the account: it may have several numbers, and a message belongs to one.
- */
+/** Never routes messages by account, which may have several numbers. */
 function routeOf({ phoneNumberId, appId, wabaAccountId }: Ids, list: string | undefined): Route {
   if (phoneNumberId !== null) return { by: 'sender', phoneNumberId }
   if (list !== undefined && appId !== null) return { by: 'app', appId }

@@ -1,7 +1,7 @@
 import type { ReportedError } from '../events/event-item.ts'
 import { isObject, type JsonObject, objectAt, textAt } from '../events/json-member.ts'
 
-/** One element of the provider's `errors[]`; null when it is none. */
+/** Reads an element of `errors[]`. */
 export function readError(error: unknown): ReportedError | null {
   if (!isObject(error)) return null
   const title = textAt(error, 'title') ?? textAt(error, 'message')
@@ -16,7 +16,7 @@ export function readError(error: unknown): ReportedError | null {
   }
 }
 
-/** The numeric `code` of an error; null if it has none. */
+/** Returns the numeric `code`, or null. */
 export function codeAt(object: JsonObject): number | null {
   const code = Number(textAt(object, 'code') ?? Number.NaN)
   return Number.isSafeInteger(code) ? code : null

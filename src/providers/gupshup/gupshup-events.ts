@@ -16,7 +16,7 @@ import {
 import { codeAt } from '../graph-events/provider-error.ts'
 import { qualityOf } from './gupshup-quality.ts'
 
-/** Version 3 of Gupshup's events is Meta's format with members of its own: the app, its message id, and flat errors. */
+/** Gupshup v3 is Meta's format plus an app id, a message id and flat errors. */
 export const gupshupExtension: GraphExtension = {
   appNames: ['gs_app_id', 'app'],
   appIdOf: (body) => idAt(body, 'gs_app_id', ID_LIMIT),
@@ -24,7 +24,7 @@ export const gupshupExtension: GraphExtension = {
   errorOf: readFlatError,
 }
 
-/** Gupshup's own bodies: template events, and version 2, which is not supported. */
+/** Gupshup's own format: template events, and the unsupported v2. */
 export const gupshupEvents: EventFormat = {
   readItems: (body, { text }) => {
     if (Array.isArray(memberAt(body, 'entry'))) return undefined
@@ -32,7 +32,6 @@ export const gupshupEvents: EventFormat = {
     return item && [item]
   },
   routeKeys: () => new Set(),
-  // The extension finds them.
   idsOf: () => new Set(),
   signatureOf: () => null,
 }
@@ -49,7 +48,6 @@ function readBody(body: JsonObject, text: string): InboundItem | undefined {
   return appId === null ? undefined : ignored(routed, 'a body without entries')
 }
 
-/** A body of type `template-event`, whose payload names the kind of event. */
 const readTemplateEvent: TemplateReader = (body, placed) => {
   const payload = objectAt(body, 'payload')
   const named = {
@@ -70,14 +68,13 @@ const readTemplateEvent: TemplateReader = (body, placed) => {
   return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation, category }
 }
 
-/** `category` is `{old, new}`; an announcement, `{current, correct}`, changes nothing yet. */
+/** `{old, new}`; ignores announcements, `{current, correct}`. */
 function readCategory(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
   const category = upperCaseAt(payload, 'category', 'new')
   if (category === null) return ignored(placed, 'it names no new category')
   return { ...placed, kind: 'template-category', category, previousCategory: upperCaseAt(payload, 'category', 'old') }
 }
 
-/** `quality` is `{old, new}` or the score alone. */
 function readQuality(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
   const score = upperCaseAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
   if (score === null) return ignored(placed, 'it names no score')
@@ -93,7 +90,6 @@ function readQuality(payload: JsonObject, placed: Placed & TemplateName): Inboun
 const upperCaseAt = (payload: JsonObject, object: string, name: string): string | null =>
   textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
 
-/** Failures carry `code` and `reason` in the status itself. */
 function readFlatError(status: JsonObject): ReportedError | null {
   const code = codeAt(status)
   const title = textAt(status, 'reason')

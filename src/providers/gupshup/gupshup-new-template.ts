@@ -3,7 +3,7 @@ import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { NewTemplate, TemplateComponent, TemplateReceipt } from '../provider.ts'
 
-/** A new template as the form that Gupshup takes: its parts one by one, with the filled-in text as the sample. */
+/** Builds Gupshup's template form, with filled-in text as the sample. */
 export function toGupshupTemplate({
   name,
   language,
@@ -35,20 +35,19 @@ export function toGupshupTemplate({
   return form
 }
 
-/** What Gupshup made of a new template. Events name it by Gupshup's id until the list has that of Meta. */
+/** Reads a created template. Events use Gupshup's id until the list has Meta's. */
 export const readGupshupReceipt = (created: Record<string, unknown>, asked: NewTemplate): TemplateReceipt => ({
   externalId: idOf(created.externalId) ?? idOf(created.id),
   status: text(created.status)?.toUpperCase() ?? 'PENDING',
   category: text(created.category)?.toUpperCase() ?? asked.category,
 })
 
-/** The id under which Gupshup changes a template. */
+/** Finds Gupshup's own template id, required for edits. */
 export const findOwnId = (templates: unknown, { name, language }: NewTemplate): string | undefined => {
   const found = objectsIn(templates).find((one) => one.elementName === name && one.languageCode === language)
   return (found && idOf(found.id)) ?? undefined
 }
 
-/** A text with its samples in place of the placeholders. */
 function filledIn(component: TemplateComponent | undefined, [positional, named]: [string, string]): string {
   const [first, ...others] = listOf(component?.example, positional)
   const values: unknown[] = Array.isArray(first) ? first : [first, ...others]

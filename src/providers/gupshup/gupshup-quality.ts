@@ -4,7 +4,7 @@ const QUALITIES = new Map([
   ['LOW', 'RED'],
 ])
 
-/** Reads one of Gupshup's ratings as the contract names it; an unknown one counts as not rated. */
+/** Maps a rating to the contract's names; unknown ones become `UNKNOWN`. */
 export function qualityOf(word: string): string {
   const rating = word.toUpperCase()
   return QUALITIES.get(rating) ?? (['GREEN', 'YELLOW', 'RED'].includes(rating) ? rating : 'UNKNOWN')

@@ -5,10 +5,10 @@ import { readJsonObject } from '../json-answer.ts'
 import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
 import { qualityOf } from './gupshup-quality.ts'
 
-/** Kinds of template whose header is a file or a place; the others have a text header or none. */
+/** Other template types have a text header or none. */
 const HEADER_FORMATS = new Set(['IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION', 'GIF'])
 
-/** One of `templates[]`, written as Meta writes it; undefined when it lacks a required member. */
+/** Reads an entry in `templates[]` in Meta's form; undefined without a required member. */
 export function readGupshupTemplate(item: Record<string, unknown>, appId: string): ProviderTemplate | undefined {
   const name = text(item.elementName)
   const language = text(item.languageCode)
@@ -39,7 +39,7 @@ function readReason({ reason }: Record<string, unknown>): string {
   return message === 'NONE' ? '' : message
 }
 
-/** The parts stand as JSON in a text; when that cannot be read, the whole text counts as body. */
+/** Parts are JSON text; unparsable text becomes the body. */
 function toComponents(item: Record<string, unknown>): TemplateComponent[] {
   const parts = readJsonObject(Buffer.from(text(item.containerMeta) ?? '')) ?? {}
   const body = text(parts.data) ?? text(item.data)
@@ -59,7 +59,7 @@ function headerOf(kind: string, parts: Record<string, unknown>): TemplateCompone
   return header === null ? [] : [{ type: 'HEADER', format: 'TEXT', text: header }]
 }
 
-/** Its sample is the filled-in text, not the values. */
+/** The sample is the filled-in text, not its values. */
 const exampleOf = (parts: Record<string, unknown>) => {
   const sample = text(parts.sampleText)
   return sample === null ? {} : { example: { sample_text: sample } }

@@ -23,7 +23,7 @@ const SEND_PATHS = { messages: 'v3/message', marketing: 'onboarding/marketing/ms
 
 type GupshupOptions = { dispatcher: Dispatcher; timeoutMs: number }
 
-/** Gupshup's partner API, version 3: Meta's bodies, ids and lists of its own. An app holds one number. */
+/** Creates the Gupshup adapter (partner API v3): Meta's bodies, own ids and lists. An app holds one number. */
 export function createGupshupProvider(options: GupshupOptions): Provider {
   const api = createProviderApi(options, { addressOf, credentialOf, reading: { readOwnError, readMessageId } })
   return {
@@ -88,26 +88,24 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
   }
 }
 
-/** Gupshup takes other members for codes than those of Meta, and no lifetime. */
+/** Authentication templates have other members than Meta's; lifetimes are unsupported. */
 function unsupportedIn({ category, ttlSeconds }: NewTemplate): Unsupported | undefined {
   if (category === 'AUTHENTICATION') return { kind: 'unsupported', part: 'category' }
   return ttlSeconds === undefined ? undefined : { kind: 'unsupported', part: 'ttlSeconds' }
 }
 
-/** The app as the operator named it, or as the address names it; else the account's id stands for it. */
 const appIdOf = (access: SenderAccess): string => access.appId ?? appInAddress(access) ?? access.wabaAccountId
 
-/** The app that an address of its own leads to. */
 const appInAddress = ({ apiBaseUrl }: SenderAccess): string | null =>
   /\/app\/([^/?#]+)$/.exec(apiBaseUrl ?? '')?.[1] ?? null
 
 const addressOf = (access: SenderAccess, path: string): string =>
   `${access.apiBaseUrl ?? `${PUBLIC_ADDRESS}/${encodeURIComponent(appIdOf(access))}`}/${path}`
 
-/** The bare token, without a scheme before it. */
+/** Must be bare, without a scheme. */
 const credentialOf = (access: SenderAccess) => ({ authorization: access.accessToken })
 
-/** `{status: "error", message}`; where the message passes on one of Meta's refusals, its code stands in it. */
+/** `{status: "error", message}`; forwarded Meta errors start with `(#code)`. */
 function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
   if (body.status !== 'error') return undefined
   const title = text(body.message) ?? 'The provider refused without a reason'
@@ -115,17 +113,16 @@ function readOwnError(body: Record<string, unknown>): ProviderError | undefined 
   return { ...failure(title), code: code === undefined ? null : Number(code) }
 }
 
-/** Apps without events for customers refuse them in words, without a code. */
+/** Apps without customer events refuse in words, without a code. */
 const readUnsupported = (outcome: ReceiptOutcome): ReceiptOutcome =>
   outcome.kind === 'refused' && /not supported/i.test(outcome.error.title)
     ? { ...outcome, reason: 'unsupported' }
     : outcome
 
-/** The answer holds an id of Gupshup's own; the wamid comes later with an event. */
+/** Gupshup returns its own id; the wamid follows in an event. */
 const readMessageId = (id: string) =>
   id.startsWith('wamid.') ? { wamid: id, providerMessageId: null } : { wamid: null, providerMessageId: id }
 
-/** The answer names the app's only number, but seldom Meta's id of it. */
 const readNumber = (info: Record<string, unknown>, access: SenderAccess): ProviderNumber => ({
   phoneNumberId: idOf(info.phoneNumberId) ?? access.phoneNumberId,
   wabaAccountId: idOf(info.wabaId),

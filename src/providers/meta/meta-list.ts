@@ -11,10 +11,9 @@ const NUMBER_FIELDS = 'id,display_phone_number,verified_name,is_on_biz_app'
 const PAGE_LIMIT = 100
 const MAX_PAGES = 200
 
-/** Asks Meta for what stands at a path. */
 export type Ask = (path: string) => Promise<Fetched<Record<string, unknown>>>
 
-/** The templates of a business account; its namespace stands beside the account, not in the list. */
+/** Fetches an account's templates and the namespace, which only the account has. */
 export async function fetchTemplates(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderTemplate[]>> {
   const [items, account] = await Promise.all([
     readPages(ask, `${wabaAccountId}/message_templates`, TEMPLATE_FIELDS),
@@ -26,16 +25,14 @@ export async function fetchTemplates(ask: Ask, wabaAccountId: string): Promise<F
   return { kind: 'fetched', value: templates }
 }
 
-/** The numbers of a business account, over all pages (200 of 100 at most). A failure of any page is the result. */
+/** Lists an account's numbers, at most 200 pages with 100 each. Fails if any page fails. */
 export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderNumber[]>> {
   const items = await readPages(ask, `${wabaAccountId}/phone_numbers`, NUMBER_FIELDS)
   return items.kind === 'failed' ? items : { kind: 'fetched', value: items.value.map(toProviderNumber) }
 }
 
-/** Reads a number as Meta writes it; a member that is absent is empty. */
 const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
   phoneNumberId: idOf(item.id),
-  // The account was named in the question.
   wabaAccountId: null,
   appId: null,
   phoneNumber: text(item.display_phone_number),
@@ -57,7 +54,7 @@ async function readPages(ask: Ask, path: string, fields: string): Promise<Fetche
   return failed(`the list has more than ${MAX_PAGES} pages`)
 }
 
-/** The cursor is taken, not the address beside it: the next page comes from the same host with the same credential. */
+/** Uses the cursor rather than the `next` address, so that the credential stays on the same host. */
 function nextCursor(paging: unknown): string | undefined {
   if (!isObject(paging) || typeof paging.next !== 'string' || !isObject(paging.cursors)) return undefined
   return text(paging.cursors.after) ?? undefined

@@ -16,21 +16,19 @@ import { createProviderApi, isMediaId, type ProviderApi } from '../provider-api.
 import { toGraphChange, toGraphTemplate } from '../template-shape.ts'
 import { fetchTemplates, listNumbers } from './meta-list.ts'
 
-/** Stands for the app of the credential. */
 const OWN_APP = 'app'
-/** An id of a session, which has a query of its own. */
 const SESSION = /^upload:[!-~]{1,4000}$/
 
-/** Hosts from which Meta serves media; the credential goes nowhere else. */
+/** Meta's media hosts; the credential must not be sent anywhere else. */
 const HOSTS = new Set(['graph.facebook.com', 'lookaside.fbsbx.com'])
 const HOST_ENDINGS = ['.fbcdn.net']
 
 const PUBLIC_ADDRESS = 'https://graph.facebook.com'
 const SEND_EDGES = { messages: 'messages', marketing: 'marketing_messages' } as const
-/** Says of an account whether it uses the address for marketing, could use it, or cannot. */
+/** Whether the account uses, could use, or can't use the marketing address. */
 const TERMS_FIELD = 'marketing_messages_onboarding_status'
 
-/** What the app at Meta must subscribe to. */
+/** Webhook fields the Meta app must subscribe to. */
 export const WEBHOOK_FIELDS = [
   'messages',
   'message_template_status_update',
@@ -42,7 +40,7 @@ export const WEBHOOK_FIELDS = [
 
 type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
 
-/** The adapter to Meta's Cloud API. Meta signs its events and makes a handshake; requests name `graphVersion`. */
+/** Creates the adapter for Meta's Cloud API. Meta signs events and makes a handshake. */
 export function createMetaProvider(options: MetaOptions): Provider {
   const addressOf = (access: SenderAccess, path: string): string =>
     `${access.apiBaseUrl ?? PUBLIC_ADDRESS}/${options.graphVersion}/${path}`
@@ -103,14 +101,13 @@ const credentialOf = (access: SenderAccess) => ({ authorization: `Bearer ${acces
 
 const readTerms = (status: unknown): boolean | null => (typeof status === 'string' ? status === 'ONBOARDED' : null)
 
-/** The provider may have chosen another category. */
 const readReceipt = ({ id, status, category }: Record<string, unknown>, asked: NewTemplate): TemplateReceipt => ({
   externalId: idOf(id),
   status: text(status)?.toUpperCase() ?? 'PENDING',
   category: text(category)?.toUpperCase() ?? asked.category,
 })
 
-/** The address itself when it is Meta's own, or where the sender's API is; else undefined. */
+/** Returns the address if Meta's own or on the sender's API origin; else undefined. */
 export function ownAddress(url: URL, access: SenderAccess): URL | undefined {
   const isConfigured = access.apiBaseUrl !== null && URL.parse(access.apiBaseUrl)?.origin === url.origin
   const isMeta = url.protocol === 'https:' && url.port === '' && isMetaHost(url.hostname)
@@ -119,11 +116,11 @@ export function ownAddress(url: URL, access: SenderAccess): URL | undefined {
 
 const isMetaHost = (host: string): boolean => HOSTS.has(host) || HOST_ENDINGS.some((ending) => host.endsWith(ending))
 
-/** The path of the description of a medium; undefined for an id that would name another path. */
+/** Undefined for an id that could escape the path. */
 const mediaPath = (access: SenderAccess, mediaId: string): string | undefined =>
   isMediaId(mediaId) ? `${mediaId}?${new URLSearchParams({ phone_number_id: access.phoneNumberId })}` : undefined
 
-/** Uploads a sample in one piece, in a session of Meta's resumable uploads; answers its handle. */
+/** Uploads a sample in one resumable-upload session; returns its handle. */
 async function uploadSample(
   api: Pick<ProviderApi, 'change' | 'uploadBytes'>,
   access: SenderAccess,

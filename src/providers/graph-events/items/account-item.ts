@@ -12,7 +12,7 @@ import {
 import { type CustomerFinder, LISTED } from '../customer.ts'
 import { readError } from '../provider-error.ts'
 
-/** `phone_number_quality_update`. The limit per business replaces the older one per number where the event has both. */
+/** Reads `phone_number_quality_update`. The business limit takes precedence over the older number limit. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {
   const limit = textAt(value, 'max_daily_conversations_per_business') ?? textAt(value, 'current_limit')
   return {
@@ -25,10 +25,7 @@ export function readNumberQuality(value: JsonObject, placed: Placed): InboundIte
   }
 }
 
-/**
- * Kinds of events that are about the account alone. Of other kinds, such as calls, the journal keeps no details: they may
- * name a customer.
- */
+/** Kinds without customer data. The journal must not keep details for any other kind. */
 const ACCOUNT_FIELDS = new Set([
   'account_alerts',
   'account_offboarded',
@@ -44,7 +41,7 @@ const ACCOUNT_FIELDS = new Set([
   'security',
 ])
 
-/** An event that is no message, no status and no template: kept in the journal of the account. */
+/** Reads an account event for the journal. */
 export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem {
   const field = placed.field ?? ''
   const event = textAt(value, 'event') ?? textAt(value, 'alert_type') ?? textAt(value, 'decision')
@@ -59,7 +56,6 @@ export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem
   }
 }
 
-/** Returns account errors reported beside messages, without any message content. */
 const errorsOf = (field: string, value: JsonObject): JsonObject | null =>
   field === 'errors'
     ? {
@@ -71,7 +67,7 @@ const errorsOf = (field: string, value: JsonObject): JsonObject | null =>
 
 const CRITICAL = new Set(['ACCOUNT_RESTRICTION', 'ACCOUNT_VIOLATION', 'ACCOUNT_DELETED', 'ACCOUNT_OFFBOARDED'])
 
-/** Critical: the account cannot send, or will soon not be able to. */
+/** Critical: the account can't send, or soon won't be able to. */
 function severityOf(field: string, event: string, value: JsonObject): AccountEventItem['severity'] {
   if (field === 'account_offboarded' || CRITICAL.has(event)) return 'critical'
   if (event === 'DISABLED_UPDATE') {
@@ -82,7 +78,7 @@ function severityOf(field: string, event: string, value: JsonObject): AccountEve
   return alert === 'WARNING' || field === 'security' || event === 'REJECTED' ? 'warning' : 'info'
 }
 
-/** A count, or the name of a tier; -1 means without limit. */
+/** A count or tier; -1 means unlimited. */
 function readCapability(value: JsonObject): NumberQualityItem['dailyLimit'] {
   for (const name of ['max_daily_conversations_per_business', 'max_daily_conversation_per_phone']) {
     const count = memberAt(value, name)
@@ -94,7 +90,7 @@ function readCapability(value: JsonObject): NumberQualityItem['dailyLimit'] {
   return null
 }
 
-/** `TIER_2K` is 2000: the tiers change, their names keep this form. */
+/** Parses any tier: `TIER_2K` is 2000. */
 function toDailyLimit(limit: string | null): NumberQualityItem['dailyLimit'] {
   if (limit === 'TIER_UNLIMITED') return 'unlimited'
   const [, count, unit] = /^TIER_([0-9]{1,6})([KM]?)$/.exec(limit ?? '') ?? []
@@ -109,10 +105,9 @@ const CHOICES = new Map<string, 'stop' | 'resume'>([
   ['opt-in', 'resume'],
 ])
 
-/** The place of an item, once its time and its contact have been read. */
 type Placer = (timestamp: number | null, contact: number | null) => Placed
 
-/** One of `user_preferences[]`. */
+/** Reads an entry in `user_preferences[]`. */
 export function readPreference(preference: JsonObject, place: Placer, findCustomer: CustomerFinder): InboundItem {
   const { customer, contact } = findCustomer(preference, LISTED)
   const placed = place(secondsAt(preference, 'timestamp'), contact)
@@ -123,7 +118,7 @@ export function readPreference(preference: JsonObject, place: Placer, findCustom
   return { ...placed, kind: 'preference', customer, marketing }
 }
 
-/** One of `user_id_update[]`. */
+/** Reads an entry in `user_id_update[]`. */
 export function readUserIdUpdate(update: JsonObject, place: Placer, findCustomer: CustomerFinder): InboundItem {
   const { customer, contact } = findCustomer({ wa_id: textAt(update, 'wa_id') }, LISTED)
   const placed = place(secondsAt(update, 'timestamp'), contact)

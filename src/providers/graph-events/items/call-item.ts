@@ -16,10 +16,9 @@ import { ADDRESSEE, SENDER } from '../customer.ts'
 import { readError } from '../provider-error.ts'
 import { deriveWamid, type MessagePlace } from './message-item.ts'
 
-/** Characters of an event's name. */
 const EVENT_LIMIT = 64
 
-/** One of `calls[]`: a call rings, has ended, or something of it, such as a recording, is ready. */
+/** Reads an entry in `calls[]`: ringing, ended, or a result such as a recording. */
 export function readCall(element: JsonObject, place: Omit<MessagePlace, 'isEcho'>): CallItem {
   const event = textAt(element, 'event', EVENT_LIMIT)?.toLowerCase() ?? 'connect'
   const direction = directionOf(element, place.businessPhone)
@@ -80,7 +79,6 @@ function readOutcome(
   }
 }
 
-/** The provider writes its word alone, or as a list of one. */
 function outcomeAt(call: JsonObject): string | undefined {
   const [listed] = listAt(call, 'status')
   return (toText(listed) ?? toText(memberAt(call, 'status')))?.toUpperCase()

@@ -15,10 +15,9 @@ import {
 } from '../../events/json-member.ts'
 import { readAccountEvent } from './account-item.ts'
 
-/** Members with the details of a handover. */
 const DETAILS = ['control_passed', 'control_taken', 'control_released']
 
-/** `messaging_handovers`. One that names no customer, or neither owner, stays an event of the account. */
+/** Reads `messaging_handovers`; stays an account event without a customer or owner. */
 export function readHandover(value: JsonObject, placed: Placed): InboundItem {
   const customer = readCustomer(value)
   const controlledBy = readOwner(value)
@@ -33,7 +32,7 @@ export function readHandover(value: JsonObject, placed: Placed): InboundItem {
   }
 }
 
-/** The new owner where the event names it, else the one who did not have the conversation before. */
+/** The new owner, or else whoever did not have the conversation before. */
 function readOwner(value: JsonObject): HandoverItem['controlledBy'] | undefined {
   const name = DETAILS.find((one) => isObject(memberAt(value, one)))
   const details = name === undefined ? EMPTY : objectAt(value, name)
@@ -58,7 +57,6 @@ function ownerOf(details: JsonObject, owner: string): HandoverItem['controlledBy
   return /agent|\bai\b/i.test(role) ? 'agent' : 'business'
 }
 
-/** The customer is the sender, else the contact, else the recipient, which is mostly the number of the business. */
 function readCustomer(value: JsonObject): Pick<HandoverItem, 'phone' | 'userId'> | undefined {
   const [contact] = listAt(value, 'contacts')
   const recipient = objectAt(value, 'recipient')

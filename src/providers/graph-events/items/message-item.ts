@@ -27,7 +27,7 @@ import { providerTypeOf, readContent, textOfEdit } from '../message-content.ts'
 import { readDetails } from '../message-details.ts'
 import { readError } from '../provider-error.ts'
 
-/** Types of messages that the provider sends by itself: no act of the customer, and not forwarded to receivers. */
+/** Sent by the provider, not the customer; not forwarded to receivers. */
 const NOTICES = new Set(['system', 'request_welcome'])
 
 export type MessagePlace = {
@@ -37,7 +37,7 @@ export type MessagePlace = {
   isEcho: boolean
 }
 
-/** A message, reaction or echo, and before it the change of identity that a system message reports. */
+/** Reads a message, reaction or echo, preceded by any identity change reported in a system message. */
 export function readMessage(element: JsonObject, place: MessagePlace): InboundItem[] {
   const message = place.isEcho ? messageOfEcho(element) : element
   const providerType = providerTypeOf(message)
@@ -55,10 +55,7 @@ export function readMessage(element: JsonObject, place: MessagePlace): InboundIt
   return change === undefined ? [item] : [change, item]
 }
 
-/**
- * An echo as a message. Under `standby` an echo holds the request of the send, with the customer's user id as `recipient`; under
- * the other fields it is a message already.
- */
+/** Under `standby`, an echo contains the send request, with the user id as `recipient`. */
 function messageOfEcho(echo: JsonObject): JsonObject {
   const request = memberAt(echo, 'message')
   if (!isObject(request)) return echo
@@ -67,7 +64,7 @@ function messageOfEcho(echo: JsonObject): JsonObject {
   return { ...request, id, timestamp, to_user_id: request.recipient, context: { id: quoted } }
 }
 
-/** The id of a message that comes without one: the same for the same message, so that a repeated body is recognised. */
+/** Derives a stable id for a message without one, so that repeated bodies are deduplicated. */
 export function deriveWamid(message: JsonObject, { route }: Placed): string {
   const digest = createHash('sha256')
     .update(JSON.stringify([route, message]))
@@ -117,7 +114,6 @@ function readReaction(message: JsonObject): Omit<ReactionItem, keyof Conversatio
   return { kind: 'reaction', targetWamid: idAt(reaction, 'message_id', WAMID_LIMIT), emoji: textAt(reaction, 'emoji') }
 }
 
-/** A system message that reports a new number or user id is an item of its own, ahead of the message. */
 function readIdentityChange(
   message: JsonObject,
   placed: Placed,
@@ -146,7 +142,7 @@ function readIdentityChange(
   return { ...own, kind: 'user-id-changed', customer: shown, previousUserIds, userId }
 }
 
-/** The customer under the new identity: the old one may be another person's by now. */
+/** The old identity may belong to another person by now. */
 const changed = (customer: EventCustomer, change: NumberChangedItem | UserIdChangedItem): EventCustomer =>
   change.kind === 'number-changed'
     ? { ...customer, phone: change.to, userId: change.userId }

@@ -15,7 +15,7 @@ import {
 import { firstOf, type GraphExtension } from '../graph-extension.ts'
 import { readError } from '../provider-error.ts'
 
-/** A voice note that was played was read. */
+/** A played voice note counts as read. */
 const STATUSES = new Map<string, StatusItem['status']>([
   ['enqueued', 'enqueued'],
   ['sent', 'sent'],
@@ -25,7 +25,7 @@ const STATUSES = new Map<string, StatusItem['status']>([
   ['failed', 'failed'],
 ])
 
-/** One delivery status. Words that mean nothing for a message (payments, calls, set-callback) are ignored. */
+/** Reads a status, ignoring words without meaning for a message (payments, calls, set-callback). */
 export function readStatus(
   status: JsonObject,
   place: (timestamp: number | null) => Placed,
@@ -58,7 +58,7 @@ const readNames = (status: JsonObject, extensions: readonly GraphExtension[]) =>
   callbackData: textAt(status, 'biz_opaque_callback_data'),
 })
 
-/** In a group the recipient is the group, and the participant is the person. */
+/** In groups the recipient is the group, so uses the participant. */
 function readRecipient(status: JsonObject) {
   const name = textAt(status, 'recipient_type') === 'group' ? 'recipient_participant_id' : 'recipient_id'
   return {
@@ -67,7 +67,6 @@ function readRecipient(status: JsonObject) {
   }
 }
 
-/** Characters of a category and of a type. */
 const PRICING_LIMIT = 64
 
 function readPricing(pricing: JsonObject): Pricing | null {

@@ -2,7 +2,7 @@ import { ID_LIMIT } from '../../events/bounds.ts'
 import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../../events/event-item.ts'
 import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../../events/json-member.ts'
 
-/** The provider's statuses and our four states; a status that is not here changes nothing. */
+/** Unlisted statuses change nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([
   ['APPROVED', 'APPROVED'],
   ['REINSTATED', 'APPROVED'],
@@ -20,7 +20,7 @@ export const STATUSES = new Map<string, TemplateStatusEvent>([
 
 export type TemplateReader = (value: JsonObject, placed: Placed) => InboundItem
 
-/** `message_template_status_update`. */
+/** Reads `message_template_status_update`. */
 export const readTemplateStatus: TemplateReader = (value, placed) => {
   const event = textAt(value, 'event')?.toUpperCase()
   const named = readName(value)
@@ -38,7 +38,7 @@ export const readTemplateStatus: TemplateReader = (value, placed) => {
   }
 }
 
-/** `message_template_quality_update`. */
+/** Reads `message_template_quality_update`. */
 export const readTemplateQuality: TemplateReader = (value, placed) => {
   const score = textAt(value, 'new_quality_score')
   const named = readName(value)
@@ -52,7 +52,7 @@ export const readTemplateQuality: TemplateReader = (value, placed) => {
   }
 }
 
-/** `template_category_update`; an announcement (`correct_category` alone) changes nothing yet. */
+/** Reads `template_category_update`, ignoring announcements (`correct_category` alone). */
 export const readTemplateCategory: TemplateReader = (value, placed) => {
   const category = textAt(value, 'new_category')
   const named = readName(value)
@@ -66,7 +66,7 @@ export const readTemplateCategory: TemplateReader = (value, placed) => {
   }
 }
 
-/** `message_template_components_update`. */
+/** Reads `message_template_components_update`. */
 export const readTemplateComponents: TemplateReader = (value, placed) => {
   const named = readName(value)
   if (isNameless(named)) return ignored(placed, 'it names no template')
@@ -96,11 +96,11 @@ const readName = (value: JsonObject): TemplateName => ({
   language: toLanguage(textAt(value, 'message_template_language')),
 })
 
-/** Whether an event says nothing by which its template can be found. */
+/** Returns whether the template can't be found. */
 export const isNameless = ({ templateId, name }: TemplateName): boolean => templateId === null && name === null
-/** A language as templates have it: events write `en-US`, lists `en_US`. */
+/** Converts `en-US`, used in events, to `en_US`, used in lists. */
 export const toLanguage = (language: string | null): string | null => language?.replaceAll('-', '_') ?? null
-/** The reason of a rejection; empty where the provider writes `NONE`. */
+/** Returns the rejection reason; empty for `NONE`. */
 export const toReason = (reason: string | null): string => (reason === null || reason === 'NONE' ? '' : reason)
-/** An item that needs no handling, and why. */
+/** Builds an ignored item. */
 export const ignored = (placed: Placed, reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
