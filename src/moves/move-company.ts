@@ -61,8 +61,8 @@ export type MoveDeps = {
 }
 
 /**
- * Then no transaction of a locked company can still succeed: processes cache locks for 3 s, statements wait up to 5 s
- * for a connection, and requests or sends slower than 3.5 s get 503.
+ * After this time, no transaction of a locked company can still succeed: processes cache locks for 3 s, statements
+ * wait up to 5 s for a connection, and requests or sends slower than 3.5 s get 503.
  */
 const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250
@@ -274,6 +274,7 @@ export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, c
   await deps.db`delete from console_sessions where company_id = ${companyId}`
   await deps.db`delete from sign_in_links where company_id = ${companyId}`
   for (const table of MOVED_TABLES.toReversed()) await deleteRows(deps.db, table, companyId)
+  // Files that cannot be deleted now stay queued.
   await removeDiscarded(deps, NEVER, companyId).catch(() => {})
 }
 

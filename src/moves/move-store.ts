@@ -8,7 +8,6 @@ const ROWS_AT_ONCE = 500
 
 type MovingCompany = { id: number; name: string; isLocked: boolean }
 
-/** Returns undefined for an unknown or deleted company. */
 export async function findMovingCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
   const [company] = await db<MovingCompany[]>`
     select id, name, closed_at is not null as is_locked from companies where id = ${companyId} and deleted_at is null

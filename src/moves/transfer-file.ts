@@ -66,7 +66,7 @@ export async function createTransferFile(path: string, mac: Hmac): Promise<Trans
   }
 }
 
-/** @throws {MoveRefused} for a truncated or altered file, a wrong passphrase or another format */
+/** Without `mac`, nothing can be trusted. @throws {MoveRefused} for a damaged file, wrong passphrase or format */
 export async function* readTransferFile(path: string, mac?: Hmac): AsyncGenerator<Header | Entry> {
   let lines = 0
   let isComplete = false

@@ -132,7 +132,7 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
     redis.kill('SIGKILL')
   })
 
-  /** Until its connection stands, a limiter counts in the database. */
+  /** A limiter counts in the database until Redis is connected. */
   async function untilCountedInRedis(): Promise<void> {
     for (const [place, limiter] of limiters.entries()) {
       const key = 1_000 + place

@@ -48,7 +48,7 @@ function closeAll(): void {
 type Opened = { socket: Socket; answer: () => string }
 type From = { path?: string; headers?: string[]; localAddress?: string; to?: string }
 
-/** A request whose head has arrived, and of its body the first bytes. */
+/** Sends a request head and the first body bytes. */
 async function open(bytes: number, from: From = {}): Promise<Opened> {
   const before = arrived
   const opened = await send(bytes, from)

@@ -1,7 +1,6 @@
 import type { ClientConnection } from './connections.ts'
 
 type Holders = {
-  /** Moves the connection if another address was charged before. */
   add(address: string, connection: ClientConnection): void
   remove(connection: ClientConnection): void
   sharing(connection: ClientConnection): ReadonlySet<ClientConnection>

@@ -10,7 +10,7 @@ const OF_ADDRESS = 4
 const PROXY = '127.0.0.9'
 const lines: Record<string, unknown>[] = []
 const answers: PromiseWithResolvers<void>[] = []
-/** Requests whose bodies have begun. */
+/** Number of requests with a started body. */
 let bodies = 0
 const { db } = await createTestDatabase()
 const key = await createTestKey(db)
@@ -75,7 +75,7 @@ async function open({ to = port, from = '127.0.0.1' } = {}) {
   return { socket, ask, answered, count }
 }
 
-/** A client whose request is answered. */
+/** Opens a client with an answered request. */
 async function served(options: { to?: number; from?: string } = {}, times = 1): Promise<Client> {
   const client = await open(options)
   client.ask('/quick')
@@ -84,7 +84,7 @@ async function served(options: { to?: number; from?: string } = {}, times = 1): 
   return client
 }
 
-/** A client whose request waits. */
+/** Opens a client with a pending request. */
 async function waiting(path: string, headers: Record<string, string>, options = {}): Promise<Client> {
   const before = answers.length
   const client = await open(options)

@@ -73,7 +73,7 @@ test('an upload may take as long as it moves, and waits for the service as long 
   unread.socket.write(Buffer.alloc(4_999_999))
   let left = LENGTH - 1
   for (let n = 0; n < 3; n += 1) {
-    // One that stands still is ended meanwhile.
+    // A stalled one ends meanwhile.
     const idle = post('/upload', LENGTH)
     while (!idle.isClosed()) {
       moving.socket.write('x'.repeat(10))

@@ -100,7 +100,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
 
 /** Returns the loggable parts of an error. Must not include `details`, which repeats row values. */
 export function describe(error: unknown): Record<string, unknown> {
-  if (!(error instanceof Error)) return { message: 'Something that is no error was thrown' }
+  if (!(error instanceof Error)) return { message: 'A value other than an Error was thrown' }
   const cause = error.cause instanceof Error ? { cause: error.cause.message } : {}
   return {
     type: error.name,

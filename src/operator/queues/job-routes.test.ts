@@ -66,7 +66,7 @@ test('a delivery whose id is known in several companies is retried for the compa
   expect(await db`select company_id from deliveries where id = ${id} and failed_at is not null`).toEqual([
     { companyId: one },
   ])
-  // Now the id names one failed job.
+  // Now the id is unique among failed jobs.
   expect((await call('POST', `${retry}?companyId=${two}`)).status).toBe(404)
   expect((await call('POST', retry)).status).toBe(200)
   expect((await call('POST', `${retry}?companyId=999999`)).status).toBe(404)
