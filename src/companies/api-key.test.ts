@@ -29,7 +29,7 @@ const deps = (): ApiKeyDeps & { db: Pool } => ({
 const create = (input: Partial<NewApiKey> = {}) =>
   createApiKey(deps(), companyId, { name: 'CRM', permissions: ['WhatsApp'], ...input })
 
-/** The fields at fault of a 422. */
+/** Returns the faulty fields of a 422. */
 const faultsOf = async (work: Promise<unknown>): Promise<string[]> => {
   const error = await work.then(
     () => undefined,

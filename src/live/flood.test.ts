@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** The answers to as many changes in each of ten ticks of 100 ms. */
+/** Returns the flood state in each of ten ticks of 100 ms. */
 function during(isFlood: (count: number) => boolean, perTick: number): boolean[] {
   return Array.from({ length: 10 }, () => {
     vi.advanceTimersByTime(100)

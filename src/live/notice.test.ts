@@ -5,7 +5,7 @@ import { createCollector, parseNotice } from './notice.ts'
 const messages = (companyId: number, count: number): LiveChange[] =>
   Array.from({ length: count }, (_, n) => ({ topic: 'message', companyId, id: n + 1 }))
 
-/** The changes as another process reads them. */
+/** Parses the notice like another process. */
 function passed(...changes: LiveChange[]) {
   const collector = createCollector()
   collector.add(changes)

@@ -15,7 +15,7 @@ import { createPublish } from './publish.ts'
 import { CONTENT_TYPE, STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
 
 const { db } = await createTestDatabase()
-/** So much that the kernel cannot keep it for a reader. */
+/** Exceeds the kernel's socket buffers. */
 const MUCH = 24_000_000
 /** The length of the text in each record that the readers return, and the ids that they were asked for. */
 let sizeOfRecords = 10
@@ -36,7 +36,7 @@ const readers = {
 const publish = createPublish(db, () => {})
 const startHub = () => createHub({ db, clock: systemClock, readers, onFailure: () => {} })
 
-/** The service's streams with limits of the test, on a hub of their own. */
+/** Starts streams with test limits on a separate hub. */
 async function startStreams(limits: Partial<typeof STREAM_LIMITS>, bounds?: ServerDeps['bounds']) {
   const hub = startHub()
   const routes = streamRoutes({ hub }, { ...STREAM_LIMITS, ...limits })
@@ -85,7 +85,7 @@ test('when the process has no room, a company with fewer streams gets one of tho
   const ended = () => held.flatMap((one, at) => (one.hasEnded() ? [at] : []))
   await eventually(async () => ended().length === 3)
   expect(ended()).toEqual([0, 1, 5])
-  // Those that lost one get none back: they would take it in turns.
+  // Losers get no stream back: they would only take turns.
   expect((await open(first)).response.status).toBe(503)
   publish([{ topic: 'message', companyId: other.companyId, id: 1 }])
   expect(await opened[0]?.next('message')).toMatchObject({ id: 1 })
@@ -113,7 +113,7 @@ async function openSlow(url: string, headers: Record<string, string>) {
   return { response, eventsOf, isClosed: () => isClosed }
 }
 
-/** Sends the message 1, with which a reader that has paused is behind, and then 2; in between `quick` has read 1. */
+/** Makes a paused reader fall behind with message 1, waits until `quick` has read it, then sends message 2. */
 async function sendMuch(companyId: number, quick?: Awaited<ReturnType<typeof openStream>>): Promise<void> {
   sizeOfRecords = MUCH
   await send(companyId, 1)
@@ -123,7 +123,6 @@ async function sendMuch(companyId: number, quick?: Awaited<ReturnType<typeof ope
   await quick?.next('message', ({ id }) => id === 2)
 }
 
-/** Resolves when the record is read. */
 async function send(companyId: number, id: number): Promise<void> {
   publish([{ topic: 'message', companyId, id }])
   await eventually(async () => readIds.flat().includes(id))
@@ -189,7 +188,7 @@ test('a company whose changes come too quickly gets a reset, and records again w
   const [loud, other] = [await createTestKey(db), await createTestKey(db)]
   const [flooded, calm] = [await open(loud), await open(other)]
   const idsFrom = (first: number) => Array.from({ length: 400 }, (_, n) => first + n)
-  // One commit: they arrive together.
+  // One commit, so both arrive together.
   await db.begin(async (tx) => {
     for (const first of [1, 401, 801])
       await notify(tx, JSON.stringify({ [loud.companyId]: { message: idsFrom(first) } }))
@@ -231,7 +230,7 @@ test('closes the connection of a reader that stays slow', async () => {
   const slow = await openSlow(url, key.headers)
   slow.response.pause()
   await sendMuch(key.companyId)
-  // A paused reader sees the end only when it reads on.
+  // A paused reader sees the end only after resuming.
   await eventually(async () => (await countConnections(app)) === 0)
   slow.response.resume()
   await eventually(async () => slow.isClosed())

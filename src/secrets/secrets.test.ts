@@ -23,7 +23,7 @@ describe('cipher', () => {
 
   test('a change of any character is noticed', () => {
     const cipher = createCipher([newKey()])
-    // 32 bytes and the tag are 64 characters of base64 exactly: no spare bits that could change unseen.
+    // 32 bytes plus the tag fill 64 base64 characters exactly: no spare bits to change unnoticed.
     const sealed = cipher.encrypt('x'.repeat(32))
     for (let at = 0; at < sealed.length; at++) {
       const altered = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1)

@@ -48,7 +48,7 @@ function seal(keyId: string, key: Buffer, text: string): string {
 
 function unseal(keys: Map<string, Buffer>, sealed: string): string {
   const [version, keyId = '', iv = '', body = '', ...rest] = sealed.split('.')
-  if (version !== 'v1' || rest.length > 0) throw new Error('This is not sealed text of ours')
+  if (version !== 'v1' || rest.length > 0) throw new Error('Not a sealed secret')
   const key = keys.get(keyId)
   if (!key) throw new Error(`The secret is sealed with the key ${keyId}, which is not in ENCRYPTION_KEY: add it there`)
   const bytes = Buffer.from(body, 'base64url')

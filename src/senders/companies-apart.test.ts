@@ -4,7 +4,7 @@ import { createTwins, keepsRows } from '../../test/twins.ts'
 import { applyMarketingTerms, applyNumberLimits } from './sender-event-store.ts'
 import { deleteRoute, insertRoute, markAllSendersRemoved, restoreSender } from './sender-store.ts'
 
-// Companies whose senders have the same ids, numbers and accounts.
+// The companies share sender ids, numbers and accounts.
 const { db } = await createTestDatabase()
 
 /** Two companies with a sender, to which events of a number id lead. */

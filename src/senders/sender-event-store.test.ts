@@ -11,7 +11,7 @@ beforeAll(async () => {
 
 const NOON = new Date('2026-11-23T12:00:00Z')
 
-/** A company with two numbers in accounts of one portfolio, and one number in an account of no known portfolio. */
+/** Creates a company with two numbers in one portfolio and one without a known portfolio. */
 async function world() {
   const companyId = await createCompany(db)
   const ids = [await createSender(db, companyId, 'WABA1'), await createSender(db, companyId, 'WABA2')]

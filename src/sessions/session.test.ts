@@ -175,7 +175,7 @@ describe('signing in', () => {
   })
 })
 
-/** How many statements an attempt sends, through sessions that remember nothing yet. */
+/** Counts the statements of a sign-in attempt with empty caches. */
 async function statementsOf(token: string): Promise<number> {
   let count = 0
   const counting = db.gated(() => (start) => {
@@ -185,7 +185,7 @@ async function statementsOf(token: string): Promise<number> {
   const sessions = createSessions({ ...deps, db: counting, apiKeys: { findCaller: deps.apiKeys.findCaller } })
   const before = count
   await sessions.signIn(token, { agent: '' }).catch(() => {})
-  // The API key is read by the keys, through a pool of their own.
+  // API keys use a separate pool.
   return count - before + 1
 }
 
@@ -240,7 +240,7 @@ describe('a session ends', () => {
     const key = await createKey(company.companyId)
     const { page } = await signIn(key.token)
     expect((await page('GET', '/session')).status).toBe(200)
-    // As another process does it: this one learns of it from the database alone.
+    // Ends it like another process: this one can learn it only from the database.
     await db`update api_keys set revoked_at = now() where client_id = ${key.clientId}`
     await ended(page)
   })
@@ -448,7 +448,7 @@ test('sessions that have ended or expired are deleted, and no others', async () 
     await expireTable(db, table)
     return (await db`select from ${db(table)} where company_id = ${own.companyId}`).length
   }
-  // A sweep of the service may hold a row that is skipped then.
+  // A concurrent sweep can hold a row, which is then skipped.
   await eventually(async () => (await left('console_sessions')) === 1 && (await left('sign_in_links')) === 1)
   const links = await db`select name from sign_in_links where company_id = ${own.companyId}`
   expect(links).toEqual([{ name: 'stays' }])

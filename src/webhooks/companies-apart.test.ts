@@ -9,14 +9,14 @@ import { findDelivery, listDeliveries } from './deliveries/list/delivery-list-st
 import { findLoggedDelivery, listLogs } from './deliveries/log/delivery-log-store.ts'
 import { countFinished, renewDelivery, renewStep } from './deliveries/redelivery/redelivery-store.ts'
 
-// Companies whose registrations, envelopes and deliveries have the same ids, as after a move between installations.
+// The companies share all ids, as after a move between installations.
 const { db } = await createTestDatabase()
 const DAY_MS = 86_400_000
 const DAY = Math.floor(Date.now() / DAY_MS)
 const ID = DAY * 1_000_000_000 + 500_000_000
 const LOG_ID = ID + 100
 const CLAIM = { claimId: randomUUID() }
-/** A day on either side: the day may end while the tests run. */
+/** One day on either side, in case the day ends during the test. */
 const RANGE = {
   since: new Date(Date.now() - DAY_MS),
   until: new Date(Date.now() + DAY_MS),
@@ -37,7 +37,7 @@ async function insertDelivery(companyId: number, id: number, wamid: string, stat
 const bodyOf = (companyId: number) => `{"of":${companyId}}`
 const urlOf = (companyId: number) => `https://${companyId}.example/`
 
-/** Two companies with a registration, a delivery and an attempt of each. The receivers answered with other codes. */
+/** Creates two companies with a registration, a delivery and an attempt each; the receivers answered with different codes. */
 async function createDeliveries(status: string, wamid = 'w1') {
   const { companyId, twinId } = await createTwins(db)
   for (const [id, code] of [[companyId, 500] as const, [twinId, 503] as const]) {
@@ -143,7 +143,7 @@ test('deliveries of a receiver are due again, and none that only another company
 
 test('an erasure erases envelopes, deliveries and answers of its company', async () => {
   const { companyId, twinId } = await createDeliveries('dead', 'erase me')
-  // The envelope of the other company names a delivery that is another message's in this one.
+  // The other company's envelope has a delivery id that belongs to another message here.
   await db`update envelopes set delivery_ids = ${[ID + 1]} where company_id = ${twinId}`
   await insertDelivery(companyId, ID + 1, 'w2', 'dead')
   const envelopes = await findMessageEnvelopes(db, companyId, [{ wamid: 'erase me', erased: 'erased:1' }])

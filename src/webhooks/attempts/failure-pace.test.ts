@@ -15,7 +15,7 @@ beforeEach(() => {
 const fail = (lane: string, companyId: number, count = 10) => {
   for (let n = 0; n < count; n += 1) pace.learn(lane, companyId, REFUSED)
 }
-/** Starts what may start, as claims do: what they have room for. Returns how many attempts started. */
+/** Starts attempts within the room of a claim; returns their number. */
 const startAll = (): number => {
   let started = 0
   for (const [lane, room] of pace.rooms()) {

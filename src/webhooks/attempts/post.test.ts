@@ -68,7 +68,7 @@ describe('an attempt', () => {
   it.each(['POST', 'GET'] as const)('keeps the connection for the next %s', async (method) => {
     const receiver = await startReceiver()
     for (let count = 0; count < 10; count += 1) expect((await post(receiver, { method })).kind).toBe('delivered')
-    // The client may open a second one while the first is just becoming free.
+    // The client may open a second connection while the first is becoming free.
     expect(receiver.opened()).toBeLessThanOrEqual(2)
   })
 
@@ -217,7 +217,7 @@ describe('a hostile receiver', () => {
         await sleep(20)
       }
     })
-    // The head comes before the deadline on a busy machine, too.
+    // Must be long enough for the headers to arrive on a busy machine.
     const outcome = await post(peer, { timeoutMs: 4_000 })
     expect(outcome).toMatchObject({
       kind: 'unreachable',

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
 import { createReceiverSlots, type Slot } from './receiver-slots.ts'
 
-/** Takes slots and says how many have come. */
 function take(slots: ReturnType<typeof createReceiverSlots>, id: string, count: number) {
   const taken: Slot[] = []
   let sentAway = 0
@@ -18,7 +17,6 @@ const SLOW = { succeeded: true, durationMs: 2_000 }
 const BAD = { succeeded: false, durationMs: 5 }
 const flush = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Makes so many attempts, one after the other. */
 async function attempt(slots: ReturnType<typeof createReceiverSlots>, id: string, count: number, how: typeof GOOD) {
   for (let n = 0; n < count; n += 1) (await slots.take(id))?.end(how)
 }

@@ -21,7 +21,7 @@ beforeEach(async () => {
   registrationId = (await register(db, companyId)).id
 })
 
-/** Deliveries that are due in so many seconds, with so many attempts behind them; returns their ids. */
+/** Creates deliveries due in the given seconds, with the given attempts; returns their ids. */
 async function add(count: number, dueInSeconds: number, attempts = 0, of = registrationId): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
     insert into deliveries (company_id, registration_id, event, event_id, attempts, due_at)

@@ -9,8 +9,8 @@ import { createSigners } from '../attempts/signing/signers.ts'
 import type { AttemptRecord, StartedAttempt } from './delivery-store.ts'
 
 /**
- * The life of one delivery under a virtual clock: the real attempt, headers, signature and schedule against a receiver
- * in memory. The database (start, record) is simulated by the rules that delivery-store.test.ts proves of it.
+ * Runs one delivery under a virtual clock: real attempts, headers, signatures and schedule, an in-memory receiver, and a
+ * simulated database with the rules proven in delivery-store.test.ts.
  */
 const BODY = '{"text":"é","n":1.10}'
 const START = new Date('2026-01-01T00:00:00Z')
@@ -39,7 +39,7 @@ const anyAct: fc.Arbitrary<Act> = fc.record({
   afterMs: fc.integer({ min: 0, max: 60_000 }),
 })
 
-/** Plays a delivery to its end; acts happen at their time, also while an attempt is in flight. */
+/** Plays a delivery to its end; acts run at their time, even during an attempt. */
 async function play(answers: Answer[], acts: Act[], random: number) {
   const clock = fixedClock(START)
   const registration = { isActive: true, isDeleted: false, secret: 'the first secret' }
@@ -48,7 +48,6 @@ async function play(answers: Answer[], acts: Act[], random: number) {
   const upcoming = [...acts]
   let actsAtMs = START.getTime()
 
-  /** Lets the time pass, and what happens in it. */
   const moveTo = (ms: number) => {
     for (let next = upcoming[0]; next && actsAtMs + next.afterMs <= ms; next = upcoming[0]) {
       actsAtMs += next.afterMs
@@ -144,12 +143,12 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
       async (answers, acts, random) => {
         const { status, posts, rows } = await play(answers, acts, random)
         ends[status] += 1
-        // One row per attempt, numbered from 1, at most five; none begins while it is not allowed.
+        // One row per attempt, numbered 1 to at most 5; none starts while forbidden.
         expect(rows).toHaveLength(posts.length)
         expect(rows.map(({ attempt }) => attempt)).toEqual(rows.map((_, index) => index + 1))
         expect(posts.length).toBeLessThanOrEqual(5)
         expect(posts.every(({ isAllowed }) => isAllowed)).toBe(true)
-        // It ends with the first success, after five failures, or when its registration ends.
+        // Ends with the first success, after five failures, or with the registration.
         const successes = rows.filter(({ statusCode }) => statusCode === 204)
         expect(successes).toHaveLength(status === 'delivered' ? 1 : 0)
         if (status === 'delivered') expect(rows.at(-1)?.statusCode).toBe(204)
@@ -159,7 +158,7 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
         }
         for (const [index, row] of rows.slice(0, -1).entries())
           expect(row.errorMessage, `row ${index}`).not.toMatch(/^dead/)
-        // The gaps: 5, 10, 20, 40 s and at most a tenth, longer only by what a 429 or 503 asked for, up to 5 minutes.
+        // Gaps of 5, 10, 20 and 40 s plus up to 10 %; a 429 or 503 can lengthen one to 5 minutes.
         for (let i = 1; i < posts.length; i += 1) {
           const answer = answers[i - 1]
           const gap = (posts[i]?.atMs ?? 0) - (rows[i - 1]?.atMs ?? 0)
@@ -169,7 +168,7 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
           expect(gap).toBeGreaterThanOrEqual(Math.max(wait, asked))
           expect(gap).toBeLessThanOrEqual(Math.max(wait * 1.1, asked))
         }
-        // The same bytes and id each time, signed with the secret of the moment.
+        // Always the same bytes and id, signed with the current secret.
         for (const { target, secret } of posts) {
           expect(target.body.toString()).toBe(BODY)
           expect(target.headers['X-Service-Delivery']).toBe('wamid.A')

@@ -46,7 +46,7 @@ const add = async (conversationId: number | null): Promise<DeliveryRef> => {
 
 type Running = StartedAttempt & { claimId: string }
 
-/** Claims some deliveries, starts those that may start, and holds back the others, as a worker does. */
+/** Claims, starts and holds back deliveries like a worker. */
 async function claimAndStart(): Promise<Running[]> {
   const { jobs } = await claimJobs(db, request)
   const held = jobs.map(({ id, claimId }): HeldDelivery => ({ companyId, deliveryId: id, claimId }))
@@ -123,7 +123,7 @@ test('a delivery that is held back while the earlier one completes is released',
   await db.begin(async (tx) => {
     expect((await holdBack(tx, [held!])).size).toBe(1)
     completing = complete(running!, 'delivered')
-    // The completion waits for the lock that holdBack has on the earlier delivery.
+    // The completion waits for holdBack's lock on the earlier delivery.
     for (let waiting = 0; waiting === 0; ) {
       const [row] = await db<[{ count: number }]>`
         select count(*)::int as count from pg_stat_activity
@@ -175,7 +175,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.record({
   place: fc.nat({ max: 9 }),
 })
 
-/** Plays commands; checks each start; then delivers everything that is left. */
+/** Plays commands, checks each start, then delivers the rest. */
 async function play(commands: readonly Command[]): Promise<void> {
   const enqueued: DeliveryRef[] = []
   let running: Running[] = []

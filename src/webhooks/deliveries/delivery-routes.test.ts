@@ -50,7 +50,6 @@ const call = async (path: string, company = companyId) => {
 const enqueue = async (wamid: string, body?: string): Promise<DeliveryRef> =>
   (await enqueueDeliveries(db, [envelope(companyId, wamid, body)]))[0]!
 
-/** One attempt of a delivery. */
 async function attempt(delivery: DeliveryRef, statusCode: number | null, next: Date | 'delivered' | 'dead') {
   const [started] = await startHeld(db, [delivery])
   const isDone = next === 'delivered'
@@ -250,7 +249,7 @@ it('no statement of the deliveries scans or sorts a table, at fifty thousand del
   }
   expect(plans.length).toBeGreaterThan(90)
   for (const plan of plans) expect(plan).not.toMatch(/Seq Scan on (deliveries|delivery_attempts|envelopes)/)
-  // Only the page itself is sorted: at most 26 rows of each status.
+  // Must sort only the page: at most 26 rows per status.
   const lists = plans.filter((plan) => /deliveries_\d+_company_id_registration_id_status/.test(plan))
   expect(lists.length).toBeGreaterThan(50)
 }, 300_000)

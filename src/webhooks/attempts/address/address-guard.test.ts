@@ -12,7 +12,7 @@ const PRIVATE_V4 = [
   '169.254.169.254', '169.254.170.2', '172.16.0.1', '172.31.255.255', '192.0.0.1', '192.0.0.192', '192.0.2.1',
   '192.88.99.1', '192.168.1.1', '198.18.0.1', '198.19.255.255', '198.51.100.1', '203.0.113.1', '224.0.0.1',
   '239.255.255.255', '240.0.0.1', '255.255.255.255',
-  // Of clouds: metadata, name servers and other services that answer their own machines only.
+  // Cloud-internal: metadata, name servers and other services.
   '168.63.129.16', '100.100.100.200', '100.100.2.136', '169.254.0.23', '169.254.42.42', '169.254.169.253', '161.26.0.10',
   '166.8.0.1', '166.11.255.254', '199.36.153.4', '199.36.153.11',
 ] // biome-ignore format: a table
@@ -37,7 +37,7 @@ const PUBLIC = [
 
 const hex = (number: number, width = 0) => number.toString(16).padStart(width, '0')
 
-/** One IPv4 address in every notation that some resolver or parser understands. */
+/** One IPv4 address in every notation that some resolver or parser accepts. */
 function notations(address: string): string[] {
   const [a, b, c, d] = address.split('.').map(Number) as [number, number, number, number]
   const number = ((a * 256 + b) * 256 + c) * 256 + d

@@ -18,7 +18,7 @@ const delivery: SignedDelivery = {
 
 describe('signatures', () => {
   it('match the published example of Standard Webhooks', () => {
-    // From the scheme's reference library.
+    // From the reference library.
     const headers = createSigner('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw').standardHeaders(
       'msg_p5jXN8AQM9LWM0D4loKWxJek',
       new Date(1614265330_000),

@@ -32,7 +32,7 @@ const nameOf = (table: string, daysAgo: number): string => {
   return `${table}_${day.replaceAll('-', '')}`
 }
 
-/** The partitions of a day that is over, as they were made before it. */
+/** Creates the partitions of a past day. */
 async function makeDay(daysAgo: number): Promise<void> {
   const day = today.day - daysAgo
   for (const table of TABLES) {
@@ -41,7 +41,7 @@ async function makeDay(daysAgo: number): Promise<void> {
   }
 }
 
-/** A delivery of an earlier day with these `fields`. */
+/** Creates a delivery of a past day. */
 async function pastDelivery(daysAgo: number, companyId: number, registrationId: number, fields: object = {}) {
   const day = today.day - daysAgo
   const identity = { companyId, event: 'e', eventId: `past${daysAgo}`, day }
@@ -53,7 +53,7 @@ async function pastDelivery(daysAgo: number, companyId: number, registrationId: 
 
 const claim = async () => {
   const limits = { batches: 9, batchSize: 9, laneCap: 9, companyCap: 9, afterLane: '', leaseMs: 15_000 }
-  // A pool of its own has no earlier answer about the open days.
+  // A new pool has no cached days.
   const own = connect(url, { max: 1 })
   const { jobs } = await claimJobs(own, { kind: DELIVER, table: DELIVERIES, ...limits }).finally(() => own.end())
   return jobs.map(({ id }) => id)
@@ -103,7 +103,7 @@ test('a drop that finds the table in use gives up at once and leaves it for late
   await db.begin(async (tx) => {
     await tx`select count(*) from deliveries`
     const waiting = maintainDeliveryDays(db, 30)
-    // A writer that queues behind the drop gets its lock while the reader still has its own.
+    // A writer queued behind the drop gets its lock before the reader releases its own.
     const companyId = await createCompany(db)
     await db`insert into deliveries (company_id, registration_id, event, event_id) values (${companyId}, 1, 'e', 'w')`
     await waiting

@@ -47,7 +47,7 @@ const add = async (eventId: string): Promise<DeliveryRef> => {
   return { companyId, deliveryId: enqueued!.deliveryId, registrationId }
 }
 
-/** A delivery that was made so many hours ago, on its day. */
+/** Creates a delivery of the given age on its day. */
 const addPast = async (eventId: string, hours: number): Promise<DeliveryRef> => {
   const { deliveryId } = await add(eventId)
   const [moved] = await db<[{ id: number }]>`
@@ -67,7 +67,6 @@ const addPast = async (eventId: string, hours: number): Promise<DeliveryRef> => 
   return { companyId, deliveryId: moved.id, registrationId }
 }
 
-/** Ends the next attempt of a delivery. */
 async function attempt(delivery: DeliveryRef, next: 'delivered' | 'dead' | Date, sentAt = new Date()): Promise<void> {
   const [started] = await startHeld(db, [delivery])
   const isDone = next === 'delivered'
@@ -141,7 +140,7 @@ it('deliveries that waited for one that has ended are released, however many', a
 })
 
 describe('a registration', () => {
-  /** So many dead letters, the last attempts of which were made `daysAgo` days ago. */
+  /** Creates dead letters with a last attempt `daysAgo` days ago. */
   const deadLetters = (count: number, daysAgo = 1) => db`
     insert into delivery_attempts (
       company_id, registration_id, delivery_id, round, attempt, error_message, duration_ms, dead_lettered, sent_at
@@ -186,7 +185,7 @@ describe('a registration', () => {
     await deadLetters(100)
     await end()
     expect(await state()).toEqual(ACTIVE)
-    // The success is remembered when its day has been dropped.
+    // The success must survive the drop of its day.
     await db`truncate deliveries`
     await end()
     expect(await state()).toEqual(ACTIVE)

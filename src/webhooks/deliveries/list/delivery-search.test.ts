@@ -6,7 +6,7 @@ import { listDeliveries } from './delivery-list-store.ts'
 import { readDeliveredMessages } from './delivery-message-store.ts'
 import { findDeliveryIds } from './delivery-search-store.ts'
 
-// Companies whose customers, messages and deliveries have the same ids, with other contents.
+// The companies share all ids, with different contents.
 const { db } = await createTestDatabase()
 const DAY = Math.floor(Date.now() / 86_400_000)
 const ID = DAY * 1_000_000_000 + 500_000_000
@@ -14,7 +14,7 @@ const STATUS = 'whatsapp.message.status'
 const NAMES = ['Ada', 'Eve']
 const PHONES = ['393331234567', '447700900123']
 
-/** A message that was received, its answer, and an event of neither; the second company has another customer. */
+/** Creates a received message, its answer and an unrelated event; the second company has another customer. */
 async function createDeliveries() {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[5, null, '']],

@@ -29,7 +29,7 @@ const callAs = createCaller(db)
 const PATH = '/public/v1/webhooks/registrations'
 const receiver = createReceiverClient({ allowPrivate: true })
 const missing = { status: 404, body: { message: 'Webhook registration not found' } }
-/** For each time that the worker was woken: how many deliveries of the company it could see as pending then. */
+/** Pending deliveries visible at each worker wake-up. */
 let wakes: Promise<number>[] = []
 let app: FastifyInstance
 let companyId: number
@@ -59,7 +59,7 @@ const call = async (...request: Parameters<typeof inject>) => {
   return { status: answer.statusCode, body: answer.json() }
 }
 
-/** Makes one delivery whose attempts have the given outcomes. */
+/** Creates a delivery whose attempts have the given outcomes. */
 async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
   const [enqueued] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
   for (const end of ends) {
@@ -178,7 +178,7 @@ describe('the logs', () => {
         order by sent_at desc, id desc limit 100`
       return { rows: plan.map((row) => Object.values(row)[0]).join('\n') }
     })
-    // The partition's index of failures: the condition on the error is its predicate, and no filter.
+    // The error condition must be the predicate of the partition's failure index, not a filter.
     expect(rows).toMatch(/using delivery_attempts_\d+_company_id_registration_id_sent_/)
     expect(rows).not.toContain('error_message')
   })
@@ -275,7 +275,7 @@ describe('redelivering one log', () => {
     expect(await startHeld(db, [delivery])).toMatchObject([
       { attempt: 1, round: 2, eventId: 'w1', body: '{"wamid":"w1"}' },
     ])
-    // A second demand finds it pending and leaves it so.
+    // The second request finds a pending delivery.
     expect((await call('POST', `${id}/logs/${logs[1].id}/redeliver`)).status).toBe(200)
     expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', round: 2 })
   })

@@ -101,7 +101,7 @@ describe('the count', () => {
     guard.added(companyId, 1)
     await guard.check(companyId)
     await fill(id, MOST + 1)
-    // A quarter of what was left.
+    // A quarter of the remaining room.
     for (let n = 0; n < 24; n += 1) guard.added(companyId, 1)
     expect(paused).toEqual([])
     guard.added(companyId, 1)
