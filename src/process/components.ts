@@ -1,6 +1,5 @@
 import { messageOf } from '../platform/start-error.ts'
 
-/** The little of a logger that starting and stopping need. */
 export type Log = {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
@@ -10,15 +9,13 @@ export type Log = {
 
 export type Component = { stop(): Promise<unknown> }
 
-/** The components that were started, to be stopped in reverse order. */
 export type Components = {
-  /** Starts one more component; it is stopped before all that were added earlier. */
   add<T extends Component>(name: string, start: () => T | Promise<T>): Promise<T>
-  /** Stops all components, each though others fail; a second call waits for the first. */
+  /** Stops all components in reverse order, each even if others fail; a second call waits for the first. */
   stop(): Promise<void>
 }
 
-/** Starts components one after another, and stops them in the reverse order. `stop` may be called more than once. */
+/** Creates a component list. `stop` can be called more than once. */
 export function createComponents(log: Log): Components {
   const started: { name: string; component: Component }[] = []
   let stopping: Promise<void> | undefined

@@ -6,7 +6,7 @@ import { migrate } from '../db/migration/migrate.ts'
 import type { Config } from '../platform/settings/config.ts'
 import { StartError } from '../platform/start-error.ts'
 
-/** `parley database export`: moves from the embedded default to a PostgreSQL server of the operator's own. */
+/** Defines `parley database export`: moves from the embedded database to an external PostgreSQL server. */
 export function databaseCommand(program: Command, readSettings: () => Config): void {
   program
     .command('database')
@@ -24,7 +24,7 @@ async function exportTo({ databaseUrl, dataDir }: Config, url: string): Promise<
   if (databaseUrl !== undefined) {
     throw new StartError('The export reads the embedded database in DATA_DIR: run it without DATABASE_URL')
   }
-  // Not joined: what a running service writes meanwhile would be missing.
+  // Must not join a running service, whose later writes would be missing.
   const embedded = await openDatabase({ databaseUrl, dataDir })
   const source = openPool(embedded.url, { max: 1 })
   try {

@@ -3,26 +3,21 @@ import type { Log } from './components.ts'
 
 export type Stoppable = {
   stop(): Promise<void>
-  /** Resolves when a part ends that should not have. */
+  /** Resolves when a component ends unasked. */
   failed: Promise<Error>
-  /** Resolves with the name of the component that asks for a stop other than by a signal. */
+  /** Resolves with the name of a component that requests a stop. */
   asked?: Promise<string>
-  /** The exit code after a stop in order; absent: 0. */
   exitCode?: () => number
 }
 
-/**
- * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first signal is
- * the same request, not a second one.
- */
+/** npm forwards Ctrl-C again: signals this close are one request. */
 const SAME_SIGNAL_MS = 700
-/** After an unexpected error, stopping in order may take this long. */
+/** Limit for an orderly stop after an unexpected error. */
 const CRASH_DEADLINE_MS = 10_000
 
 /**
- * Runs what `start` starts until a signal, a component that ends or an uncaught error, stops it in order, and answers
- * the exit code: that of `start`'s result after a signal, else 1. A second signal ends the process at once; PostgreSQL
- * has a keeper of its own that stops it even then.
+ * Runs until a signal, a component's end or an uncaught error; stops in order and returns the exit code. A second
+ * signal ends the process at once; PostgreSQL's keeper stops the database even then.
  */
 export async function runUntilStopped(start: () => Promise<Stoppable>, log: Log): Promise<number> {
   const signalled = onSignal()
@@ -49,7 +44,7 @@ function onSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Unhandled rejections arrive here too. */
+/** Also catches unhandled rejections. */
 function onCrash(log: Log): Promise<Error> {
   return new Promise((first) => {
     process.on('uncaughtException', (error) => {

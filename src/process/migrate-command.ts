@@ -4,10 +4,7 @@ import { joinDatabase, openPool } from '../db/database.ts'
 import { migrate } from '../db/migration/migrate.ts'
 import type { Config } from '../platform/settings/config.ts'
 
-/**
- * `parley migrate`: brings the schema of the database to this version and ends (decisions: Starting). With it, the
- * service itself can run as a role without DDL rights (`MIGRATE=off`).
- */
+/** Defines `parley migrate`, so that the service can run without DDL rights (`MIGRATE=off`; decisions: Starting). */
 export function migrateCommand(program: Command, readSettings: () => Config): void {
   program
     .command('migrate')

@@ -10,34 +10,26 @@ import { makeDeliveryDays } from '../webhooks/deliveries/days/delivery-day-store
 import type { Components, Log } from './components.ts'
 import { loadSandbox, type SandboxProcess } from './sandbox-process.ts'
 
-/** The result of the preparation that each serving process needs; it can be sent to them. */
 export type Shared = {
   databaseUrl: string
   adminToken: string
   encryptionKeys: readonly string[]
-  /** The key of the hashes of opt-outs, a setting of sessions. */
   optOutKey: string
   smtpUrl: string | undefined
-  /** Undefined when the sandbox is off. */
   sandboxUrl: string | undefined
 }
 
 export type Prepared = {
   shared: Shared
-  /** Where the admin token is kept; undefined when it was set. */
   adminTokenFile: string | undefined
   sandbox: SandboxProcess | undefined
-  /** Resolves when the embedded database ends without having been asked to. */
   ended: Database['ended']
 }
 
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
-/**
- * Prepares what an installation needs once, however many processes serve: database, schema, secrets, sandbox. `onStep` gets the
- * title of each step.
- */
+/** Prepares an installation once for all its processes: database, schema, secrets, sandbox. */
 export async function prepare(
   config: Config,
   log: Log,
@@ -54,7 +46,7 @@ export async function prepare(
   if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
   if (loading) onStep('Starting the sandbox')
   const sandbox = await loading?.listen()
-  // Without a mail server of its own, a service with a sandbox sends there.
+  // With a sandbox and no mail server, mail is sent to the sandbox.
   const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
   const shared = { databaseUrl: database.url, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl: sandbox?.url }
   return { shared, adminTokenFile, sandbox, ended: database.ended }
@@ -67,7 +59,6 @@ const serverEvents = (log: Log) => ({
   onRestart: () => log.info({}, 'database.restarted'),
 })
 
-/** On a connection of its own, since a migration may take as long as it needs. */
 async function prepareSchema(
   url: string,
   { migrate: mayMigrate, allowsNewerSchema, cell }: Config,

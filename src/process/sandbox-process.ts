@@ -10,33 +10,26 @@ import type { Config } from '../platform/settings/config.ts'
 import { codeOf, StartError } from '../platform/start-error.ts'
 
 const PROGRAM = fileURLToPath(programFile('sandbox/main.ts'))
-/** Where the program listens by default. */
 const HOST = '127.0.0.1'
 
 type Ports = Pick<Config, 'port' | 'host' | 'sandboxPort'>
 
 export type SandboxProcess = {
   url: string
-  /** The mail server that it plays. */
   smtpUrl: string
-  /** Sets the address that gets its events, once that is known: from then on what is sent is also reported as delivered. */
+  /** Sets the webhook address; from then on, sent messages are also reported as delivered. */
   postTo(webhookUrl: string): Promise<void>
 }
 
 type LoadedSandbox = {
-  /**
-   * Lets it listen.
-   *
-   * @throws StartError when its port is in use; it also names that of the service if that is in use, too
-   */
+  /** @throws StartError when the port is in use; also reports the service port if that is in use too */
   listen(): Promise<SandboxProcess>
   stop(): Promise<void>
 }
 
 /**
- * Loads the sandbox, a program of its own, which plays the provider and the customers' phones. It loads while the database
- * starts, and listens later: after kill -9, the sandbox of the killed process has a moment to leave the port. It ends with us,
- * however we end: the pipe that it watches closes with this process.
+ * Loads while the database starts; listens later, since an old sandbox needs a moment to free the port. Ends with this
+ * process, through a shared pipe.
  */
 export function loadSandbox(ports: Ports): LoadedSandbox {
   const compileCache = getCompileCacheDir()
@@ -44,7 +37,7 @@ export function loadSandbox(ports: Ports): LoadedSandbox {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     env: {
-      // The folder of this version of Node is in the one that the setting names.
+      // The setting's folder contains a subfolder for this Node version.
       ...(compileCache !== undefined && { NODE_COMPILE_CACHE: dirname(compileCache) }),
       SANDBOX_PORT: String(ports.sandboxPort),
       SANDBOX_LISTEN_WITH_STDIN: '1',
@@ -56,7 +49,6 @@ export function loadSandbox(ports: Ports): LoadedSandbox {
   child.stderr.on('data', (chunk) => {
     errorOutput = `${errorOutput}${chunk}`.slice(-2_000)
   })
-  // One that has ended says why.
   child.stdin.on('error', () => {})
   return {
     listen: async () => {
@@ -100,7 +92,6 @@ const firstLine = (stream: NodeJS.ReadableStream): Promise<string> =>
     lines.once('line', resolve)
   })
 
-/** Whether another program listens on a port of this machine; 0, which means any free port, never is. */
 async function isPortTaken(port: number, host: string): Promise<boolean> {
   const server = createServer()
   try {

@@ -7,28 +7,17 @@ import { prepare } from './prepare.ts'
 import { type Build, serve } from './serve.ts'
 
 export type Running = {
-  /** Where it answers, such as http://127.0.0.1:3000. */
   address: string
-  /** Where the admin token is kept; undefined when it was set. */
   adminTokenFile: string | undefined
-  /** Where the sandbox is controlled; undefined when it is off. */
   sandboxUrl: string | undefined
-  /** Stops all components in order: no new requests, those in flight finished, the pool closed, the database stopped. */
   stop(): Promise<void>
-  /** Resolves when a part ends that should not have. */
   failed: Promise<Error>
-  /** The exit code after a stop in order; absent: 0. */
   exitCode?: () => number
-  /** To be called after the greeting; absent: there are no other processes whose logs wait for it. */
+  /** Must be called after the greeting; absent without other processes, whose logs wait for this. */
   greeted?: () => void
 }
 
-/**
- * Starts everything that the settings ask for in this process and resolves when requests are answered. If a
- * component cannot be started, those started before it are stopped.
- *
- * @throws StartError when the environment does not allow it: the message says what to do.
- */
+/** Starts everything in this process, or nothing on a failure. Throws StartError with the remedy. */
 export async function start(
   config: Config,
   log: Logger,

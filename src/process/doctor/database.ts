@@ -20,14 +20,11 @@ import { createProviders } from '../../wiring/adapters.ts'
 import { type Finding, finding, skipped } from './finding.ts'
 
 const CLOCK_MS = 1_000
-/** Connections of one process: for requests, for workers, and one more while it starts. */
 const CONNECTIONS = 15
-/** Numbers whose credential is tried at most. */
 const MAX_NUMBERS = 50
-/** Pairs of contacts with one mailbox that are listed at most. */
 const MAX_TWINS = 20
 
-/** The database, what is stored in it, and the providers whose credentials are in it. */
+/** Checks the database, stored data and provider credentials. */
 export async function checkDatabase(config: Config): Promise<Finding[]> {
   const database = await joinDatabase(config)
   const { db, stop } = openPool(database.url, { max: 1 })
@@ -59,7 +56,7 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-/** Files that a change of place left behind. */
+/** Files left behind when the media storage changed. */
 async function checkMedia(db: Pool, config: Config): Promise<Finding> {
   const places = await openBlobStore(config).catch(() => undefined)
   if (places === undefined) return skipped('media', 'the media storage cannot be used')
@@ -88,7 +85,7 @@ function describeFiles({ looked, uncopied, missing }: FileCounts): Finding {
   return finding('media', `${looked} of ${looked} files are there`)
 }
 
-/** Contacts that are one person since all spellings of a domain are one mailbox. */
+/** Contacts whose addresses are spellings of one mailbox. */
 async function checkMailboxes(db: Pool): Promise<Finding[]> {
   const twins = (await findTwins(db)).slice(0, MAX_TWINS)
   return twins.length === 0
@@ -128,7 +125,7 @@ function describeServer(facts: ServerFacts, isEmbedded: boolean): Finding[] {
   ]
 }
 
-/** Tries the credential of each connected number at its provider, and sends nothing. */
+/** Tries each number's credential without sending anything. */
 async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<Finding[]> {
   const providers = createProviders(config)
   const cache = createSenderCache({ db, cipher, ttlMs: 1 })

@@ -2,10 +2,7 @@ import type { Command } from 'commander'
 import { type Config, ConfigError } from '../../platform/settings/config.ts'
 import type { Finding } from './finding.ts'
 
-/**
- * `parley doctor`: looks at settings, database, disk, mail server, bucket, Redis, providers and webhook, and says what is
- * wrong and what to do. Exit code 1 when something fails, 0 with warnings only.
- */
+/** Defines `parley doctor`. Exit code 1 when a check fails, 0 with only warnings. */
 export function doctorCommand(
   program: Command,
   readSettings: () => Config,

@@ -14,7 +14,7 @@ import { type Finding, finding, skipped } from './finding.ts'
 const GIBIBYTE = 1024 ** 3
 const TIMEOUT_MS = 5_000
 
-/** Warns below 1 GiB of free disk. Throws when the data folder cannot be made or written. */
+/** Warns below 1 GiB free. Throws when the data folder can't be created or written. */
 export async function checkDisk(dataDir: string): Promise<Finding[]> {
   const path = resolve(dataDir)
   await makeWritableFolder(path)
@@ -26,7 +26,7 @@ export async function checkDisk(dataDir: string): Promise<Finding[]> {
   ]
 }
 
-/** Sends a PING, for 5 s at most. Throws a sentence that names `REDIS_URL` and the remedy. */
+/** Sends a PING, with a 5 s limit. Throws an error with `REDIS_URL` and the remedy. */
 export async function checkRedis(url: string): Promise<Finding[]> {
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, { lazyConnect: true, connectTimeout: TIMEOUT_MS, retryStrategy: () => null })
@@ -47,7 +47,6 @@ export async function checkRedis(url: string): Promise<Finding[]> {
   }
 }
 
-/** Stores an object, reads it and removes it. */
 export async function checkBucket(config: Config): Promise<Finding[]> {
   const { blobStore, stop } = await openBlobStore(config)
   const key = newStorageKey(1)
@@ -71,9 +70,7 @@ export async function checkBucket(config: Config): Promise<Finding[]> {
   }
 }
 
-/**
- * Connects and logs in, for 5 s at most, and sends nothing. Throws a sentence that names `SMTP_URL` and the remedy.
- */
+/** Logs in without sending, with a 5 s limit. Throws an error with `SMTP_URL` and the remedy. */
 export async function checkMailServer(url: string): Promise<Finding[]> {
   if (!/^smtps?:/.test(url)) return [skipped('mail server', 'it is no SMTP server')]
   try {
@@ -87,7 +84,7 @@ export async function checkMailServer(url: string): Promise<Finding[]> {
   }
 }
 
-/** Resolves the host name of BASE_URL. Throws a sentence that names the remedy when DNS does not know it. */
+/** Resolves the host in BASE_URL. Throws an error with the remedy when DNS does not know it. */
 export async function checkName(hostname: string): Promise<Finding[]> {
   const { address } = await lookup(hostname).catch((error) => {
     throw new Error(
@@ -97,7 +94,7 @@ export async function checkName(hostname: string): Promise<Finding[]> {
   return [finding('dns', `${hostname} is ${address}`)]
 }
 
-/** Asks as a provider does that verifies the webhook. From inside a network this may work where from outside it does not. */
+/** May succeed inside a network but fail from outside. */
 export async function checkWebhook({ baseUrl, whatsappVerifyToken }: Config): Promise<Finding[]> {
   if (whatsappVerifyToken === undefined) {
     return [finding('webhook', 'WHATSAPP_VERIFY_TOKEN is not set: no provider can register the webhook', 'warn')]

@@ -5,14 +5,13 @@ import { checkDatabase } from './database.ts'
 import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './environment.ts'
 import { type Finding, finding, skipped } from './finding.ts'
 
-/** Checks one thing. An error that it throws is a failure with its message. */
+/** A thrown error counts as a failure with its message. */
 export type Check = () => Promise<Finding[]>
 
 const TIMEOUT_MS = 15_000
-/** The embedded server is created and started first, which takes long on a slow machine. */
 const EMBEDDED_TIMEOUT_MS = 120_000
 
-/** Everything around the service that can be seen from this machine, in the order in which it should be repaired. */
+/** Runs all checks, in the order in which faults should be repaired. */
 export async function examine(config: Config): Promise<Finding[]> {
   const findings: Finding[] = [finding('settings', 'valid')]
   const advice = adviceOnHttps(config)
@@ -21,10 +20,8 @@ export async function examine(config: Config): Promise<Finding[]> {
   return withSkipped(findings)
 }
 
-/** The checks on a database that works, each of which needs the one before. */
 const ON_DATABASE = ['schema', 'secrets', 'numbers']
 
-/** Adds a line for each check that was not made because one before it failed. */
 function withSkipped(findings: Finding[]): Finding[] {
   const missing = ON_DATABASE.filter((name) => !findings.some((one) => one.name === name))
   const at = findings.findLastIndex(({ name }) => name === 'database' || ON_DATABASE.includes(name)) + 1

@@ -1,15 +1,12 @@
 /**
- * `fail`: the service does not work with it. `warn`: the service works, but a function or a safeguard is missing. `skip`: not
- * checked, for the reason in the message.
+ * `fail`: the service does not work. `warn`: a function or safeguard is missing. `skip`: not checked, see the message.
  */
 export type Finding = { name: string; status: 'ok' | 'skip' | 'warn' | 'fail'; message: string }
 
-/** One line of the doctor's report; only `fail` makes its exit code 1. */
 export const finding = (name: string, message: string, status: Finding['status'] = 'ok'): Finding => ({
   name,
   status,
   message,
 })
 
-/** The line of a check that is not made. */
 export const skipped = (name: string, reason: string): Finding => finding(name, `not checked: ${reason}`, 'skip')

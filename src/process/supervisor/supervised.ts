@@ -16,10 +16,7 @@ import type { FromWorker, ToWorker } from './worker-messages.ts'
 /** Longer than the supervisor waits for the workers. */
 const METRICS_DEADLINE_MS = 3_000
 
-/**
- * Serves as one of the workers of a supervisor, which sends what it prepared and stops this process. When the supervisor
- * ends, however that happens, Node ends this process too, unless it is stopping already.
- */
+/** Serves as a supervisor's worker. Node ends this process with the supervisor, unless already stopping. */
 export async function startSupervised(
   config: Config,
   { log, release }: { log: Logger; release: () => void },
@@ -84,7 +81,7 @@ function listenToSupervisor(onGreeted: () => void) {
   }
 }
 
-/** Resolves when the supervisor has closed the channel, and with it its share of the listener. */
+/** Resolves once the supervisor has closed the channel and its share of the listener. */
 async function disconnection(): Promise<void> {
   // Otherwise Node ends this process with the channel.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
@@ -93,7 +90,6 @@ async function disconnection(): Promise<void> {
 
 const post = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {})
 
-/** Ends this process; the supervisor prints the reason. */
 async function reportFailure(error: unknown): Promise<never> {
   const reason = explainRefusal(error) ?? error
   const isExpected = reason instanceof StartError || !(reason instanceof Error)

@@ -12,23 +12,15 @@ import { createWorkerMetrics } from './worker-metrics.ts'
 
 const FIRST_DELAY_MS = 100
 const MAX_DELAY_MS = 10_000
-/** Restarts of all workers together, in any minute. */
 export const MAX_RESTARTS_PER_MINUTE = 10
 const MINUTE_MS = 60_000
 
-/** Time for a stop beyond the delay before the listener closes and the time that requests in flight get. */
 const STOP_MARGIN_MS = 30_000
-/** Longer than a worker waits for a moment without new connections and than most requests take. */
+/** Longer than a worker waits for a moment without new connections, and than most requests take. */
 const DRAIN_MARGIN_MS = 3_000
-/** More than count in a minute. */
 const RESTARTS_KEPT = 20
 
-/**
- * Prepares the installation, starts `PROCESSES` workers that accept connections from one listener, and restarts a worker
- * when it ends.
- *
- * @throws StartError when a worker can't start: the message says what to do.
- */
+/** Starts `PROCESSES` workers on one listener and restarts those that end. Throws StartError with the remedy. */
 export async function startSupervisor(config: Config, log: Logger, onStep: (title: string) => void): Promise<Running> {
   const components = createComponents(log)
   try {
@@ -47,11 +39,9 @@ export async function startSupervisor(config: Config, log: Logger, onStep: (titl
 
 type Workers = {
   address: string
-  /** Stops all workers in order. */
   stop(): Promise<void>
-  /** After the stop: 0, or the code of a worker that did not end in order. */
+  /** 0, or the code of a worker that did not stop in order. */
   exitCode(): number
-  /** Makes the workers write their logs. */
   greeted(): void
 }
 
@@ -89,7 +79,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
   }
   let isServing = false
   try {
-    // The first one starts alone, so that a fault of the settings is reported once.
+    // The first starts alone, so that a settings fault is reported once.
     const first = launch()
     const address = await first.ready
     const others = Promise.all(Array.from({ length: config.processes - 1 }, () => launch().ready))
@@ -111,9 +101,8 @@ function refuseStart({ code, signal }: WorkerEnd): never {
 }
 
 /**
- * Asks all workers to stop. A listener that closes resets connections that are not accepted, and clients whose connection a
- * worker closed reconnect at once. One worker therefore accepts connections until the others have answered all requests
- * and the supervisor has closed its share of the listener: it alone closes the listener, at a moment when no connection waits.
+ * Closing a listener resets unaccepted connections, and clients of a closed connection reconnect at once. So one worker
+ * must keep accepting until all others are done, and close the last share while no connection waits.
  */
 async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promise<void> {
   const [last, ...others] = workers
@@ -124,7 +113,6 @@ async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promis
   last?.disconnect()
 }
 
-/** Returns the function that logs the end of a worker and starts another after a delay, which grows while workers keep ending. */
 function createRestarts(log: Log) {
   const restartsAtMs: number[] = []
   return (worker: WorkerHandle, end: WorkerEnd, launch: () => unknown): void => {
@@ -138,9 +126,8 @@ function createRestarts(log: Log) {
 }
 
 /**
- * Milliseconds to wait before a worker that ended is started again: 100 ms, doubled by each restart of the last minute, up
- * to 10 s; after 10 restarts in a minute, until the first of them is a minute ago. `restartsAtMs` are the times of the
- * earlier restarts, in ascending order.
+ * Returns milliseconds: 100 ms, doubled per restart in the last minute, up to 10 s; after 10 restarts, until the first
+ * is a minute old. `restartsAtMs` must be ascending.
  */
 export function restartDelayMs(restartsAtMs: readonly number[], nowMs: number): number {
   const recent = restartsAtMs.filter((atMs) => atMs > nowMs - MINUTE_MS)

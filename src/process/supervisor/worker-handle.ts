@@ -5,46 +5,38 @@ import type { FromWorker, Snapshot, ToWorker } from './worker-messages.ts'
 
 export type WorkerEnd = { code: number | null; signal: string | null }
 
-/** A worker, as the supervisor sees it. */
 export type WorkerHandle = {
   id: number
   pid: number | undefined
-  /** Where it answers, once it does; rejects with a StartError when it ends before. */
+  /** Rejects with a StartError if the worker ends first. */
   ready: Promise<string>
   ended: Promise<WorkerEnd>
-  /** Resolves when its share of the listener is closed and its requests are answered, or it ended. */
+  /** Resolves when the worker's listener share is closed and all requests are answered, or the worker ended. */
   drained: Promise<void>
-  /** Asks it to stop in order; with `waits` it goes on accepting connections until `disconnect`. */
+  /** With `waits`, the worker accepts connections until `disconnect`. */
   stop(waits: boolean): void
-  /** Closes the supervisor's share of the listener, if no other worker has one, then lets the worker close its own. */
+  /** Closes the supervisor's share of the listener, then the last worker's. */
   disconnect(): void
   kill(): void
-  /** Makes it write its log. */
   greeted(): void
-  /** Asks for its metrics. */
   collect(): void
 }
 
 type Listener = {
   collected(workerId: number, snapshot: Snapshot): void
-  /** Reads the metrics of all workers. */
   readMetrics(): Promise<string>
 }
 
-/**
- * The workers accept from one listener. A supervisor that accepted for them would pass connections to a worker that was
- * killed a moment ago: their clients would wait for ever.
- */
+/** A supervisor would pass connections to a just killed worker, and clients would wait for ever. */
 cluster.schedulingPolicy = cluster.SCHED_NONE
 
-/** Starts a process that serves what `shared` names, and answers its messages. */
+/** Starts a worker process and handles its messages. */
 export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
   const worker = cluster.fork()
   const ready = Promise.withResolvers<string>()
   const ended = Promise.withResolvers<WorkerEnd>()
   const drained = Promise.withResolvers<void>()
   let isGreeted = false
-  // The end of a worker that was ready is reported by `ended` alone.
   ready.promise.catch(() => {})
   const post = (message: ToWorker): void => {
     if (worker.isConnected()) worker.send(message, () => {})

@@ -1,24 +1,18 @@
 import { AggregatorRegistry } from 'prom-client'
 import type { Snapshot } from './worker-messages.ts'
 
-/** A worker that does not answer before the deadline counts with its last answer. */
+/** A late worker counts with its last answer. */
 const COLLECT_DEADLINE_MS = 1_000
 
 type WorkerMetrics = {
-  /**
-   * The metrics of all workers: counters and histograms include those of ended workers, so that no sum ever falls. Must not be
-   * called again before it has ended.
-   */
+  /** Includes the counters of ended workers, so no sum ever falls. Calls must not overlap. */
   read(workers: readonly MeasuredWorker[]): Promise<string>
-  /** Takes the answer of a worker. */
   collected(workerId: number, snapshot: Snapshot): void
-  /** Keeps the counters of a worker that ended. */
   ended(workerId: number): Promise<void>
 }
 
 type MeasuredWorker = { id: number; collect(): void }
 
-/** Adds up the metrics of several processes. Counters of processes that ended stay in the sum. */
 export function createWorkerMetrics(): WorkerMetrics {
   const latest = new Map<number, Snapshot>()
   const waiting = new Map<number, PromiseWithResolvers<void>>()
