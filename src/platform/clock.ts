@@ -1,9 +1,7 @@
-/** The only source of time, which is passed to everything that depends on it. */
 export type Clock = { now(): Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that is moved by hand: for tests and simulations. */
 export function fixedClock(start: Date | string): Clock & { set(to: Date | string): void; advance(ms: number): void } {
   let current = new Date(start)
   return {
@@ -17,5 +15,5 @@ export function fixedClock(start: Date | string): Clock & { set(to: Date | strin
   }
 }
 
-/** Epoch milliseconds now, for measuring durations. */
+/** Returns monotonic milliseconds, for durations. */
 export const monotonicMs = (): number => performance.now()

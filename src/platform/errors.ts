@@ -1,11 +1,10 @@
 /**
- * The one catalogue of refusals. Three body shapes exist (spec: Errors); which one is used is a property of the
- * condition, so callers throw a name from here and never build a body.
+ * Callers throw these and never build a body: the condition determines which of three shapes is used (spec: Errors).
  */
 export type FieldFault = { path: string; message: string }
 type ErrorDetails = Record<string, unknown>
 
-/** Every error code and its status (decisions: Statuses). */
+/** Every error code with its status (decisions: Statuses). */
 export const ERROR_STATUSES = {
   bad_request: 400,
   invalid_group_by: 400,
@@ -48,9 +47,11 @@ export class AppError extends Error {
   readonly status: number
   readonly body: ErrorBody
   readonly headers: Record<string, string>
-  /** Whether an Idempotency-Key keeps this answer: only refusals after the work has started (decisions: Idempotency-Key). */
+  /**
+   * Whether an Idempotency-Key stores this answer: only for errors after work has started (decisions: Idempotency-Key).
+   */
   readonly final: boolean
-  /** Whether the reason may pass before the time in `retry-after`. */
+  /** Whether a retry may succeed before `retry-after`. */
   readonly mayPassEarlier: boolean
 
   constructor(
@@ -85,11 +86,11 @@ const missing = (message: string) => new AppError(404, { message })
 const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers: Record<string, string> = {}) =>
   new AppError(ERROR_STATUSES[code], { error: { code, message, ...(details && { details }) } }, { headers })
 
-/** The same error, marked as one after the work has started, so that an Idempotency-Key keeps it. */
+/** Marks an error as raised after work started, so an Idempotency-Key stores the answer. */
 export const asFinal = (error: AppError): AppError =>
   new AppError(error.status, error.body, { headers: error.headers, final: true })
 
-/** The code of every error, also of those whose body has none. */
+/** Returns the code of any error, with or without a body code. */
 export function errorCodeOf(status: number, body: unknown): ErrorCode {
   const code = Object(Object(body).error).code
   if (isErrorCode(code)) return code
@@ -98,7 +99,6 @@ export function errorCodeOf(status: number, body: unknown): ErrorCode {
 
 const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(ERROR_STATUSES, code)
-/** Of bodies without a code. */
 const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
   [400, 'bad_request'],
   [401, 'unauthorized'],
@@ -109,28 +109,24 @@ const CODE_OF_STATUS: ReadonlyMap<number, ErrorCode> = new Map([
 export const hasCode = (error: unknown, code: ErrorCode): boolean =>
   error instanceof AppError && 'error' in error.body && Object(error.body.error).code === code
 
-/*
- * The catalogue (spec: Errors; decisions: Statuses and error shapes). Each function makes one error; the caller throws it. `text`
- * has the body {"error": text}, `missing` is 404 with {"message": text}, `coded` has {"error": {code, message, details}} with the
- * status of its code.
- */
+// `text` has the body {"error": text}, `missing` is 404 with {"message": text}, `coded` has {"error": {code, message,
+// details}}.
 
-// The API-key surface and the operator's API
 export const missingCredentials = () => text(401, 'Missing API client ID or API key', { 'www-authenticate': 'Bearer' })
 export const unauthorized = (message = 'The credential is missing or wrong') =>
   coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
-/** 401 of a request without a valid session; the console then shows its sign-in page. */
+/** 401; the console then shows the sign-in page. */
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
-/** 401 of a request with more than one cookie of the console: another site may have set one of them. */
+/** 401 for several console cookies: another site may have set one. */
 export const severalSessions = () =>
   coded(
     'unauthorized',
     'The browser sent several session cookies, so that none counts: remove the cookies of this site and sign in again',
     { hasSeveralCookies: true },
   )
-/** One refusal for every failed sign-in: it does not say what was wrong. */
+/** One answer for every failed sign-in: must not reveal the cause. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
-/** 409 of a sign-in link in a browser that is signed in: its page asks, and names both. */
+/** 409 for a sign-in link opened while signed in; the page offers both sessions. */
 export const sessionExists = (current: SignedIn, offered: SignedIn) =>
   coded('session_exists', 'The browser is signed in: the link would replace its session', { current, offered })
 type SignedIn = { name: string; company: { id: number; name: string } | null }
@@ -140,7 +136,6 @@ export const httpsRequired = () =>
     'HTTPS is required: give the service a certificate (TLS_CERT_FILE, TLS_KEY_FILE), or name your proxy in TRUST_PROXY and let it send X-Forwarded-Proto: https. For local work only, PLAIN_HTTP=loopback admits plain HTTP from the same machine',
   )
 export const notFound = (message = 'There is nothing at this address') => coded('not_found', message)
-/** 503; with `retryAfterSeconds` also the header `Retry-After`. */
 export const serviceUnavailable = (message: string, retryAfterSeconds?: number) =>
   coded(
     'service_unavailable',
@@ -149,17 +144,15 @@ export const serviceUnavailable = (message: string, retryAfterSeconds?: number) 
     retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) },
   )
 export const internalError = () => coded('internal_error', 'Something went wrong on our side')
-/** Refused before any work began, so the same request can be repeated at once. */
+/** Nothing was done, so the request can be repeated at once. */
 export const overloaded = (retryAfterSeconds: number) =>
   serviceUnavailable('Too many requests wait at present: nothing was done, try again', retryAfterSeconds)
-/** Moves take seconds to minutes. */
 const MOVING_RETRY_SECONDS = 30
-/** 503 of a company that is being moved to another installation, with `Retry-After`. */
 export const companyMoving = () =>
   serviceUnavailable('The company is being moved: try again later', MOVING_RETRY_SECONDS)
 export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded('bad_request', message, fields && { fields })
-/** 422 that names each field at fault; the message names the field when there is only one. */
+/** 422 with a fault per field; a single field is also in the message. */
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
   coded('validation_error', message, { fields })
 export const unsupportedMediaType = (message: string) => coded('unsupported_media_type', message)
@@ -188,13 +181,12 @@ export const rateLimitExceeded = (
 const describeFields = (fields: FieldFault[]): string =>
   fields.length === 1 && fields[0] ? `${fields[0].path} ${fields[0].message}` : `${fields.length} fields are not valid`
 
-// Idempotency-Key
 export const idempotencyKeyInUse = () =>
   coded('idempotency_key_in_use', 'The first request with this Idempotency-Key is still running')
 export const idempotencyKeyReused = () =>
   coded('idempotency_key_reused', 'This Idempotency-Key was used for another request')
 
-// Missing records: another company's answers exactly as one that never was
+// Must answer the same for another company's records
 export const companyNotFound = () => missing('Company not found')
 export const contactNotFound = () => missing('Contact not found')
 export const customFieldNotFound = () => missing('Custom field not found')
@@ -215,18 +207,17 @@ export const quickReplyNotFound = () => missing('Quick reply not found')
 export const sessionNotFound = () => missing('Session not found')
 export const apiKeyNotFound = () => missing('API key not found')
 
-// Sending
 export const missingRecipient = () => text(400, 'Missing recipient phone number')
 export const sendFailed = () => text(500, 'Failed to send the message')
-/** 400 with the provider's own text, such as `(#100) Invalid parameter`. */
+/** Such as `(#100) Invalid parameter`. */
 export const providerText = (message: string) => text(400, message)
-/** 422; `paths` name the fields, such as `recipient` or `3.phone`. */
+/** 422; paths such as `recipient` or `3.phone`. */
 export const invalidPhoneNumber = (...fields: FieldFault[]) =>
   coded('invalid_phone_number', `The phone number ${fields[0]?.message ?? 'is not in E.164 format'}`, {
     fields,
   })
 export const senderNotFound = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
-/** The reason of a scheduled message whose number was removed before its time. */
+/** For a scheduled message whose number was removed meanwhile. */
 export const senderRemoved = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sending number was removed')
 export const noWhatsappAccount = () => coded('no_whatsapp_account', 'No WhatsApp account is connected')
 export const templateNotFound = (details?: ErrorDetails) =>
@@ -235,60 +226,52 @@ export const templateNotApproved = (name: string, status: string) =>
   coded('template_not_approved', `The template ${name} is ${status} and cannot be sent`, { name, status })
 export const parameterMismatch = (details: ErrorDetails, message = 'The parameters do not fit the template') =>
   coded('parameter_mismatch', message, details)
-/** 422 of a request that the provider refuses, with its code and text. */
 export const refusedByProvider = (path: string, provider: string, code: 'validation_error' | 'invalid_phone_number') =>
   coded(code, `The provider refuses the request: ${provider}`, {
     fields: [{ path, message: `is refused by the provider: ${provider}` }],
     provider,
   })
 export const recipientNotOnWhatsapp = () => coded('recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
-/** 422 outside the 24-hour window. Both times are null when the provider refused, or when the customer never wrote. */
+/** 422 outside the 24-hour window. Both times are null if the provider refused, or the customer never wrote. */
 export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date | null) =>
   coded('session_window_closed', 'The customer has not written within the last 24 hours', {
     lastInboundAt: lastInboundAt?.toISOString() ?? null,
     closedAt: closedAt?.toISOString() ?? null,
     remedy: 'Send an approved UTILITY or AUTHENTICATION template, or wait until the customer writes',
   })
-/** 422 for what the provider of the sender does not offer; `path` names it in the request. */
+/** 422; `path` points into the request. */
 export const unsupportedByTransport = (path: string, what: string, provider: string) =>
   validationError([{ path, message: `${what} is not supported by the transport ${provider}` }])
 export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached', { mayPassEarlier: true })
-/** 429 of a provider that asks to wait: nothing was done. */
 export const providerThrottled = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The provider asks to wait')
-/** 503 after a request that the provider may have accepted; not to be repeated. */
+/** 503 after a send that the provider may have accepted; must not be repeated. */
 export const sendOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
-/** 409 to the cancellation of a scheduled message that is not scheduled any more. */
 export const alreadySent = () => coded('already_sent', 'The message was sent and cannot be cancelled')
 export const testOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
 export const duplicateResource = (message: string) => coded('duplicate_resource', message)
 
-// Custom fields
 export const missingRequiredFields = () => text(400, 'Missing required fields')
-/** 409 in the text shape of the specification. */
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
 export const invalidGroupBy = (values = 'category') => coded('invalid_group_by', `groupBy must be ${values}`)
 
-// Email and what is left of the legacy addresses
 export const missingRecipientAddress = () => text(400, 'Missing recipient address')
 export const emailFailed = () => text(500, 'Internal server error')
 export const emailMarketingRefused = (message: string) => forbidden(message)
-/** 410 of a legacy address after its removal date; `replacement` is the path to use. */
+/** 410 for a legacy address past its removal date; `replacement` is the new path. */
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   coded('gone', message, replacement === null ? undefined : { replacement }, headers)
-// Media
 export const mediaNotFound = () => missing('Media not found')
-/** 503 of an upload to a disk that is full or read-only. */
+/** 503 for a full or read-only disk. */
 export const storageUnavailable = () =>
   serviceUnavailable(
     'The disk for files is full or read-only, so the media storage has stored nothing: try again when the operator of the service has repaired it',
   )
 const STORAGE_RETRY_SECONDS = 5
-/** 503 when the folder or bucket of media fails, refuses or does not answer. */
 export const mediaStorageUnavailable = () =>
   serviceUnavailable(
     'The media storage cannot be used at the moment: nothing was stored or sent, try again soon',

@@ -1,7 +1,6 @@
-/** Wakes the waiting loops of this process when work arrives; a loop that misses a signal finds the work at its next poll. */
+/** Wakes waiting loops in this process; a missed signal only delays work until the next poll. */
 export type Signal = { raise(): void; onRaise(listener: () => void): void }
 
-/** Calls listeners in this process, in the order in which they were added. */
 export function createSignal(): Signal {
   const listeners: (() => void)[] = []
   return {

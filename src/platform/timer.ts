@@ -1,7 +1,4 @@
-/**
- * A timer for work that many callers ask for: calls while it is set change nothing. `delayMs` absent: the work runs at
- * the end of this turn of the event loop.
- */
+/** Calls while the timer is set change nothing. Without `delayMs`, runs after this event loop turn. */
 export function createTimer(work: () => void): (delayMs?: number) => void {
   let isSet = false
   const run = () => {

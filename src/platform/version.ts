@@ -7,10 +7,7 @@ const { version, build }: { version: string; build?: string } = JSON.parse(
   readFileSync(new URL('package.json', ROOT), 'utf8'),
 )
 
-/**
- * The version of this Parley, unique for each build: that of package.json, `+`, and the commit. A build has it in its
- * package.json (scripts/build/build-id.mjs); a program that runs from its sources asks git.
- */
+/** Unique per build: package.json version and commit, from the build (scripts/build/build-id.mjs) or git. */
 export const VERSION: string = `${version}+${build ?? commitOfSources()}`
 
 function commitOfSources(): string {

@@ -2,16 +2,12 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from './cache-bound.ts'
 
 type PromiseCache<Key, Value> = {
-  /** The cached value of the key, else the answer of `load`, which simultaneous callers share. */
   get(key: Key, load: () => Promise<Value>): Promise<Value>
   drop(key: Key): void
   clear(): void
 }
 
-/**
- * Remembers answers for at most `ttlMs` after they were asked for, those used last. It holds promises, so that `drop` and
- * `clear` during a load neither fail its callers nor let its answer be kept. A failure is not kept.
- */
+/** `drop` and `clear` during a load neither fail its callers nor keep the result; failures are not kept. */
 export function createPromiseCache<Key extends string | number, Value>(limits: {
   max: number
   ttlMs: number

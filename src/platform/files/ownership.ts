@@ -1,7 +1,7 @@
 import { chownSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Changes the owner of files that root created to the owner of their folder, for later use without root. */
+/** Gives files created by root to their folder's owner, for later use without root. */
 export function giveToFolderOwner(path: string): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = statSync(dirname(path))

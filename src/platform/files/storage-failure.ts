@@ -1,6 +1,6 @@
 import { takesNoFiles } from './writable-folder.ts'
 
-/** The media storage, a folder or a bucket, failed, refused or did not answer. `code` is that of the cause. */
+/** The media storage (folder or bucket) failed, refused or did not answer. `code` is the cause's. */
 export class StorageFailure extends Error {
   readonly code: string
 
@@ -14,18 +14,15 @@ export class StorageFailure extends Error {
 
 const GONE = 'the file is gone'
 
-/** The failure of a file that was deleted while it was read. */
 export const fileGone = (): StorageFailure => new StorageFailure(new Error(GONE))
 export const isFileGone = (error: unknown): boolean => error instanceof StorageFailure && error.code === GONE
 
-/** Longest silence of the media storage: a caller gets an answer within 10 s. */
+/** Leaves a caller an answer within 10 s. */
 const PATIENCE_MS = 7_000
 
 /**
- * Makes one call of the media storage. Fails after 7 s without a result or a call of `moved`; the signal then ends the call. A
- * result after that is passed to `onLate`.
- *
- * @throws {StorageFailure} and, as it is, the error of a disk that is full or read-only
+ * Aborts after 7 s without a result or a call of `moved`; passes a later result to `onLate`. Throws StorageFailure, or
+ * the original error of a full or read-only disk.
  */
 export async function storageCall<T>(
   start: (signal: AbortSignal, moved: () => void) => Promise<T>,
@@ -53,7 +50,7 @@ export async function storageCall<T>(
   }
 }
 
-/** Codes and names only, where there are any: messages of a storage may repeat what was sent to it. */
+/** Codes and names only: storage messages may repeat what was sent. */
 function nameOf(cause: unknown): string {
   if (!(cause instanceof Error)) return 'unknown'
   if ('code' in cause && typeof cause.code === 'string') return cause.code

@@ -7,25 +7,17 @@ import { diskCall } from './disk-call.ts'
 import { StorageFailure } from './storage-failure.ts'
 import { makeWritableFolder } from './writable-folder.ts'
 
-/** Files that last no longer than the work on them. */
 export type TemporaryFiles = {
-  /** Calls `work` with a path of its own, whose file is deleted afterwards. */
   use<T>(work: (path: string) => Promise<T>): Promise<T>
 }
 
-/** A process with open files touches its folder this often. */
 const TOUCH_MS = 15_000
-/** A folder of another machine or container that was not touched for this time belongs to a dead process. */
+/** An untouched folder of another machine or container belongs to a dead process. */
 const STALE_MS = 120_000
-/** `PLACE-PID-START-RANDOM`: a place is a namespace of process ids on a booted machine. */
+/** `PLACE-PID-START-RANDOM`: a place is a process id namespace on a booted machine. */
 const FOLDER_NAME = /^([0-9a-f]{16})-([0-9]+)-([0-9]+)-[0-9a-f]{12}$/
 
-/**
- * Keeps the temporary files of this process in a folder of its own below `root`, and deletes those of dead processes: at once those
- * of processes that ran here, and after two minutes those of other machines and containers that share the folder.
- *
- * @throws UnusableFolder
- */
+/** Deletes folders of dead processes: local ones at once, others after two minutes. Throws UnusableFolder. */
 export async function openTemporaryFiles(root: string): Promise<TemporaryFiles> {
   await makeWritableFolder(root)
   const folder = join(root, `${placeOf()}-${process.pid}-${startOf('self') ?? 0}-${randomBytes(6).toString('hex')}`)
@@ -47,7 +39,7 @@ export async function openTemporaryFiles(root: string): Promise<TemporaryFiles> 
         return result
       } catch (error) {
         const removal = remove()
-        // A disk that hangs must not keep the caller.
+        // A hanging disk must not block the caller.
         if (!(error instanceof StorageFailure)) await removal
         throw error
       } finally {
@@ -61,14 +53,12 @@ export async function openTemporaryFiles(root: string): Promise<TemporaryFiles> 
   }
 }
 
-/** Sets the time of a folder to that of its file system, whatever this machine's clock says. */
 async function touch(folder: string): Promise<void> {
   const mark = join(folder, 'mark')
   await mkdir(mark).catch(() => undefined)
   await rm(mark, { recursive: true, force: true }).catch(() => undefined)
 }
 
-/** Deletes what dead processes left below `root`; returns how many folders may belong to processes elsewhere. */
 async function removeDead(root: string, own: string): Promise<number> {
   await touch(own)
   const nowMs = await modifiedMs(own)
@@ -79,7 +69,6 @@ async function removeDead(root: string, own: string): Promise<number> {
     const isAlive = isAliveHere(name)
     const isStale = isAlive === undefined && nowMs - ((await modifiedMs(path)) ?? nowMs) > STALE_MS
     if (isAlive === undefined && !isStale) unknown += 1
-    // Another process may delete it at the same time.
     if (isAlive === false || isStale) await rm(path, { recursive: true, force: true }).catch(() => undefined)
   }
   return unknown
@@ -91,7 +80,7 @@ const modifiedMs = (path: string): Promise<number | undefined> =>
     () => undefined,
   )
 
-/** Whether the process of a folder lives; undefined: it does not run here, or the name is none of ours. */
+/** Undefined: the process is elsewhere, or the name is foreign. */
 function isAliveHere(name: string): boolean | undefined {
   const [, place, pid, start] = FOLDER_NAME.exec(name) ?? []
   if (place !== placeOf() || pid === undefined) return undefined
@@ -100,12 +89,11 @@ function isAliveHere(name: string): boolean | undefined {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EPERM')) return false
   }
-  // Its id may have been given to another process.
   const found = startOf(pid)
   return found === undefined || found === start
 }
 
-/** Process ids are comparable within one namespace of one boot; where the system shows neither, on one host. */
+/** Process ids are comparable within one namespace and boot; if neither is visible, on one host. */
 function placeOf(): string {
   const place = readable(
     () => `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')} ${readlinkSync('/proc/self/ns/pid')}`,
@@ -116,7 +104,7 @@ function placeOf(): string {
     .slice(0, 16)
 }
 
-/** When a process started, in ticks since the boot; undefined where the system does not show it. */
+/** Start time in ticks since the boot; undefined if hidden. */
 const startOf = (pid: string): string | undefined =>
   // The name of the program, which may contain spaces, ends with the last parenthesis.
   readable(() => readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[19])

@@ -3,7 +3,6 @@ import { dirname } from 'node:path'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { giveToFolderOwner } from './ownership.ts'
 
-/** A folder of the operator's that takes no files, with the code of the system's error. */
 export class UnusableFolder extends StartError {
   readonly code: string | undefined
 
@@ -13,11 +12,7 @@ export class UnusableFolder extends StartError {
   }
 }
 
-/**
- * Makes a folder if it is missing, and checks that it can be written.
- *
- * @throws UnusableFolder
- */
+/** Creates a folder if missing and checks that it is writable. Throws UnusableFolder. */
 export async function makeWritableFolder(path: string): Promise<void> {
   try {
     const created = await mkdir(path, { recursive: true, mode: 0o700 })
@@ -28,14 +23,13 @@ export async function makeWritableFolder(path: string): Promise<void> {
   }
 }
 
-/** Of a read-only disk Node says that a folder in it is missing (ENOENT): the folder above knows better. */
+/** On a read-only disk, Node reports ENOENT for a folder; its parent has the real reason. */
 async function refusalOfParent(path: string): Promise<unknown> {
   const parent = dirname(path)
   const refusal = await access(parent, constants.W_OK | constants.X_OK).catch((error: unknown) => error)
   return codeOf(refusal) === 'ENOENT' && parent !== path ? refusalOfParent(parent) : refusal
 }
 
-/** The sentence about a folder whose use failed with `error`. */
 export function unusableFolder(path: string, error: unknown): UnusableFolder {
   if (isDiskFull(error)) return diskFull(path, error)
   return new UnusableFolder(
@@ -59,7 +53,6 @@ function causeOf(error: unknown): string {
   }
 }
 
-/** The error of a folder whose disk has no room, with what is needed where that is known. */
 export function diskFull(
   path: string,
   cause: unknown,
@@ -77,8 +70,8 @@ export function diskFull(
 
 const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024)
 
-/** The disk has no room, or the quota of its user none. */
+/** Returns whether the disk or the user's quota is full. */
 export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes(codeOf(error) ?? '')
 
-/** The disk takes no bytes, whatever the file: it is full or read-only. */
+/** Returns whether the disk is full or read-only. */
 export const takesNoFiles = (error: unknown): boolean => isDiskFull(error) || codeOf(error) === 'EROFS'

@@ -11,7 +11,6 @@ const CONNECT_TIMEOUT_MS = 5_000
 /** Some hosts refuse clients without a name. */
 export const USER_AGENT = 'parley'
 
-/** The outcome of one request, which may be repeated if nothing was sent. `code` is the code of Node or undici. */
 export type Exchange =
   | { kind: 'answered'; status: number; retryAfterSeconds: number | null; body: Buffer }
   | { kind: 'not-sent'; code: string | null; detail: string }
@@ -22,11 +21,11 @@ export type Call = {
   url: string
   headers: Record<string, string>
   body?: string | Buffer | Readable
-  /** Over everything: connecting, writing, headers and body. */
+  /** Covers connecting, writing, headers and body. */
   timeoutMs: number
 }
 
-/** Connections to providers: kept open, many per host, since a send waits for its answer. */
+/** Keeps many connections per host, since a send waits for its answer. */
 export const createProviderAgent = (proxies: Proxies = NO_PROXIES): Dispatcher =>
   createProxiedAgent(proxies, {
     connections: 512,
@@ -39,10 +38,7 @@ export const createProviderAgent = (proxies: Proxies = NO_PROXIES): Dispatcher =
     bodyTimeout: 0,
   })
 
-/**
- * Makes one call and never throws. `not-sent` is a promise: no byte of the request was written, and none ever will be.
- * Every other call without a whole answer is `no-answer`.
- */
+/** Never throws. `not-sent` guarantees that no byte was or will be written; without a whole answer: `no-answer`. */
 export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> {
   const url = URL.parse(call.url)
   if (url === null) return Promise.resolve({ kind: 'not-sent', code: null, detail: 'the address is not valid' })
@@ -72,7 +68,7 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
   })
 }
 
-/** Returns the seconds of a `Retry-After` header, from 1 to 999,999, else null. */
+/** Parses `Retry-After` to 1 to 999,999 seconds, else null. */
 export function readRetryAfter(header: string | string[] | undefined): number | null {
   const seconds = parseRetryAfter(typeof header === 'string' ? header : null, systemClock.now()) ?? 0
   return seconds > 0 && seconds <= LONGEST_WAIT_SECONDS ? seconds : null

@@ -1,6 +1,6 @@
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** Returns `Retry-After` in seconds, from seconds or an HTTP date; null if it is absent, unreadable or past. */
+/** Parses seconds or an HTTP date; returns null if absent, unreadable or past. */
 export function parseRetryAfter(value: string | null, now: Date): number | null {
   const text = value?.trim() ?? ''
   if (/^[0-9]{1,10}$/.test(text)) return Number(text)

@@ -9,16 +9,15 @@ type RequestEvents = {
   onHeaders(status: number, headers: AnswerHeaders): void
   onData(chunk: Buffer): void
   onEnd(): void
-  /** `isSent` is false if no byte of the request was written, and none ever will be. */
+  /** `isSent` is false if no byte was or will be written. */
   onError(error: Error, isSent: boolean): void
 }
 
 export class DeadlinePassed extends Error {}
 
 /**
- * Starts one request and reports its end once, by `onEnd` or `onError`. The deadline covers everything: waiting for a
- * connection, connecting, writing and the answer. A request without a connection by then is withdrawn: the connection may
- * still open, but stays unused. A timer alone is not enough, since it fires late in a process that was paused.
+ * Calls `onEnd` or `onError` once. The deadline covers everything; a connection that opens later stays unused, since
+ * the timer alone would fire late in a paused process.
  */
 export function startRequest(
   dispatcher: Dispatcher,
@@ -38,15 +37,15 @@ export function startRequest(
   }
   const fail = (error: Error) =>
     end(() => {
-      // Otherwise undici reads from an unsent body later, when nobody listens to its errors.
+      // Otherwise undici reads from an unsent body later, when nobody handles its errors.
       if (options.body instanceof Readable) options.body.destroy()
       events.onError(error, controller !== undefined)
       controller?.abort(error)
     })
   const timer = setTimeout(() => fail(deadlinePassed()), timeoutMs)
   dispatcher.dispatch(options, {
-    // Called right before the first byte is written. If it throws, undici drops the request and keeps the connection.
-    // A second call would repeat a request that the server may have.
+    // Runs right before the first byte. If this throws, undici drops the request. A second call would repeat a sent
+    // request.
     onRequestStart(current) {
       if (isOver || controller !== undefined || monotonicMs() >= deadlineAt) throw deadlinePassed()
       controller = current

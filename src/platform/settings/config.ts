@@ -3,7 +3,6 @@ import ipaddr from 'ipaddr.js'
 import type { Proxies } from '../outgoing/proxies.ts'
 import { createSettingReader, type SettingReader } from './setting-reader.ts'
 
-/** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
 export const MAIL_SCHEMES = ['smtp:', 'smtps:', 'postmark:', 'postmark+http:'] as const
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
@@ -11,50 +10,40 @@ const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'
 export type Role = 'all' | 'api' | 'worker'
 export type Window = 'strict' | 'provider'
 
-/** Everything that can be set, read once from the environment and never changed. Units stand last in the names. */
 export type Config = {
   readonly port: number
   readonly host: string
-  /** The address that customers of the API use; absent, it is made from host and port. */
   readonly baseUrl: string
-  /** Absent: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
-  /** Off: a start only checks that the schema is this version's. */
   readonly migrate: boolean
-  /** Run on the schema of a later version. */
   readonly allowsNewerSchema: boolean
   readonly role: Role
-  /** Processes that answer on the port; each does what `role` says. */
   readonly processes: number
   readonly sandbox: boolean
   readonly sandboxPort: number
-  /** The web console: its pages and its API. */
   readonly console: boolean
-  /** First encrypts, all decrypt; absent on the embedded default, where one is made and kept in `dataDir`. */
+  /** The first key encrypts, all decrypt; absent: a generated key in `dataDir`. */
   readonly encryptionKeys: readonly string[]
-  /** Absent on the embedded default, where one is made and kept in `dataDir`. */
   readonly adminToken: string | undefined
-  /** Unless it is set: `info`, or `warn` when standard output is a terminal, so that the greeting stays in view. */
+  /** Default: `info`, or `warn` at a terminal, so that the greeting stays in view. */
   readonly logLevel: string
-  /** The range of company ids of this installation. */
   readonly cell: number
-  /** Days that envelopes, deliveries and attempts are kept. */
   readonly deliveryLogDays: number
-  /** Hours after which a delivery that has not finished is dead-lettered. */
+  /** Unfinished deliveries are dead-lettered after so long. */
   readonly deliveryDeadlineHours: number
-  /** Waiting deliveries of events other than messages that a company may have. */
+  /** Maximum waiting deliveries per company, except for messages. */
   readonly webhookBacklog: number
-  /** How long a process that is asked to stop goes on answering, so that proxies can use others. */
+  /** Keeps answering for so long after a stop request, so that proxies can switch. */
   readonly stopDelayMs: number
   readonly serviceName: string
   readonly apiKeyPrefix: string
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly trustProxy: readonly string[]
   readonly plainHttp: 'loopback' | 'reject'
-  /** Bearer of `/metrics`; absent, loopback and private peers read them without one. */
+  /** Bearer token for `/metrics`; absent: loopback and private peers need none. */
   readonly metricsToken: string | undefined
-  /** Where traces go (OTLP over HTTP); absent: there are none. The SDK reads this and its other settings itself. */
+  /** Absent: no traces. The SDK reads this and its other settings itself. */
   readonly otlpEndpoint: string | undefined
   readonly marketingWindow: Window
   readonly sessionWindow: Window
@@ -62,34 +51,29 @@ export type Config = {
   readonly graphVersion: string
   readonly providerTimeoutMs: number
   readonly redisUrl: string | undefined
-  /** The mail server for companies that have none of their own; absent, those cannot send email. */
   readonly smtpUrl: string | undefined
-  /** The domain of return paths, and where mail to it is accepted; absent: bounces go to the senders of mails. */
+  /** For return paths and accepting bounces; absent: bounces go to the senders. */
   readonly bounceDomain: string | undefined
   readonly bounceSmtpPort: number | undefined
   readonly bounceSmtpHost: string
-  /** The password with which providers of mail post reports; absent: none are read. */
   readonly mailReportsSecret: string | undefined
-  /** From this moment every legacy address is gone. */
   readonly legacyRemovalDate: Date
-  /** The only host name that serves `/api/*`, and that serves no `/public/*`; absent, all serve both. */
+  /** The only host for `/api/*`, without `/public/*`; absent: every host serves both. */
   readonly legacyHost: string | undefined
-  /** Where media are kept; absent: in `dataDir`. Holds a secret. */
+  /** Absent: media are in `dataDir`. Contains a secret. */
   readonly mediaBucketUrl: string | undefined
-  /** The bucket where media were kept before: read until they have been copied. Holds a secret. */
+  /** Previous bucket, read until copied. Contains a secret. */
   readonly mediaEarlierBucketUrl: string | undefined
-  /** Days that messages and emails are kept; absent: they are not deleted. */
   readonly messageDays: number | undefined
   readonly emailDays: number | undefined
-  /** Deliveries may go to private addresses and over plain http: for local work. */
+  /** Local work only: allows private addresses and plain http. */
   readonly webhookAllowPrivate: boolean
-  /** For calls to providers, Postmark and buckets. */
   readonly proxies: Proxies
-  /** For deliveries to receivers; may hold a password. */
+  /** May contain a password. */
   readonly webhookProxy: string | undefined
 }
 
-/** All faults of the environment at once: one message names every setting that has to change. */
+/** Reports all faults at once. */
 export class ConfigError extends Error {
   readonly faults: readonly string[]
   constructor(faults: readonly string[]) {
@@ -104,10 +88,7 @@ const PROXY_SCHEMES = ['http:', 'https:']
 const MAX_PROCESSES = 64
 const KEY_PREFIX = /^[A-Za-z0-9]{1,32}$/
 
-/**
- * Reads the settings (decisions: Starting it). Pure: the environment comes in, a frozen Config goes out,
- * or a ConfigError that names every fault.
- */
+/** Reads the settings (decisions: Starting). Pure. Throws ConfigError with all faults. */
 export function readConfig(
   env: Record<string, string | undefined>,
   isTerminal: boolean = process.stdout.isTTY,
@@ -122,7 +103,7 @@ export function readConfig(
   const tls = readTls(read, faults)
   const configuredBaseUrl = read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '')
   const trustProxy = read.addresses('TRUST_PROXY')
-  // Behind a proxy every peer is local, also for requests that came to the proxy over plain HTTP.
+  // Behind a proxy every peer is local, even for plain HTTP requests to the proxy.
   const isLocalWork = trustProxy.length === 0 && !configuredBaseUrl?.toLowerCase().startsWith('https:')
   const sandbox = read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on'
   const config: Config = {
@@ -172,7 +153,7 @@ export function readConfig(
   return Object.freeze(config)
 }
 
-/** A delivery ends before its day is dropped: a day is kept for DELIVERY_LOG_DAYS after its end. */
+/** A delivery must end before its day is dropped, DELIVERY_LOG_DAYS after the day's end. */
 function readDeliveryBounds(
   read: SettingReader,
   faults: string[],
@@ -208,14 +189,13 @@ function readMail(
   }
 }
 
-/** The usual variables, in lower case first, as curl reads them. */
 const readProxies = (read: SettingReader): Proxies => ({
   http: read.url('http_proxy', PROXY_SCHEMES) ?? read.url('HTTP_PROXY', PROXY_SCHEMES),
   https: read.url('https_proxy', PROXY_SCHEMES) ?? read.url('HTTPS_PROXY', PROXY_SCHEMES),
   except: read.optional('no_proxy') ?? read.text('NO_PROXY', ''),
 })
 
-/** With DATABASE_URL both secrets must be set; only the embedded default creates them. */
+/** Only the embedded default can generate the secrets. */
 function checkSecretsAreSet(read: SettingReader, databaseUrl: string | undefined, faults: string[]): void {
   if (databaseUrl === undefined) return
   if (!read.optional('ENCRYPTION_KEY')) {
@@ -234,7 +214,7 @@ function readTls(read: SettingReader, faults: string[]): Config['tls'] {
   return undefined
 }
 
-/** Plain HTTP is answered on a loopback address alone, and by default only without a proxy and an https base URL. */
+/** Allowed on a loopback address only; on by default only without a proxy and https base URL. */
 function readPlainHttp(read: SettingReader, host: string, isLocalWork: boolean, faults: string[]): Config['plainHttp'] {
   const isLoopback = isLoopbackHost(host)
   const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLoopback && isLocalWork ? 'loopback' : 'reject')
@@ -246,7 +226,6 @@ function readPlainHttp(read: SettingReader, host: string, isLocalWork: boolean, 
   return plainHttp
 }
 
-/** Whether this host name or IP address can only be reached from the same machine. */
 export const isLoopbackHost = (host: string): boolean =>
   LOOPBACK_HOSTS.has(host) || (isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback')
 

@@ -3,15 +3,11 @@ import { hasRawHash, RAW_HASH } from '../text/raw-hash.ts'
 
 const OLDEST_GRAPH_VERSION = 22
 
-/** The variables of an environment, and where faults in them are noted. */
 type Source = { env: Record<string, string | undefined>; faults: string[] }
 
 export type SettingReader = ReturnType<typeof createSettingReader>
 
-/**
- * Readers of settings, one for each kind of value. A value that is not valid adds a sentence to `faults` and reads as
- * its default, so that one run finds all faults. Blank values count as absent.
- */
+/** Blank values count as absent. Invalid ones add a fault and read as the default, so one run finds all faults. */
 export function createSettingReader(env: Source['env'], faults: string[]) {
   const source = { env, faults }
   return { ...wordReaders(source), ...numberReaders(source), ...secretReaders(source), ...addressReaders(source) }
@@ -22,7 +18,6 @@ function optional({ env }: Source, name: string): string | undefined {
   return value === undefined || value === '' ? undefined : value
 }
 
-/** The parts of a value that are separated by commas. */
 const listOf = (source: Source, name: string): string[] =>
   (optional(source, name) ?? '')
     .split(',')
@@ -86,7 +81,6 @@ function numberReaders(source: Source) {
     optionalInteger: (name: string, min: number, max: number): number | undefined =>
       optional(source, name) === undefined ? undefined : integer(name, min, min, max),
 
-    /** Midnight UTC of a day written as 2026-06-01. */
     date: (name: string, fallback: string): Date => {
       const value = optional(source, name) ?? fallback
       const midnight = new Date(`${value}T00:00:00Z`)
@@ -97,7 +91,7 @@ function numberReaders(source: Source) {
   }
 }
 
-/** Their faults never repeat the value. */
+/** Faults must not repeat the value. */
 function secretReaders(source: Source) {
   const { faults } = source
   return {
@@ -135,7 +129,7 @@ function secretReaders(source: Source) {
 function addressReaders(source: Source) {
   const { faults } = source
   return {
-    /** May hold a password: the fault does not repeat the value. */
+    /** May contain a password: the fault must not repeat the value. */
     url: (name: string, protocols: readonly string[]): string | undefined => {
       const value = optional(source, name)
       if (value === undefined) return undefined
@@ -143,7 +137,7 @@ function addressReaders(source: Source) {
         faults.push(`${name} ${RAW_HASH}`)
         return undefined
       }
-      // Several database hosts separated by commas are no URL to the parser; the first one stands for all.
+      // `URL` can't parse several database hosts; the first stands for all.
       const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
       if (parsed !== null && protocols.includes(parsed.protocol)) return value
       faults.push(`${name} must be an address that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`)

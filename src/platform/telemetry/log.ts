@@ -5,26 +5,24 @@ import { codeOf } from '../start-error.ts'
 const STANDARD_OUTPUT = 1
 const WAIT_MS = 200
 const MOST_WAITING = 16_000
-/** A start that takes longer, such as one that waits for a lock, says why. */
 const MOST_HELD_MS = 300_000
 
 type LogOptions = {
-  /** Lines are for a person: text instead of JSON. */
   isTerminal?: boolean
-  /** Lines wait until `release` is called, for 5 minutes and up to 16,000 characters of them at most. */
+  /** Buffers lines until `release`, for at most 5 minutes and 16,000 characters. */
   isHeld?: boolean
 }
 
 type HeldLog = { log: Logger; release: () => void }
 
 /**
- * The log of the process: lines of JSON on standard output, written together, up to a fifth of a second late; at once
- * when one is fatal or the process ends. They are gathered here, since the library would measure and copy each.
+ * Batches JSON lines for up to 200 ms; writes at once for a fatal line or at exit. The library would measure and copy
+ * each line.
  */
 export function createLog(level: string, { isTerminal = false, isHeld = false }: LogOptions = {}): HeldLog {
   const output = pino.destination({ fd: STANDARD_OUTPUT, sync: false })
   let waiting = ''
-  /** The terminal was closed, or the reader of the pipe ended: lines are dropped. The library would try again without end. */
+  /** The terminal or pipe reader is gone: drop lines, since the library would retry for ever. */
   let isGone = false
   const giveUp = (): void => {
     isGone = true
@@ -44,7 +42,7 @@ export function createLog(level: string, { isTerminal = false, isHeld = false }:
       waiting += isTerminal ? toTerminalLine(line) : line
       if (waiting.length > MOST_WAITING) writeWaiting()
     },
-    /** The library calls it after a fatal line. */
+    /** Called by the library after a fatal line. */
     flushSync(): void {
       if (isGone) return
       const rest = writeNow(waiting)
@@ -65,7 +63,7 @@ export function createLog(level: string, { isTerminal = false, isHeld = false }:
   return { log: pino({ level }, gathering), release }
 }
 
-/** Writes as much as standard output takes at once. Returns the rest; undefined when its reader is gone. */
+/** Returns the unwritten rest; undefined when the reader is gone. */
 function writeNow(text: string): string | undefined {
   const bytes = Buffer.from(text)
   try {
@@ -75,7 +73,6 @@ function writeNow(text: string): string | undefined {
   }
 }
 
-/** The time, the level unless it is `info`, the message, and the members as name=value. */
 export function toTerminalLine(line: string): string {
   const { level, time, pid: _pid, hostname: _hostname, msg = '', ...members } = JSON.parse(line)
   const label = level === pino.levels.values.info ? '' : `${pino.levels.labels[level]?.toUpperCase()} `
@@ -83,5 +80,5 @@ export function toTerminalLine(line: string): string {
   return `${new Date(time).toTimeString().slice(0, 8)} ${label}${printable(msg)}${printable(values.join(''))}\n`
 }
 
-/** Without control characters, which a terminal would execute. */
+/** A terminal would execute control characters. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, ' ')

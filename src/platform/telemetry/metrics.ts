@@ -5,7 +5,7 @@ export type Metrics = ReturnType<typeof createMetrics>
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** All that is measured, on one registry, shown at `/metrics`. Durations are in seconds. */
+/** Durations are in seconds. */
 export function createMetrics() {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -71,7 +71,6 @@ const counterOf =
   <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers })
 
-/** The work that goes on without a request. */
 function createWorkCounters(registers: Registry[]) {
   const counter = counterOf(registers)
   return {

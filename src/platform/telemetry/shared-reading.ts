@@ -1,9 +1,8 @@
 import { monotonicMs } from '../clock.ts'
 
-/** Metrics are computed at most this often. */
 export const METRICS_SPACING_MS = 1_000
 
-/** Shares one computation among all readers, and its result until the next one may begin. */
+/** Shares one computation and its result among all readers until the next can begin. */
 export function sharedReading<T>(
   compute: () => Promise<T>,
   { spacingMs = METRICS_SPACING_MS, nowMs = monotonicMs } = {},

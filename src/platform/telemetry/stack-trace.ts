@@ -3,10 +3,7 @@ import { SourceMap } from 'node:module'
 
 const PLACE = /(file:\/\/[^\s()]+\.js):(\d+):(\d+)/
 
-/**
- * Stacks of a bundle name the lines of the sources. Node does the same with --enable-source-maps, but reads each map when it
- * loads the file: 27 MB and 0.15 s. Here the first stack that is read does.
- */
+/** Node's --enable-source-maps would read every map at load: 27 MB and 0.15 s. Here, the first stack read does. */
 export function showSourcesInStacks(): void {
   const maps = new Map<string, SourceMap | undefined>()
   const mapOf = (file: string): SourceMap | undefined => {
@@ -17,7 +14,6 @@ export function showSourcesInStacks(): void {
     [headOf(error), ...sites.map((site) => `    at ${sourceOf(String(site), mapOf)}`)].join('\n')
 }
 
-/** The place in a line of a stack, replaced by that of the source if there is a map. */
 function sourceOf(line: string, mapOf: (file: string) => SourceMap | undefined): string {
   return line.replace(PLACE, (place, file: string, row: string, column: string) => {
     const found = mapOf(file)?.findEntry(Number(row) - 1, Number(column) - 1)
@@ -30,7 +26,6 @@ function readMap(file: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(new URL(`${file}.map`), 'utf8')))
   } catch {
-    // A package has no map.
     return undefined
   }
 }

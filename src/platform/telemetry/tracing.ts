@@ -6,23 +6,19 @@ export type SpanName = 'send' | 'ingest' | 'handle' | 'deliver'
 type SpanValues = Record<string, string | number>
 
 export type Tracing = {
-  /** Runs work as a span; `parent` is a W3C traceparent from outside. The work adds attributes with `set`. */
+  /** Runs work as a span; `parent` is an incoming W3C traceparent. */
   span<Result>(
     name: SpanName,
     options: { values?: SpanValues; parent?: string | undefined },
     work: (set: (values: SpanValues) => void) => Promise<Result>,
   ): Promise<Result>
-  /** The header `traceparent` that continues the current span elsewhere. */
   headers(): Record<string, string>
-  /** Sends what waits. */
   stop(): Promise<void>
 }
 
 /**
- * Starts OpenTelemetry with an exporter over OTLP/HTTP. Its packages are optional and loaded here, so that a service without
- * traces does not pay for them; they read the settings `OTEL_…` themselves. At most 2,048 spans wait; more are dropped.
- *
- * @throws StartError when the packages are not installed
+ * Loads the optional packages only here, to save their cost without traces. At most 2,048 spans wait; more are dropped.
+ * Throws StartError without the packages.
  */
 export async function startTracing(): Promise<Tracing> {
   const { api, sdk, exporter, resources } = await load()

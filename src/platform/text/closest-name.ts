@@ -1,4 +1,4 @@
-/** Returns the known name that a mistyped one stands for: one edit away, or the same but for case, `_` and `-`. */
+/** Returns the known name one edit away, or differing only in case, `_` and `-`. */
 export function closestName(name: string, known: Iterable<string>): string | undefined {
   const folded = fold(name)
   let near: string | undefined
@@ -11,7 +11,6 @@ export function closestName(name: string, known: Iterable<string>): string | und
   return near
 }
 
-/** Explains an unknown name, with the known one that was probably meant. */
 export function unknownName(name: string, known: Iterable<string>): string {
   const meant = closestName(name, known)
   return meant === undefined ? 'is not known here' : `is not known here: did you mean ${meant}?`
@@ -19,7 +18,6 @@ export function unknownName(name: string, known: Iterable<string>): string {
 
 const fold = (name: string): string => name.toLowerCase().replaceAll(/[_-]/g, '')
 
-/** Whether one character was inserted, left out, replaced, or swapped with its neighbour. */
 function isOneEdit(one: string, other: string): boolean {
   if (Math.abs(one.length - other.length) > 1) return false
   let start = 0

@@ -1,15 +1,7 @@
-/**
- * JSON as text: its value, and where members and elements stand in it, so that a piece of it can be passed on exactly as
- * it was written: parsing and serialising again would change numbers, escapes and repeated keys.
- *
- * Where places are looked for, the text must be JSON that `JSON.parse` accepts: nothing is validated there. Depth is no
- * concern, for what is passed over is counted and never descended into.
- */
+/** Pieces are passed on exactly as written: re-serializing would change numbers, escapes and repeated keys. */
 
-/** `text.slice(start, end)`. */
 export type Span = { start: number; end: number }
 
-/** One `"name": value` of an object; `span` covers all of it. */
 export type Member = { name: string; span: Span; value: Span }
 
 const QUOTE = 0x22
@@ -18,23 +10,17 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const OPENING_BRACE = 0x7b
 const OPENING_BRACKET = 0x5b
-/** Numbers, true, false, null: made once, since each use says where to start. */
 const SCALAR = /[\w+.-]+/y
 
-/** Deeper than any accepted body. Deeper levels are parsed by the engine. */
+/** Deeper than any accepted body. The engine parses deeper levels. */
 const READ_LEVELS = 40
 
-/**
- * `JSON.parse`, and right also where the engine takes a name with an escape in it for another that it has read before, a
- * line feed or a quote for a backslash (nodejs/node#63785, in Node 24 to 26): texts with such names are read here.
- * Throws what `JSON.parse` throws.
- */
+/** Avoids an engine bug in `JSON.parse` that confuses names with escapes (nodejs/node#63785, Node 24 to 26). */
 export function parseJsonText(text: string): unknown {
   const value: unknown = JSON.parse(text)
   return hasEscapedName(text) ? createReader(text)(READ_LEVELS) : value
 }
 
-/** Whether a text that `JSON.parse` accepts has more than `limit` levels of objects and arrays. */
 export function hasMoreLevels(text: string, limit: number): boolean {
   let depth = 0
   for (let at = 0; at < text.length; at += 1) {
@@ -47,7 +33,6 @@ export function hasMoreLevels(text: string, limit: number): boolean {
   return false
 }
 
-/** In JSON, a string before a colon is a name. */
 function hasEscapedName(text: string): boolean {
   if (!text.includes('\\')) return false
   for (let at = text.indexOf('"'); at !== -1; ) {
@@ -58,7 +43,6 @@ function hasEscapedName(text: string): boolean {
   return false
 }
 
-/** Reads the values of a text one after another, each with at most this number of levels. */
 function createReader(text: string): (levels: number) => unknown {
   let at = 0
   const readTo = (end: number): string => {
@@ -66,7 +50,6 @@ function createReader(text: string): (levels: number) => unknown {
     at = end
     return piece
   }
-  /** The elements between the brackets, each read by `readNext`. */
   const readAll = <Piece>(readNext: () => Piece): Piece[] => {
     const pieces: Piece[] = []
     at = skipSpace(text, at + 1)
@@ -87,19 +70,19 @@ function createReader(text: string): (levels: number) => unknown {
       at = skipSpace(text, at) + 1
       return [name, read(levels - 1)]
     })
-    // Not by assignment: `__proto__` is a name like any other.
+    // Assignment would misread `__proto__`.
     return Object.fromEntries(members)
   }
   return read
 }
 
-/** The value that starts at `from` or after the white space there. */
+/** Returns the value at `from`, after white space. */
 export function valueAt(text: string, from = 0): Span {
   const start = skipSpace(text, from)
   return { start, end: endOfValue(text, start) }
 }
 
-/** The members of an object in the order of the text, a repeated name as often as it stands there. */
+/** Returns the members in text order, repeated names included. */
 export function membersOf(text: string, object: Span): Member[] {
   const members: Member[] = []
   let at = skipSpace(text, object.start + 1)
@@ -112,7 +95,7 @@ export function membersOf(text: string, object: Span): Member[] {
   return members
 }
 
-/** The places of an array's elements in `text`, in order. The text must be valid JSON. */
+/** Returns an array's elements in order. */
 export function elementsOf(text: string, array: Span): Span[] {
   const elements: Span[] = []
   let at = skipSpace(text, array.start + 1)
@@ -124,11 +107,10 @@ export function elementsOf(text: string, array: Span): Span[] {
   return elements
 }
 
-/** The member that `JSON.parse` keeps of that name: the last. */
+/** Returns the last member of that name, like `JSON.parse`. */
 export const findMember = (members: readonly Member[], name: string): Member | undefined =>
   members.findLast((member) => member.name === name)
 
-/** The part of `text` at this place, unchanged. */
 export const textOf = (text: string, { start, end }: Span): string => text.slice(start, end)
 
 export const isObjectText = (text: string, { start }: Span): boolean => text[start] === '{'
@@ -184,5 +166,5 @@ function endOfString(text: string, from: number): number {
 }
 
 const opens = (code: number): boolean => code === OPENING_BRACE || code === OPENING_BRACKET
-// The closing counterparts stand two places on.
+// Closing brackets are two code points after opening ones.
 const closes = (code: number): boolean => opens(code - 2)

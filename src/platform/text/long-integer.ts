@@ -1,13 +1,11 @@
-/** An integer of 16 digits or more may be rounded by a double; one with an exponent is as exact as its digits. */
+/** A double may round 16 or more digits; an exponent form is as exact as its digits. */
 const LONG_INTEGER = /(?:^|[[{,:\s])-?[0-9]{16,}\s*(?:$|[\]},])/
 
-/** Whether a JSON text may have integers that `JSON.parse` rounds. */
 export const mayHaveLongIntegers = (text: string): boolean => LONG_INTEGER.test(text)
 
-/** Whether a value of a text with long integers is rounded. */
 export const isRounded = (value: unknown): boolean => Number.isInteger(value) && !Number.isSafeInteger(value)
 
-/** Whether a JSON text has an integer that its value, at any depth, does not have. */
+/** Returns whether any integer in the text was rounded. */
 export function hasRoundedInteger(text: string, root: unknown): boolean {
   if (!mayHaveLongIntegers(text)) return false
   const open: unknown[] = [root]

@@ -1,3 +1,3 @@
-/** The member of a value by its name; undefined when the value is no object, or only inherits it. */
+/** Returns an own member; undefined for inherited ones and non-objects. */
 export const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined

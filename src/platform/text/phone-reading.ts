@@ -2,15 +2,13 @@ import { type CountryCode, isPossiblePhoneNumber, Metadata, parsePhoneNumberFrom
 import metadata from 'libphonenumber-js/min/metadata'
 import { E164 } from './phone.ts'
 
-/** ISO code of a country that has phone numbers of its own. */
 export type PhoneCountry = CountryCode
 
-/** A phone as a caller wrote it: the digits with country code, or its fault. */
 type ReadPhone =
   | { readonly digits: string }
   | {
       readonly fault: string
-      /** Digits with country code if the fault is their number: no number of its country has as many. */
+      /** Digits with country code if only their count is wrong for the country. */
       readonly impossible: string | null
     }
 
@@ -18,19 +16,15 @@ const FORMAT_FAULT = 'must be 7 to 15 digits with country code, optionally after
 const DECIMAL_FAULT =
   'must not end in a decimal part: a spreadsheet read the number as an amount; format its column as text'
 
-/** ISO codes of the countries that have phone numbers. */
 export const PHONE_COUNTRIES: readonly string[] = Object.keys(metadata.countries)
 
-/** Whether numbers can be read as national ones of this country, named by its ISO code. */
 export const isPhoneCountry = (code: string): code is PhoneCountry => code in metadata.countries
 
-/** Whether a text has neither digits nor anything else that a phone number cannot have. */
 export const isBlankPhone = (text: string): boolean => /^[ \-./()]*$/.test(toAscii(text))
 
 /**
- * Reads a phone number. Spaces, dashes, dots, slashes, matched parentheses and invisible characters are dropped. Without `+`
- * or `00` it is a national number of `country` if it is a valid one there, else international digits. The result is
- * *possible*: its length exists in its country.
+ * Ignores separators and invisible characters. Without `+` or `00`, a valid national number in `country` wins over
+ * international digits. The result's length must exist in its country.
  */
 export function readPhone(text: string, country: PhoneCountry | null = null): ReadPhone {
   const written = toAscii(text)
@@ -48,14 +42,13 @@ export function readPhone(text: string, country: PhoneCountry | null = null): Re
 
 const refuse = (fault: string): ReadPhone => ({ fault, impossible: null })
 
-/** Marks a zero that was alone in parentheses, as in `+44 (0)7700`. */
+/** Marks a zero alone in parentheses, as in `+44 (0)7700`. */
 const TRUNK = 't'
 
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
-// The signs of ASCII in full width, and the digits of Arabic and Persian.
 const WIDE = /[\uff01-\uff5e]/g
 const ARABIC_DIGITS = /[\u0660-\u0669\u06f0-\u06f9]/g
-// Minus signs and the Japanese long vowel mark take the place of dashes.
+// Minus signs and the Japanese long vowel mark serve as dashes.
 const DASHES = /[\p{Pd}\u2212\u02d7\u2043\u30fc\uff70]/gu
 
 const toAscii = (text: string): string =>
@@ -67,10 +60,9 @@ const toAscii = (text: string): string =>
     .replace(/[\p{Z}\s]+/gu, ' ')
     .trim()
 
-/** `447700900100.0`: one dot in a row of digits, and behind it zeros only or one digit. */
+/** Such as `447700900100.0`: one dot, followed by zeros or one digit. */
 const isDecimal = (text: string): boolean => /^\+?[0-9]{5,}\.(?:0+|[0-9])$/.test(text)
 
-/** The digits, with a leading `+`, and with trunk zeros marked; undefined if other characters remain. */
 function withoutSeparators(text: string): string | undefined {
   if (!/^[+0-9 \-./()]+$/.test(text) || !areMatched(text)) return undefined
   const joined = text.replace(/\( *0 *\)/g, TRUNK).replace(/[ \-./()]/g, '')
@@ -87,7 +79,7 @@ function areMatched(text: string): boolean {
   return open === 0
 }
 
-/** A zero in parentheses behind the calling code is dropped unless it belongs to the number, as in Italy. */
+/** Drops the zero after the calling code, unless part of the number, as in Italy. */
 function withoutTrunkZero(joined: string): string {
   const [head = '', ...rest] = joined.split(TRUNK)
   const kept = [head, ...rest].join('0')
@@ -104,7 +96,7 @@ function readNational(joined: string, country: PhoneCountry): string | undefined
   return isHere ? number.number.slice(1) : undefined
 }
 
-/** Lengths of national numbers by calling code, of the main country that has it. */
+/** National number lengths by calling code, for its main country. */
 const LENGTHS = new Map(
   Object.entries(metadata.country_calling_codes).map(([code, [country = 'US']]) => {
     const plan = new Metadata(metadata)
@@ -114,7 +106,7 @@ const LENGTHS = new Map(
 )
 const CODE_MAX_LENGTH = 3
 
-/** The provider writes a 1 after 52 that the numbering plan no longer has. */
+/** Providers write a 1 after 52 that the numbering plan no longer has. */
 const MEXICAN_MOBILE = /^521[0-9]{10}$/
 
 function lengthFault(digits: string, notIn: PhoneCountry | null): string | undefined {

@@ -1,14 +1,12 @@
 const TRIGRAM_LENGTH = 3
-/** More trigrams of a text narrow a search down no further, and each costs a look into the index. */
+/** More trigrams hardly narrow a search, and each costs an index lookup. */
 const TRIGRAMS_MAX = 12
 
-/** Accents of European scripts; points of Hebrew; vowel signs, hamza above and below, and the stretching line of Arabic. */
+/** European accents, Hebrew points; Arabic vowel signs, hamza above and below, and tatweel. */
 const MARKS =
   /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u08ca-\u08e1\u08e3-\u08ff]/gu
-/** Invisible: joiners, direction marks, variation selectors, soft hyphens. */
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu
 
-/** Letters that Unicode does not decompose, and punctuation that keyboards replace. */
 const REPLACED = new Map([
   ...Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', þ: 'th', ø: 'o', đ: 'd', ð: 'd', ħ: 'h', ı: 'i', ł: 'l', ŋ: 'n' }),
   ...Object.entries({ ŧ: 't', ĸ: 'k', ƒ: 'f', ɓ: 'b', ɗ: 'd', ƙ: 'k', ƴ: 'y', ɨ: 'i', ʉ: 'u', ς: 'σ' }),
@@ -19,10 +17,7 @@ const REPLACEABLE = new RegExp(`[${[...REPLACED.keys()].join('')}]`, 'gu')
 
 const oneBlank = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/**
- * Returns the text as searches compare it: without case, accents, Arabic marks and width (NFKC), so that "lukasz jose" finds
- * "Łukasz José" and "ガ" finds "ｶﾞ". Every search folds stored texts and terms with this function alone.
- */
+/** "lukasz jose" finds "Łukasz José", "ガ" finds "ｶﾞ". Must fold both stored texts and search terms. */
 export function fold(text: string): string {
   if (IS_PLAIN.test(text)) return oneBlank(text.toLowerCase())
   const letters = text.normalize('NFKD').replace(IGNORABLE, '').replace(MARKS, '').toLowerCase()
@@ -32,9 +27,8 @@ export function fold(text: string): string {
 const IS_PLAIN = /^[\0-\x7f]*$/
 
 /**
- * Returns the folded text as columns with a trigram index hold it: every character beyond ASCII is an X and five letters
- * from A to P, the digits of its code point. The index knows letters by the locale of the database, which may know the
- * ASCII ones only. Upper case occurs nowhere else, so a part of the text begins and ends between characters.
+ * A non-ASCII character becomes X and five letters A to P, since the index may know ASCII letters only. Upper case
+ * occurs nowhere else, so parts start and end between characters.
  */
 export function indexedText(text: string): string {
   const folded = fold(text)
@@ -46,7 +40,7 @@ function toLetters(character: string): string {
   return `X${digits.replaceAll(/./g, (digit) => 'ABCDEFGHIJKLMNOP'.charAt(Number.parseInt(digit, 16)))}`
 }
 
-/** Of each word, every third trigram and the last: those in between overlap them and would hardly narrow the search. */
+/** Every third trigram per word and the last: those in between overlap. */
 export function trigramsOf(text: string): string[] {
   const trigrams = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
     const last = word.length - TRIGRAM_LENGTH

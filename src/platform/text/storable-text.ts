@@ -1,11 +1,10 @@
 import type { FieldFault } from '../errors.ts'
 
-/** How deep custom values may nest. */
 export const MAX_DEPTH = 32
 
 /**
- * What PostgreSQL cannot keep or JSON cannot carry, anywhere in a value, keys included: NUL, half of a surrogate pair,
- * a number beyond what a double holds, and nesting without end.
+ * Lists what PostgreSQL or JSON can't store, keys included: NUL, lone surrogates, numbers beyond a double, deep
+ * nesting.
  */
 export function textFaults(value: unknown, path: string, depth = 0): FieldFault[] {
   if (typeof value === 'string') return stringFaults(value, path)

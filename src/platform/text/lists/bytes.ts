@@ -1,4 +1,3 @@
-/** The bytes of both arrays; the one that is not empty itself, where there is only one. */
 export function joinBytes(one: Uint8Array, other: Uint8Array): Uint8Array {
   if (one.length === 0) return other
   if (other.length === 0) return one

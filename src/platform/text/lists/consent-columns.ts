@@ -4,16 +4,12 @@ import { parseListTime, TIME_FORM } from './list-time.ts'
 const LIST_CHANNELS = ['email', 'whatsapp'] as const
 type ListChannel = (typeof LIST_CHANNELS)[number]
 
-/**
- * Columns about consent, behind `marketing_consent.<channel>`: the consent itself, its time and address, columns where a yes opts in or
- * out and everything else says nothing, and times at which somebody opted in or out.
- */
+/** `opted` columns only count a yes. */
 const CONSENT_SUFFIXES = ['', '_at', '_ip', '_opted_in', '_opted_out', '_opted_in_at', '_opted_out_at'] as const
 type Suffix = (typeof CONSENT_SUFFIXES)[number]
 
 const HEAD = 'marketing_consent.'
 
-/** Their names, for both channels. */
 export const CONSENT_COLUMNS: readonly string[] = LIST_CHANNELS.flatMap((channel) =>
   CONSENT_SUFFIXES.map((suffix) => `${HEAD}${channel}${suffix}`),
 )
@@ -23,17 +19,16 @@ const KNOWN = new Map<string, { channel: ListChannel; suffix: Suffix }>(
   ),
 )
 
-/** Whether several columns of a list may have this name: a yes in any of them counts. */
+/** Returns whether a list may repeat the column: a yes in any counts. */
 export const mayRepeat = (column: string): boolean => /_opted_(?:in|out)$/.test(column) && KNOWN.has(column)
 
-/** What a row says about a channel, when and from which address; a time of null is the time of the import. */
+/** `saidAt` null means the import time. */
 type SaidConsent = { readonly value: boolean; readonly saidAt: Date | null; readonly ip: string | null }
 export type RowConsent = { readonly [channel in ListChannel]?: SaidConsent }
 
 type Cells = { readonly [suffix in Suffix]?: readonly string[] }
 export type ConsentCell = { readonly column: string; readonly cell: string }
 
-/** What the cells of a row say about consent, or which column cannot be read, and why. */
 export function readRowConsent(
   cells: readonly ConsentCell[],
   readWord: ReadConsent,
@@ -66,7 +61,7 @@ function cellFault(suffix: Suffix, cell: string, readWord: ReadConsent): string 
 
 const CONSENT_FAULT = 'must be a word of consent such as yes or no'
 
-/** An opt-out counts, unless it was said before an opt-in. */
+/** An opt-out counts unless it precedes an opt-in. */
 function saidOn(cells: Cells, readWord: ReadConsent): SaidConsent | undefined {
   const timeOf = (suffix: Suffix) => parseListTime(cells[suffix]?.[0] ?? '') ?? null
   const wordsOf = (suffix: Suffix) => (cells[suffix] ?? []).map(readWord)

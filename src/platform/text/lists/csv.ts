@@ -1,17 +1,11 @@
 import type { Delimiter } from './delimiter.ts'
 import { withGuard, withoutGuard } from './formula-guard.ts'
 
-/** Largest field of a row, in bytes. */
 export const FIELD_MAX_BYTES = 64 * 1024
 
-/** The fields of one row of CSV (RFC 4180), or what is wrong with it. */
 type CsvRow = { readonly fields: readonly string[]; readonly fault?: string }
 
-/**
- * Splits one row, without its line end, into its fields, without the `'` that keep a spreadsheet from taking them for formulas.
- * Quotes begin a quoted field only where the field begins; elsewhere they are characters like any other. With a fault, the fields are
- * those read so far.
- */
+/** Splits one row (RFC 4180), removing formula guards. Quotes only count at a field's start. */
 export function parseCsvRow(text: string, delimiter: Delimiter = ','): CsvRow {
   if (!text.includes('"')) return toRow(text.split(delimiter))
   const fields: string[] = []
@@ -55,34 +49,26 @@ const byteLength = (text: string): number => new TextEncoder().encode(text).leng
 const latin1 = new TextDecoder('latin1')
 const BLANKS = { ',': /[\t ,]/g, ';': /[\t ;]/g, '\t': /[\t ]/g }
 
-/** Whether a row of CSV has no value: spreadsheets end their lists with such rows. */
 export function isBlankRow(bytes: Uint8Array, delimiter: Delimiter): boolean {
   const first = bytes[0] ?? 0
   if (first > 0x22 && first !== delimiter.charCodeAt(0)) return false
   return /^(?:"")*$/.test(latin1.decode(bytes).replaceAll(BLANKS[delimiter], ''))
 }
 
-/** How a CSV is written. */
 export type CsvStyle = {
   readonly delimiter?: Delimiter
-  /** Whether a byte order mark is put first, by which spreadsheets recognize UTF-8. */
   readonly hasMark?: boolean
-  /** Leaves fields as they are that a spreadsheet takes for formulas: for programs that read the list. */
   readonly isRaw?: boolean
 }
 
 export const BYTE_ORDER_MARK = '\uFEFF'
 
-/** The first line of a CSV, with its byte order mark. */
 export const toCsvHeader = (columns: readonly string[], style: CsvStyle = {}): string =>
   `${style.hasMark ? BYTE_ORDER_MARK : ''}${toCsvRow(columns, style)}`
 
-/**
- * Writes fields as a row of CSV, with its line end: quoted where they need to be, and with a `'` where a spreadsheet would take them, or
- * a part of them, for a formula.
- */
+/** Writes one row with its line end, quoted as needed and guarded against formulas. */
 export function toCsvRow(fields: readonly string[], { delimiter = ',', isRaw = false }: CsvStyle = {}): string {
-  // A row of one empty field would be an empty line, which is no row.
+  // One empty field would be an empty line, which is no row.
   if (fields.length === 1 && fields[0] === '') return '""\r\n'
   return `${fields.map((field) => quote(isRaw ? field : withGuard(field), delimiter)).join(delimiter)}\r\n`
 }

@@ -1,4 +1,3 @@
-/** Separators of a CSV, the one of RFC 4180 first. */
 export const DELIMITERS = [',', ';', '\t'] as const
 export type Delimiter = (typeof DELIMITERS)[number]
 
@@ -9,15 +8,13 @@ const NAMES: ReadonlyMap<string, Delimiter> = new Map([
   ['tab', '\t'],
 ])
 
-/** How a separator may be named: by itself or by its word. */
 export const DELIMITER_NAMES = [...NAMES.keys()]
 
-/** The separator with this name; undefined: there is none. */
 export const toDelimiter = (name: string): Delimiter | undefined => NAMES.get(name)
 
 const SEP_LINE = /^"?sep=(.*?)"?$/is
 
-/** What a first line `sep=;` says, which spreadsheets write for each other; undefined: it is no such line. */
+/** Reads a `sep=;` first line, written by spreadsheets; undefined for any other line. */
 export function readSepLine(text: string): { delimiter: Delimiter | undefined } | undefined {
   const [, separator] = SEP_LINE.exec(text) ?? []
   return separator === undefined ? undefined : { delimiter: toDelimiter(separator) }

@@ -1,18 +1,15 @@
 import { joinBytes } from './bytes.ts'
 
-/** Encodings of a CSV. */
 export const LIST_ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const
 export type ListEncoding = (typeof LIST_ENCODINGS)[number]
 type Utf16 = 'utf-16le' | 'utf-16be'
 
 const NOTHING = new Uint8Array(0)
 const NO_TEXT = Uint8Array.of(0xff)
-/** Characters that `String.fromCharCode` takes in one call. */
 const UNITS_AT_ONCE = 8_192
-/** Bytes of the beginning that show UTF-16 without a byte order mark. */
 const PROBE_BYTES = 64
 
-/** The encoding with this label, such as `iso-8859-1`; undefined: a list cannot have it. */
+/** Maps a label such as `iso-8859-1` to a list encoding. */
 export function encodingOf(label: string): ListEncoding | undefined {
   try {
     const { encoding } = new TextDecoder(label)
@@ -25,7 +22,8 @@ export function encodingOf(label: string): ListEncoding | undefined {
 export const isUtf16 = (encoding: ListEncoding): encoding is Utf16 => encoding.startsWith('utf-16')
 
 /**
- * Returns the byte order mark's length and encoding. Without a mark, zero bytes beside ASCII characters indicate UTF-16.
+ * Returns the byte order mark's length and encoding. Without a mark, zero bytes beside ASCII characters indicate
+ * UTF-16.
  */
 export function readMark(start: Uint8Array): { encoding: ListEncoding | undefined; bytes: number } {
   const [first, second, third] = start
@@ -45,13 +43,9 @@ function findUnmarkedUtf16(start: Uint8Array): Utf16 | undefined {
   return even >= half && even > 0 && odd === 0 ? 'utf-16be' : undefined
 }
 
-/** Bytes needed before `readMark` is certain. */
 export const MARK_NEEDS_BYTES = PROBE_BYTES
 
-/**
- * Turns UTF-16 into UTF-8, part by part. Half of a surrogate pair, and half a unit at the end, become a byte that no UTF-8 has, so that
- * their row is refused.
- */
+/** Broken surrogates and a trailing half unit become invalid UTF-8, so their row is refused. */
 export function createToUtf8(encoding: Utf16): { push(chunk: Uint8Array): Uint8Array; end(): Uint8Array } {
   const encoder = new TextEncoder()
   const low = encoding === 'utf-16le' ? 0 : 1
@@ -80,7 +74,6 @@ export function createToUtf8(encoding: Utf16): { push(chunk: Uint8Array): Uint8A
       const data = joinBytes(rest, chunk)
       const whole = data.length - (data.length % 2)
       const last = whole === 0 ? 0 : (data[whole - 2 + (1 - low)] ?? 0)
-      // The second half of a pair may be in the next part.
       return take(data, last >= 0xd8 && last < 0xdc ? whole - 2 : whole)
     },
     end: () => {
@@ -91,17 +84,15 @@ export function createToUtf8(encoding: Utf16): { push(chunk: Uint8Array): Uint8A
   }
 }
 
-/** Counts what speaks for UTF-8 and against it in bytes that are no UTF-16. */
 type Utf8Count = {
   push(chunk: Uint8Array): void
-  /** UTF-8, unless more bytes are none than characters beyond ASCII are. */
+  /** UTF-8, unless invalid bytes outnumber non-ASCII characters. */
   encoding(): 'utf-8' | 'windows-1252'
 }
 
-/** Reads bytes part by part as UTF-8 would be read, in one pass. */
 export function createUtf8Count(): Utf8Count {
   let [valid, invalid] = [0, 0]
-  /** Continuation bytes that are missing, and the range of the next. */
+  /** Missing continuation bytes, and the valid range of the next. */
   let missing = 0
   let [least, most] = [0x80, 0xbf]
   const start = (byte: number): void => {
@@ -118,7 +109,6 @@ export function createUtf8Count(): Utf8Count {
   const push = (chunk: Uint8Array): void => {
     const { length } = chunk
     for (let at = 0; at < length; at += 1) {
-      // Most bytes are ASCII.
       if (missing === 0) while (at < length && (chunk[at] ?? 0) < 0x80) at += 1
       if (at === length) return
       const byte = chunk[at] ?? 0
@@ -143,7 +133,7 @@ const DECODERS = {
   'windows-1252': new TextDecoder('windows-1252'),
 }
 
-/** The text of stored bytes, which are UTF-8 also for UTF-16; undefined where they are no text. */
+/** Decodes stored bytes, where UTF-16 is already UTF-8; undefined if invalid. */
 export function decodeBytes(bytes: Uint8Array, encoding: ListEncoding): string | undefined {
   try {
     return DECODERS[encoding === 'windows-1252' ? encoding : 'utf-8'].decode(bytes)
@@ -154,7 +144,7 @@ export function decodeBytes(bytes: Uint8Array, encoding: ListEncoding): string |
 
 let windows1252: ReadonlyMap<string, number> | undefined
 
-/** A text in the encoding of a list; undefined where Windows-1252 has no such character. */
+/** Returns undefined if Windows-1252 lacks a character. */
 export function encodeText(text: string, encoding: ListEncoding): Uint8Array | undefined {
   if (encoding === 'utf-8') return new TextEncoder().encode(text)
   if (encoding === 'windows-1252') {

@@ -1,18 +1,15 @@
 import { type ConsentWords, NO_WORDS } from './consent-words.ts'
 
-/** Programs whose exports are read by the names of their columns. */
 export const LIST_PROFILES = ['mailchimp', 'hubspot', 'klaviyo', 'brevo'] as const
 export type ProfileName = (typeof LIST_PROFILES)[number]
 
 type Profile = {
   readonly title: string
-  /** Columns that an export of the program has, and hardly another list. */
   readonly signature: readonly string[]
-  /** Targets, each with the columns that may be it: the first that is there. */
+  /** The first existing column becomes the target. */
   readonly columns: readonly (readonly [target: string, ...names: string[]])[]
-  /** Columns that are all of this target. */
   readonly all?: readonly (readonly [target: string, ...names: string[]])[]
-  /** With this column, the list says nothing about opt-ins: its addresses bounced. */
+  /** With this column, addresses bounced, so no opt-in is implied. */
   readonly bounced?: string
   readonly words?: ConsentWords
 }
@@ -89,11 +86,10 @@ export const profileWords = (profile: ProfileName | null): ConsentWords =>
 
 const same = (one: string, other: string): boolean => one.trim().toLowerCase() === other.toLowerCase()
 
-/** The program whose export has these columns; undefined: it is another list. */
 export const findProfile = (columns: readonly string[]): ProfileName | undefined =>
   LIST_PROFILES.find((name) => PROFILES[name].signature.every((one) => columns.some((column) => same(column, one))))
 
-/** The target of each column in an export of a program; null: it is left out. */
+/** Returns each column's target; null: skipped. */
 export function profileTargets(name: ProfileName, columns: readonly string[]): (string | null)[] {
   const { columns: rules, all = [], bounced } = PROFILES[name]
   const places = new Map<number, string>()

@@ -14,37 +14,30 @@ import { createRecordReader, type ListRecord, RECORD_MAX_BYTES } from './record-
 
 export type ListFormat = 'csv' | 'ndjson'
 
-/** What a caller names instead of leaving it to be found. */
 export type NamedStyle = { readonly delimiter?: Delimiter | undefined; readonly encoding?: ListEncoding | undefined }
 
-/** The first line of a CSV, and where the rows begin. Without one, as in lines of JSON, `columns` is empty. */
+/** `columns` is empty without a header, as in JSON lines. */
 export type ListHead = {
   readonly columns: readonly string[]
   readonly delimiter: Delimiter
   readonly readBytes: number
   readonly readLines: number
-  /** Why it cannot be read. */
   readonly fault?: string
-  /** Whether bytes that follow may show another encoding, in which it can be read. */
   readonly mayChange?: boolean
 }
 
 type ListScan = {
-  /** Takes the next bytes, and returns the ones to keep: UTF-8 for UTF-16, and otherwise the same. */
+  /** Returns the bytes to keep: UTF-16 converted to UTF-8, others unchanged. */
   push(chunk: Uint8Array): Uint8Array
   end(): Uint8Array
-  /** What is known by now; the head is undefined before its line end. The encoding is certain after the end. */
+  /** `head` is undefined before its line end. The encoding is only certain after the end. */
   facts(): { readonly head: ListHead | undefined; readonly encoding: ListEncoding; readonly rows: number }
 }
 
 const NOTHING = new Uint8Array(0)
-/** The first line ends within it. */
 const HEAD_MAX_BYTES = 2 * RECORD_MAX_BYTES
 
-/**
- * Reads a list that passes in parts: finds its encoding, its separator and its first line, and counts its rows. Places are in the bytes
- * that are kept.
- */
+/** Offsets refer to the kept bytes. */
 export function createListScan(format: ListFormat, named: NamedStyle = {}): ListScan {
   const count = createUtf8Count()
   const rows = createRowScan(format, named)
@@ -58,7 +51,6 @@ export function createListScan(format: ListFormat, named: NamedStyle = {}): List
     return bytes
   }
   const take = (chunk: Uint8Array): Uint8Array => scan(toUtf8 === undefined ? chunk : toUtf8.push(chunk))
-  /** Reads the mark once enough bytes are there to be certain of it. */
   const begin = (bytes: Uint8Array): Uint8Array => {
     const mark = readMark(bytes)
     const isOfPair = encoding !== undefined && isUtf16(encoding) && mark.bytes > 0 && isUtf16(mark.encoding ?? encoding)
@@ -97,7 +89,6 @@ export function createListScan(format: ListFormat, named: NamedStyle = {}): List
 }
 
 type RowScan = {
-  /** Passes over the bytes of the mark, which are kept. */
   skip(bytes: number): void
   push(bytes: Uint8Array): void
   end(): void
@@ -126,13 +117,12 @@ function createLineScan(): RowScan {
   }
 }
 
-/** Finds the first line and counts the rows behind it, of bytes that are UTF-8 or Windows-1252. */
 function createCsvScan(named: NamedStyle): RowScan {
   const delimiter = named.delimiter ?? 'any'
   let skipped = 0
   let reader = createRecordReader(delimiter)
   let header: Header | undefined
-  /** Bytes and records with a value up to the first line, which is read again once its separator is known. */
+  /** Kept until the separator is known, to parse the header again. */
   let waiting: Uint8Array = NOTHING
   let leading: readonly ListRecord[] = []
   let rows = 0
@@ -178,7 +168,6 @@ const TOO_LONG: ListRecord = { line: 1, nextLine: 1, end: 0, bytes: NOTHING, isT
 
 type Header = { readonly record: ListRecord; readonly delimiter: Delimiter; readonly sepFault?: string }
 
-/** The first of the records with a value that is no `sep=` line; undefined: it is not there yet. */
 function toHeader(records: readonly ListRecord[], named: NamedStyle): Header | undefined {
   const [first, second] = records
   if (first === undefined) return undefined
@@ -192,7 +181,7 @@ function toHeader(records: readonly ListRecord[], named: NamedStyle): Header | u
 
 const hasValue = (record: ListRecord): boolean => record.isTooLong || !/^[\s,;"]*$/.test(looseText(record))
 
-/** Separators and names of columns that decide about them are ASCII, in whatever encoding. */
+/** Separators and deciding column names are ASCII in every encoding. */
 const looseText = ({ bytes }: ListRecord): string => decodeBytes(bytes, 'windows-1252') ?? ''
 
 function toHead({ record, delimiter, sepFault }: Header, encoding: ListEncoding): ListHead {
@@ -206,14 +195,13 @@ function toHead({ record, delimiter, sepFault }: Header, encoding: ListEncoding)
   return { ...head, columns: fields, ...(wrong !== undefined && { fault: wrong }) }
 }
 
-/** The name of an encoding, in sentences. */
 export const encodingName = (encoding: ListEncoding): string =>
   ({ 'utf-8': 'UTF-8', 'utf-16le': 'UTF-16', 'utf-16be': 'UTF-16', 'windows-1252': 'Windows-1252' })[encoding]
 
-/** Names that a column of addresses has, in a first line that is split rightly. */
+/** Address column names that confirm a separator. */
 const IDENTITY = /^\s*(?:e-?mail(?:[ _-]?address)?|mail|phone(?:[ _-]?number)?|mobile|telefon|id)\s*$/i
 
-/** The separator of a first line: the one that leaves an email or a phone as a column, else the one that is there most often. */
+/** Returns the separator that isolates an email or phone column, else the most frequent. */
 export function findDelimiter(header: string): Delimiter {
   const found = DELIMITERS.map((delimiter) => {
     const { fields } = parseCsvRow(header, delimiter)
@@ -225,7 +213,7 @@ export function findDelimiter(header: string): Delimiter {
   return best?.delimiter ?? ','
 }
 
-/** Rows whose cells are all empty are no rows of a list. */
+/** Drops rows whose cells are all empty. */
 export const withoutBlank = (
   format: ListFormat,
   delimiter: Delimiter,

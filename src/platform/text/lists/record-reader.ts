@@ -1,7 +1,6 @@
 import { joinBytes } from './bytes.ts'
 import { DELIMITERS, type Delimiter } from './delimiter.ts'
 
-/** Longest record that is kept; of a longer one nothing is, and it is marked. */
 export const RECORD_MAX_BYTES = 256 * 1024
 
 const LF = 0x0a
@@ -9,32 +8,24 @@ const CR = 0x0d
 const QUOTE = 0x22
 const EMPTY = new Uint8Array(0)
 
-/** One record of a list: a row of CSV, or a line. */
 export type ListRecord = {
-  /** The line it begins on, from 1. */
   readonly line: number
-  /** Where the next record begins: on which line, and after how many bytes. */
   readonly nextLine: number
   readonly end: number
-  /** Without its line end; empty when it is too long. */
   readonly bytes: Uint8Array
   readonly isTooLong: boolean
-  /** A quoted field does not end: the record is its first line alone. */
+  /** An unclosed quote: the record is its first line alone. */
   readonly isOpen: boolean
 }
 
 type RecordReader = {
-  /** The records that end in this part. */
   push(chunk: Uint8Array): ListRecord[]
-  /** The records that no line end follows. */
   end(): ListRecord[]
 }
 
 /**
- * Cuts a stream of bytes into records, in constant memory: at line ends (LF or CRLF), which in CSV (RFC 4180) may stand
- * within quotes. A quote that is not closed ends at its line: so is one with more than 256 KiB behind it, or with text
- * behind the next quote. Records without a byte are passed over. `delimiter`: of a CSV, `any` of its first line; null: records are
- * lines. `from` says where in the whole the first byte stands.
+ * Works in constant memory. An unclosed quote has over 256 KiB after it, or text after the next quote. Skips empty
+ * records. `delimiter`: `any` for detection, null for lines.
  */
 export function createRecordReader(
   delimiter: Delimiter | 'any' | null,
@@ -44,7 +35,6 @@ export function createRecordReader(
   const isQuoted = delimiter !== null
   const delimiters = bytesOf(delimiter)
   let rest: Uint8Array = EMPTY
-  /** Of a record that is too long, the part that is dropped already. */
   let dropped = { bytes: 0, lines: 0 }
 
   const finish = (part: Uint8Array, { isOpen, lines, hasLineEnd }: Found): ListRecord => {
@@ -92,10 +82,9 @@ export function createRecordReader(
 const bytesOf = (delimiter: Delimiter | 'any' | null): number[] =>
   (delimiter === 'any' ? DELIMITERS : [delimiter ?? '']).map((one) => one.charCodeAt(0))
 
-/** Where a record ends, before its line end, and how many lines it has. */
 type Found = { end: number; lines: number; hasLineEnd: boolean; isOpen: boolean }
 
-/** The next line end from `at` on, of a record that begins at `start`; undefined when it is not there yet. */
+/** Undefined if more bytes are needed. */
 function findLineEnd(data: Uint8Array, start: number, at: number, isLast: boolean): Found | undefined {
   const end = data.indexOf(LF, at)
   const within = at === start ? 0 : countLines(data.subarray(start, at))
@@ -103,7 +92,6 @@ function findLineEnd(data: Uint8Array, start: number, at: number, isLast: boolea
   return isLast ? { end: data.length, lines: within, hasLineEnd: false, isOpen: false } : undefined
 }
 
-/** The end of a record that may have quotes, the first of them at `quote`. */
 function findQuotedEnd(
   data: Uint8Array,
   start: number,
@@ -115,7 +103,6 @@ function findQuotedEnd(
   const isDelimiter = (byte = 0) => byte <= 0x3b && (byte === one || byte === other || byte === third)
   let place: 'start of field' | 'field' | 'quotes' | 'quote in quotes' = 'start of field'
   let lines = 0
-  /** The first line end within the quotes that are open, where the record ends if they are not closed. */
   let openEnd: Found | undefined
   for (let at = start; at < data.length; at += 1) {
     const byte = data[at]
