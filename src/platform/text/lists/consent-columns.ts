@@ -1,5 +1,4 @@
 import type { ReadConsent } from './consent-words.ts'
-import { parseListTime, TIME_FORM } from './list-time.ts'
 
 const LIST_CHANNELS = ['email', 'whatsapp'] as const
 type ListChannel = (typeof LIST_CHANNELS)[number]
@@ -74,4 +73,22 @@ function saidOn(cells: Cells, readWord: ReadConsent): SaidConsent | undefined {
   const value = isIn && (!isOut || (times.in !== null && times.out !== null && times.in > times.out))
   const ip = cells._ip?.[0]?.trim().toLowerCase() ?? null
   return { value, saidAt: value ? times.in : times.out, ip: value || !isIn ? ip : null }
+}
+
+const TIME =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?$/i
+
+const TIME_FORM = 'must be a time such as 2026-03-01 08:00:00, in UTC unless it has an offset'
+
+/** Parses times as exports write them, from 1970 to 9999. */
+function parseListTime(text: string): Date | undefined {
+  const found = TIME.exec(text.trim())
+  if (found === null) return undefined
+  const [, year, month, day, hour = '00', minute = '00', second = '00', zone = 'Z'] = found
+  const offset = /^[+-]/.test(zone) ? `${zone.slice(0, 3)}:${zone.slice(-2)}` : 'Z'
+  const at = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`)
+  if (Number.isNaN(at.getTime()) || at.getTime() < 0) return undefined
+  // A nonexistent date would become another.
+  const local = new Date(`${year}-${month}-${day}T00:00:00Z`)
+  return local.getUTCDate() === Number(day) ? at : undefined
 }

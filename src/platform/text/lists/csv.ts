@@ -1,5 +1,4 @@
 import type { Delimiter } from './delimiter.ts'
-import { withGuard, withoutGuard } from './formula-guard.ts'
 
 export const FIELD_MAX_BYTES = 64 * 1024
 
@@ -49,6 +48,7 @@ const byteLength = (text: string): number => new TextEncoder().encode(text).leng
 const latin1 = new TextDecoder('latin1')
 const BLANKS = { ',': /[\t ,]/g, ';': /[\t ;]/g, '\t': /[\t ]/g }
 
+/** Returns whether a row has no value: spreadsheets end their lists with such rows. */
 export function isBlankRow(bytes: Uint8Array, delimiter: Delimiter): boolean {
   const first = bytes[0] ?? 0
   if (first > 0x22 && first !== delimiter.charCodeAt(0)) return false
@@ -75,3 +75,25 @@ export function toCsvRow(fields: readonly string[], { delimiter = ',', isRaw = f
 
 const quote = (field: string, delimiter: Delimiter): string =>
   field.includes(delimiter) || /["\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
+
+// Spreadsheets run cells starting with these signs. With another separator, a cell may also start after a comma,
+// semicolon, tab or line end inside a field, where quotes are dropped.
+const FORMULA = /^'*[=+\-@\t\r\n＝＋－＠]/
+const INNER = /([,;\t\r\n])(?=["']*[=+\-@＝＋－＠])/g
+const INNER_GUARDED = /([,;\t\r\n])'(?=["']*[=+\-@＝＋－＠])/g
+const MAY_SPLIT = /[,;\t\r\n]/
+const NUMBER = /^'*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$/
+
+const isFormula = (field: string): boolean => FORMULA.test(field) && !NUMBER.test(field)
+
+/** Guards existing guards too, so the import restores what was exported. Numbers need none at a field's start. */
+function withGuard(field: string): string {
+  const whole = isFormula(field) ? `'${field}` : field
+  return MAY_SPLIT.test(whole) ? whole.replace(INNER, "$1'") : whole
+}
+
+function withoutGuard(field: string): string {
+  if (!field.includes("'")) return field
+  const whole = field.startsWith("'") && isFormula(field) ? field.slice(1) : field
+  return MAY_SPLIT.test(whole) ? whole.replace(INNER_GUARDED, '$1') : whole
+}
