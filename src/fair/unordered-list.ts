@@ -9,8 +9,8 @@ export type UnorderedList<Item extends UnorderedItem> = Iterable<Item> & {
 }
 
 /**
- * V8 keeps replacing a `Set`'s table; in the old generation, old tables keep all later entries alive, where collection
- * is expensive (src/fair/unordered-list.test.ts). During iteration, only the current item can be deleted.
+ * V8 keeps replacing a `Set`'s table; once one table is in the old generation, all later entries follow, where
+ * collection is expensive (src/fair/unordered-list.test.ts). During iteration, only the current item can be deleted.
  */
 export function createUnorderedList<Item extends UnorderedItem>(): UnorderedList<Item> {
   const items: Item[] = []

@@ -186,7 +186,7 @@ export const idempotencyKeyInUse = () =>
 export const idempotencyKeyReused = () =>
   coded('idempotency_key_reused', 'This Idempotency-Key was used for another request')
 
-// Must answer the same for another company's records
+// Missing records: must answer the same for another company's
 export const companyNotFound = () => missing('Company not found')
 export const contactNotFound = () => missing('Contact not found')
 export const customFieldNotFound = () => missing('Custom field not found')

@@ -9,7 +9,7 @@ type Caps = {
   laneCap: number
   companyCap?: number
   concurrency?: number
-  /** Counts only errors in the job's own data; others are retried without limit. */
+  /** Counts only runs that fail on the job's own data; others are retried without limit. */
   maxAttempts?: number
   /** Expired leases before the job fails, since it may be what kills its workers. */
   maxLeaseExpiries?: number

@@ -2,7 +2,7 @@ import { areValuesRefused } from '../db/pool/failure.ts'
 
 export type NewJob = {
   kind: string
-  /** Must not delay other lanes, such as a registration or sender. Belongs to at most one company. */
+  /** Such as a registration or sender, whose backlog must not delay others. Belongs to at most one company. */
   lane: string
   companyId?: number
   subjectId: number

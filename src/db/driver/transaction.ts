@@ -7,7 +7,7 @@ import { createSql, type Transaction } from './sql.ts'
 import { type Mode, type Rows, type Runner, Statement } from './statement.ts'
 
 export type BeginOptions = {
-  /** Send the first statements with `begin`. Behind a pooler, a failed `begin` leaves them outside a transaction. */
+  /** Send the first statements with `begin`. Must be harmless: behind a pooler, they run even if `begin` fails. */
   pipelined?: boolean
 }
 

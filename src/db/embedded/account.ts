@@ -44,13 +44,13 @@ function accountsForRoot(owner: Owner): Account[] {
   return owner.uid === 0 ? [namespaced(), passing(other), plain] : [passing(other), namespaced(), plain]
 }
 
-/** All rights on its own files, none of root's. */
+/** A user namespace: all rights on its own files, none of root's. */
 function namespaced(): Account {
   const uid = (findUser('nobody') ?? NOBODY).uid
   return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
 }
 
-/** The securebit makes that right count in access(2) too, which initdb uses to find its programs. */
+/** Keeps only the right to pass folders. The securebit makes access(2) honor this too, for initdb to find programs. */
 function passing({ uid, gid }: Owner): Account {
   const rights = [
     '--clear-groups',

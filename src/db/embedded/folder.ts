@@ -86,7 +86,7 @@ export function freeBytes(folder: DataFolder): number {
   return disk.bavail * disk.bsize
 }
 
-/** Returns the cluster itself or, if that path is too long, a short temporary folder. */
+/** Returns the cluster itself or, if that path is too long, a short one elsewhere. */
 export function socketFolder(folder: DataFolder): string {
   if (Buffer.byteLength(folder.cluster + SOCKET_NAME) <= SOCKET_PATH_BYTES) return folder.cluster
   const name = `parley-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`

@@ -50,7 +50,7 @@ const startOfStatement = (code: string, place: number): number =>
 
 /**
  * Takes all migration locks first, in a fixed order, within less than `deadlock_timeout`: otherwise Postgres could
- * cancel a waiting statement as a deadlock. Throws 55P03 or 57014 otherwise; then the transaction can begin again.
+ * cancel a waiting statement as a deadlock. Throws 55P03 or 57014; then the transaction can begin again.
  */
 export async function takeLocks(
   tx: Transaction,

@@ -21,7 +21,7 @@ export type LifetimeDeps = {
   config: Pick<Config, 'messageDays' | 'emailDays' | 'deliveryLogDays'>
 }
 
-/** An expiry step, which can be repeated and run by several processes at once. */
+/** Can be repeated and run by several processes at once. */
 type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
 
 /** Keeps a delete statement within milliseconds. */

@@ -94,7 +94,7 @@ export async function checkName(hostname: string): Promise<Finding[]> {
   return [finding('dns', `${hostname} is ${address}`)]
 }
 
-/** May succeed inside a network but fail from outside. */
+/** Verifies the webhook as a provider does. May succeed inside a network but fail from outside. */
 export async function checkWebhook({ baseUrl, whatsappVerifyToken }: Config): Promise<Finding[]> {
   if (whatsappVerifyToken === undefined) {
     return [finding('webhook', 'WHATSAPP_VERIFY_TOKEN is not set: no provider can register the webhook', 'warn')]

@@ -243,7 +243,7 @@ const pickBatches = `
       limit $2::integer
     )`
 
-/** Job ids are unique per lane only: companies may share an id. */
+/** Companies may share a job id, in different lanes. */
 const leaseJobs = (table: JobTable): string => `
     locked as materialized (
       select job.id, job.lane, picked.claim_id, picked.is_removed

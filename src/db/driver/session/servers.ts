@@ -172,9 +172,7 @@ type ServerAddress = { path: string } | { host: string; port: number }
 /** PostgreSQL answers one byte, from a newly forked process. */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
 
-/**
- * Returns whether a server answers a new connection in time, without a login: a frozen one does not.
- */
+/** Returns whether a server answers a new connection in time, without a login: a frozen one does not. */
 function answersProbe(place: ServerAddress, timeoutMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createConnection(place)
