@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'vitest'
+import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { SEND, type startTransports } from '../providers/transports-world.ts'
 import { eventually, uniquePhone } from '../service.ts'
 
@@ -11,6 +13,9 @@ export type Connected = Awaited<ReturnType<Transports['connected']>>
 
 const schema = JSON.parse(readFileSync(new URL('../../sandbox/outbound-message.schema.json', import.meta.url), 'utf8'))
 const isOutbound = new Ajv2020({ strict: false }).compile(schema)
+
+/** A picture of its own: what follows the end of a PNG is ignored. */
+export const picture = () => Buffer.concat([sampleOf('image/png').bytes, randomBytes(32)])
 
 /** What tests of files do with the numbers of `startTransports`. */
 export function uploadWorld({ service: { db, url, control } }: Transports) {
@@ -67,5 +72,12 @@ export function uploadWorld({ service: { db, url, control } }: Transports) {
     return body.data.find(({ id }: { id: number }) => id === messageId)
   }
 
-  return { upload, uploaded, openWindow, takenBy, sentTo, recordOf }
+  /** The bytes at the address of a message's file. */
+  async function shown(media: { url: string }): Promise<Buffer> {
+    const answer = await fetch(media.url.replace('https://api.example.com', url))
+    expect(answer.status).toBe(200)
+    return Buffer.from(await answer.arrayBuffer())
+  }
+
+  return { shown, upload, uploaded, openWindow, takenBy, sentTo, recordOf }
 }
