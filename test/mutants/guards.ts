@@ -96,7 +96,7 @@ export const GUARDS: Mutant[] = [
     file: 'src/contacts/export/contact-export-store.ts',
     find: '      and deleted_at is null\n',
     replace: '',
-    tests: ['test/contacts/contact-import.test.ts'],
+    tests: ['test/contacts/contact-export.test.ts'],
   },
   {
     title: 'a claim that was lost renews the lease of another',

@@ -29,7 +29,7 @@ const OF_ROOMS = 8
 /** Importers of importers: the number of steps. */
 const DEPTH = 3
 /** A test file in which every company has a mirror (test/run/mirrors.ts). */
-const HAS_MIRRORS = /mirrors: true|startMailing\(|startContacts\(/
+const HAS_MIRRORS = /mirrors: true|startMailing\(|startContacts\(|startImports\(|startErasures\(/
 
 /**
  * The test files that may notice a fault in a file, the closest first: those that import it or its importers; those of its
