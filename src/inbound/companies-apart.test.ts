@@ -12,7 +12,7 @@ const { db } = await createTestDatabase()
 const AT = new Date('2026-01-03T00:00:00Z')
 const [OLD, NEW, USER] = ['39333', '39444', 'IT.1']
 
-/** Two companies with a sender, to which events of a number id lead. */
+/** Creates two companies with senders found by number id. */
 async function createRoutes() {
   const twins = await createTwins(db)
   for (const id of [twins.companyId, twins.twinId]) {
@@ -69,7 +69,7 @@ test('the numbers of a locked company are those of its senders', async () => {
 
 const named = { account: 'WABA', at: AT.getTime() }
 
-/** Two companies that know a number, each as that of another customer with the same id. */
+/** Creates two companies where one number belongs to different customers with the same id. */
 const createHolders = () =>
   createTwins(db, {
     contacts: [[1, OLD, OLD]],

@@ -55,7 +55,7 @@ beforeAll(async () => {
   })
   base = await app.listen({ port: 0, host: '127.0.0.1' })
   close = () => {
-    // Answers that no test read to the end keep their connections.
+    // Unread responses keep their connections.
     app.server.closeAllConnections()
     return app.close()
   }
@@ -76,7 +76,7 @@ async function upload(type: string, bytes = BYTES): Promise<string> {
   return id
 }
 
-/** A message whose media were copied soon after arrival. */
+/** Creates a message with media already copied. */
 async function stored({ type = 'image/png', filename = null as string | null, bytes = BYTES } = {}) {
   const message = await createMediaMessage(db, { providerMediaId: await upload(type, bytes), filename })
   await db.begin((tx) => recordMedia(tx, [message]))

@@ -18,7 +18,7 @@ export function createMediaSigner(options: {
   const { baseUrl, clock } = options
   const secrets = options.encryptionKeys.map(addressSecretOf)
   const [first] = secrets
-  if (first === undefined) throw new Error('Addresses of media need at least one encryption key')
+  if (first === undefined) throw new Error('Media addresses need at least one encryption key')
   return {
     address: (companyId, messageId) =>
       mediaAddress(baseUrl, first, companyId, messageId, new Date(clock.now().getTime() + ADDRESS_LIFE_MS)),

@@ -8,13 +8,13 @@ import { systemClock } from '../platform/clock.ts'
 import { createBreaker } from './breaker.ts'
 import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
 
-/** One adapter, and a stand-in for its provider that a control address directs. */
+/** An adapter and a stand-in for its provider, controlled through its control address. */
 export type ProviderUnderTest = {
   provider: Provider
   access: SenderAccess
-  /** A call to the stand-in's control address. */
+  /** Calls the stand-in's control address. */
   control: (method: string, path: string, body?: unknown) => Promise<unknown>
-  /** The ids in the answer to an accepted send. */
+  /** Ids in an accepted response. */
   ids: object
   stop: () => Promise<void>
 }
@@ -28,7 +28,7 @@ const CALM = {
   truncate: null,
 }
 
-/** The promises of the port, for every provider. Deadlines of the provider under test are a second. */
+/** Tests every provider adapter against the port. The provider's deadline must be 1 s. */
 export function describeProvider(name: string, start: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider`, () => {
     let subject: ProviderUnderTest

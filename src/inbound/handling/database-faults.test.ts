@@ -12,7 +12,7 @@ import { ALL_LANES, eventLaneOf } from '../lane.ts'
 import type { HandleEventsDeps } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 
-/** A database that fails is not the fault of a message: it waits, in its order. */
+/** Messages must not be blamed for a failing database: they wait, in order. */
 let db: TestDatabase['db']
 let deps: HandleEventsDeps
 let worker: InboundWorker | undefined
@@ -89,7 +89,7 @@ const untilFailed = (times: number) =>
     signals.failed()
   })
 
-/** Messages with this text fail as if the server had this condition. */
+/** Makes messages with this text fail with the given SQLSTATE. */
 async function failWith(state: string): Promise<void> {
   await db.unsafe(`
     create or replace function fail_message() returns trigger language plpgsql as $$

@@ -44,7 +44,7 @@ beforeEach(async () => {
 
 const UNKNOWN_NUMBER = '404404404'
 
-/** Numbers of lanes that differ, also from that of the unknown number. */
+/** Connects numbers in distinct lanes, apart from the unknown number's. */
 async function connectNumbers(count: number): Promise<string[]> {
   const found = new Map<number, string>()
   while (found.size < count) {
@@ -89,13 +89,13 @@ const wamids = async (prefix: string) => {
   `
   return rows.map(({ wamid }) => wamid)
 }
-/** As the worker does with what was stored. */
+/** Handles stored events, like the worker. */
 async function handleStored(): Promise<void> {
   const { failing } = await handleLanes(deps, ALL_LANES)
   for (const lane of failing) await handleApart(deps, lane)
 }
 
-/** Until the returned function is called, handling stops before it commits. */
+/** Blocks handling before the commit until the returned function is called. */
 function holdHandling(): { isHeld: Promise<void>; release: () => void; held: HandleEventsDeps } {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const copyMedia = async () => {
@@ -157,7 +157,7 @@ test('of two processes that take events of a number at once, one handles and the
   expect(await second(eventsOf(bodyOf({ number, wamid: 'e2' })))).toBe(1)
   release()
   expect(await first).toBe(0)
-  // The next one of either process waits for the stored one.
+  // Later events from either process must wait for the stored one.
   expect(await createAtOnce(deps)(eventsOf(bodyOf({ number, wamid: 'e3' })))).toBe(1)
   await handleStored()
   expect(await wamids('e')).toEqual(['e1', 'e2', 'e3'])
@@ -217,7 +217,7 @@ test('a customer that another transaction has locked holds up no event for longe
     const [route] = await tx`select company_id from sender_routes where phone_number_id = ${number}`
     await lockCustomers(tx, [{ companyId: route!.companyId, identity: '393331' }])
   })
-  // It would wait for the test to end.
+  // Without a lock timeout this would hang.
   expect(await take(eventsOf(bodyOf({ number, wamid: 'h1' }), bodyOf({ number: other, wamid: 'h2' })))).toBe(2)
   await release()
   await handleStored()

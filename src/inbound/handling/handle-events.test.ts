@@ -39,14 +39,14 @@ beforeEach(async () => {
   await db`truncate inbound_events`
 })
 
-/** As the worker does: the lanes of which something fails after the others. */
+/** Like the worker: failing lanes run after the others. */
 async function handle(deps: HandleEventsDeps, lanes: number[]): Promise<number> {
   let { handled, failing } = await handleLanes(deps, lanes)
   for (const lane of failing) handled += (await handleApart(deps, lane)).handled
   return handled
 }
 
-/** Numbers of lanes that differ. */
+/** Connects numbers in distinct lanes. */
 async function connectNumbers(count: number): Promise<{ number: string; lane: number }[]> {
   const found = new Map<number, string>()
   while (found.size < count) {

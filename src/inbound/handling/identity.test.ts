@@ -13,7 +13,7 @@ const PERSONS = 4
 const PHONES = 5
 const START = Date.parse('2026-11-01T12:00:00Z')
 
-/** `to` and `phone` are places in the list of numbers; persons and senders are numbers as well. */
+/** `to` and `phone` are indexes into the number list. */
 type Step =
   | { kind: 'writes'; person: number; sender: number; shows: 'both' | 'phone' | 'user'; isSameBatch: boolean }
   | { kind: 'changes number'; person: number; to: number; namesIds: boolean; isSameBatch: boolean }
@@ -52,7 +52,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('is delivered again' as const), message: fc.nat(20) }) },
 )
 
-/** Actions of customers, and the events that a provider posts about them. */
+/** Plays customers' actions and the events a provider would post. */
 async function play(steps: readonly Step[]) {
   const companyId = await createCompany(db)
   const senderIds = [await createSender(db, companyId), await createSender(db, companyId)]
@@ -62,7 +62,7 @@ async function play(steps: readonly Step[]) {
     userId: `US.${companyId}x${place}`,
     isKnown: false,
   }))
-  /** The person that the provider last reported with a number. */
+  /** The last person reported with each number. */
   const holders = new Map<string, number>()
   const sent: { record: InboundRecord; person: number }[] = []
   let waiting: InboundEntry[] = []
@@ -79,7 +79,7 @@ async function play(steps: readonly Step[]) {
     if (one.kind === 'writes') {
       const writer = persons[one.person]!
       const shows = writer.phone === null ? 'user' : one.shows
-      // A number alone names its last known holder: another writer is seen by the user id only.
+      // A number identifies its last known holder; any other writer is known by user id only.
       if (shows === 'phone' && holders.get(writer.phone!) !== one.person) continue
       const hasPhone = shows !== 'user'
       const written: InboundRecord = {
@@ -102,7 +102,7 @@ async function play(steps: readonly Step[]) {
       if (!one.isSameBatch) await flush()
       const mover = persons[one.person]!
       const [previous, next] = [mover.userId, `US.${companyId}z${ids}`]
-      // Every number change makes another user id.
+      // Every number change creates a new user id.
       mover.userId = next
       waiting.push({
         kind: 'number-change',

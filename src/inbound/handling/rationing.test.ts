@@ -13,13 +13,13 @@ import { type HandleEventsDeps, handleLanes } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 import { openEvents } from './open-event.ts'
 
-/** Work is rationed by item: the backlog of one number delays another by one transaction, whatever its bodies hold. */
+/** Items are rationed: a backlog delays other numbers by one transaction, whatever the bodies contain. */
 let db: TestDatabase['db']
 let deps: HandleEventsDeps
 let worker: InboundWorker | undefined
-/** Called in each transaction, before its commit. */
+/** Runs in each transaction before the commit. */
 let beforeCommit: () => Promise<void>
-/** One for each transaction that waits before its commit, in their order. */
+/** One gate per transaction waiting to commit, in order. */
 const gates: PromiseWithResolvers<void>[] = []
 beforeAll(async () => {
   db = (await createTestDatabase({ mirrors: true })).db
@@ -94,7 +94,7 @@ const countOf = async (number: string) => {
   return row!.count
 }
 
-/** Numbers of companies that differ; of one lane, or each of another. */
+/** Connects numbers from different companies, in one lane or in separate ones. */
 async function connectNumbers(count: number, areInOneLane: boolean): Promise<[string, ...string[]]> {
   const byLane = new Map<number, string[]>()
   for (;;) {
@@ -182,18 +182,18 @@ test('a message waits for one transaction when others have all workers busy', as
     if (gates.length === 3) areOpen.resolve()
     await gate.promise
   }
-  // Each waits for so many events that it has a transaction of its own.
+  // Each number has enough events for its own transaction.
   for (const number of busy) await accept(...Array.from({ length: 200 }, () => bodyOf(number, 20)))
   worker = startInboundWorker({ ...deps, onFailure: () => {} })
   await areOpen.promise
   await accept(bodyOf(other!, 1))
   worker.wake()
   gates[0]!.resolve()
-  // The next transaction is that of the message: it needs no other gate than its own.
+  // The next transaction must be the message's, held only by its own gate.
   await expect.poll(() => gates.length).toBe(4)
   gates[3]!.resolve()
   await expect.poll(() => countOf(other!)).toBe(1)
-  // It shares the transaction with the next items of the number that had its turn.
+  // Shares a transaction with the next items from the number just handled.
   expect((await Promise.all(busy.map(countOf))).sort()).toEqual([0, 0, 399])
 }, 60_000)
 

@@ -11,7 +11,7 @@ const { db } = await createTestDatabase({ mirrors: true })
 const AT = new Date('2026-01-02T00:00:00Z')
 const BODY = Buffer.from('{}')
 
-/** An event that came before the number was connected, with a secret. */
+/** An event received before its number was connected with a secret. */
 const early = (companyId: number, senderId: number, eventId: number, secret: string) => ({
   receivedAt: AT,
   event: {

@@ -60,7 +60,7 @@ const posted = (body: string | Buffer) => ({ body: Buffer.from(body), proof: UNP
 test('one statement carries at most 8 MiB', async () => {
   const accept = createAccept(db, eventReader)
   const body = Buffer.alloc(1.5 * 1024 * 1024)
-  // No time passes, so that no body waits too long, however slow the machine is.
+  // Freezes time, so that slow machines never hit the wait limit.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
   await Promise.all(Array.from({ length: 16 }, () => accept(posted(body))))
   clock.mockRestore()

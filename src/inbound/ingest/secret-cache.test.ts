@@ -51,7 +51,7 @@ it('a secret set by another process counts within seconds', async () => {
 
 it('keeps no answer of a query that was running when it was dropped', async () => {
   await setSecrets(null)
-  // One connection: statements run in the order in which they were given.
+  // A single connection runs statements in the order given.
   const single = connect(url, { max: 1 })
   const cache = createSecretCache({ db: single, decrypt })
   const early = [cache.isAny(), cache.requiredBy([phoneNumberId])]

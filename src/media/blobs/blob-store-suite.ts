@@ -7,7 +7,7 @@ import { type BlobStore, newStorageKey } from './blob-store.ts'
 const MAX_BYTES = 1_000_000
 const META = { mimeType: 'image/png', maxBytes: MAX_BYTES }
 
-/** The promises of every blob store, whatever its storage. */
+/** Tests every blob store against the port. */
 export function blobStoreSuite(name: string, blobStoreOf: () => BlobStore): void {
   const put = (key: string, bytes: Buffer) => blobStoreOf().put(key, Readable.from(chunksOf(bytes)), META)
   const read = async (key: string, range?: { start: number; end: number }) => {

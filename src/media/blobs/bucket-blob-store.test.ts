@@ -13,7 +13,7 @@ import { parseBucketUrl } from './bucket-url.ts'
 type S3Server = { run(): Promise<AddressInfo>; close(): Promise<void> }
 type S3ServerClass = new (options: object) => S3Server
 
-// The package has no types, and its own tests' credentials.
+// The package has no types; the credentials are from its own tests.
 const S3rver: S3ServerClass = createRequire(import.meta.url)('s3rver')
 let store: S3Server
 let place: string

@@ -143,7 +143,7 @@ async function openObject(
       try {
         const { Body } = await client.send(command, { abortSignal })
         if (Body instanceof Readable) return Body
-        throw new Error('The bucket answered without a body')
+        throw new Error('The bucket returned no body')
       } catch (error) {
         if (error instanceof NoSuchKey) return undefined
         if (start > 0 && statusOf(error) === 416) return Readable.from([])
@@ -155,6 +155,6 @@ async function openObject(
 }
 
 function named(key: string): string {
-  if (!isStorageKey(key)) throw new Error('This is no storage key')
+  if (!isStorageKey(key)) throw new Error('Not a storage key')
   return key
 }

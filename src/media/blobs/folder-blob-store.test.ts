@@ -35,7 +35,7 @@ test('files lie two folders deep, and nothing unfinished beside them', async () 
   expect(await filesIn(join(folder, 'unfinished'))).toEqual([])
 })
 
-/** Files below a folder that this process has open. */
+/** Returns the files this process has open below a folder. */
 const openFilesIn = (place: string): string[] =>
   readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
@@ -72,7 +72,7 @@ test('a process killed while it writes leaves nothing under the key', async () =
     async function* slow() {
       yield Buffer.alloc(200_000, 1)
       yield Buffer.alloc(200_000, 1)
-      // A stream asks for more before its file is open.
+      // Streams request more before their file is open.
       while ((await readdir(process.argv[2] + '/unfinished', { recursive: true })).length < 2) {}
       process.stdout.write('writing')
       await new Promise((resolve) => setTimeout(resolve, 60_000))
@@ -121,13 +121,13 @@ test('a folder that hangs fails within its deadline, and leaves threads to other
   const paths = keys.map((key) => join(place, key.slice(2, 4), key.slice(4, 6), key))
   for (const path of paths) {
     await mkdir(dirname(path), { recursive: true })
-    // Opening a pipe waits for its other end, as a disk of the network does for its server.
+    // Opening a FIFO blocks, like a network disk with a dead server.
     expect(spawnSync('mkfifo', [path]).status).toBe(0)
   }
   const reads = await Promise.allSettled(keys.map((key) => store.open(key)))
   expect(reads.map(({ status }) => status)).toEqual(keys.map(() => 'rejected'))
   for (const read of reads) expect(read).toMatchObject({ reason: { name: 'StorageFailure' } })
-  // Takes a thread of its own, as name look-ups do.
+  // Needs a libuv thread, like DNS lookups.
   expect(await promisify(pbkdf2)('secret', 'salt', 1, 16, 'sha256')).toHaveLength(16)
   for (const path of paths) closeSync(openSync(path, constants.O_RDWR | constants.O_NONBLOCK))
 })

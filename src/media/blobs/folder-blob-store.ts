@@ -43,7 +43,7 @@ async function moveTo(folder: string, path: string, target: string): Promise<voi
 
 /** Two levels with 256 folders each; a folder with a million files would be slow. */
 function pathOf(folder: string, key: string): string {
-  if (!isStorageKey(key)) throw new Error('This is no storage key')
+  if (!isStorageKey(key)) throw new Error('Not a storage key')
   const random = key.slice(key.indexOf('-') + 1)
   return join(folder, random.slice(0, 2), random.slice(2, 4), key)
 }

@@ -76,7 +76,7 @@ const rowOf = ({ companyId, messageId }: { companyId: number; messageId: number 
 const copy = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
   copyMedia(deps, companyId, messageId)
 
-/** A provider in place of the sandbox, which answers as the test sets it. */
+/** Replaces the sandbox by a provider the test controls. */
 async function playing<T>(listener: (base: string) => RequestListener, work: () => Promise<T>): Promise<T> {
   const server = createServer((request, response) => listener(apiBaseUrl)(request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -86,7 +86,7 @@ test('copies every file of every company once, through kills and erasures', asyn
   const both = withEarlier(to, from)
   const erased = new Set<File>()
   let puts = 0
-  // Every seventh copy stops the run; before each fifth, another file is erased as the service does it.
+  // Every seventh copy kills the run; before every fifth, another file is erased like in the service.
   const dying: BlobStore = {
     ...to,
     put: async (key, body, meta) => {

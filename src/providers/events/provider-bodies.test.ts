@@ -10,7 +10,7 @@ import type { InboundItem } from './event-item.ts'
 
 const CHANNEL = { companyId: 7, provider: 'meta', phoneNumber: null, channelId: 3 } as const
 
-/** A small body of our own, so that the properties hold something to break wherever the collection is absent. */
+/** A small body, so that the properties always have input, even without the collection. */
 const own = {
   object: 'whatsapp_business_account',
   entry: [
@@ -39,13 +39,13 @@ const bodies = [JSON.stringify(own), ...providerBodies.map(({ body }) => body.to
 
 const described = Compile(Envelope)
 
-/** How an envelope differs from the one that the API reference describes. */
+/** Returns how an envelope differs from the API reference. */
 function faultsOf(envelope: { message: object }): unknown[] {
   const undescribed = Object.keys(envelope.message).filter((name) => !(name in Envelope.properties.message.properties))
   return [...undescribed, ...(described.Check(envelope) ? [] : described.Errors(envelope))]
 }
 
-/** Everything that can be asked of an item, so that nothing lazy is left to fail later. */
+/** Reads every lazy member, so that nothing can fail later. */
 function exhaust(items: InboundItem[]): void {
   for (const item of items) {
     JSON.parse(item.raw())
@@ -85,7 +85,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers', 
 
 describe('bodies that are broken', () => {
   it('cut off anywhere never throw', () => {
-    // The first at each place; the others, which are alike, at every fifth, each from another one on.
+    // Cuts the first body everywhere, the similar others at every fifth place from a shifting start.
     for (const [place, body] of bodies.entries()) {
       const step = place === 0 ? 1 : 5
       for (let length = place % step; length < body.length; length += step) exhaust(itemsOf(body.slice(0, length)))

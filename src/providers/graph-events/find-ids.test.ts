@@ -14,7 +14,7 @@ const idOf = (route: Route): string[] => {
   if (route.by === 'account') return [route.wabaAccountId]
   return route.by === 'app' ? [route.appId] : []
 }
-/** The ids that the parser finds. */
+/** Returns the ids the parser finds. */
 const parsedIdsOf = (text: string): string[] => {
   const parsed = eventReader.parse(text)
   const items = parsed.kind === 'items' ? parsed.items.filter(({ kind }) => kind !== 'unreadable-item') : []
@@ -127,7 +127,7 @@ describe('the ids of a body', () => {
           .map((all) => `{${all.map(([key, one]) => `${key}:${one}`).join(',')}}`),
       ),
     }))
-    /** A regular body in which pieces are repeated, replaced and added. */
+    /** Repeats, replaces and adds pieces in a regular body. */
     const piece = fc.tuple(fc.nat(12), name, json)
     const mutated = fc.array(piece, { maxLength: 4 }).map((pieces) => {
       let text = JSON.stringify({

@@ -98,7 +98,7 @@ function* readItems(change: Change): Generator<InboundItem> {
   else if (field === 'smb_message_echoes' || field === 'message_echoes') yield* readList(change, 'message_echoes')
   else if (field === 'user_preferences' || field === 'user_id_update') yield* readList(change, field)
   else if (HISTORY_FIELDS.has(field))
-    yield { ...place(change), kind: 'ignored', reason: 'history and contacts of the phone app' }
+    yield { ...place(change), kind: 'ignored', reason: 'phone app history and contacts' }
   else yield* readValue(change, readAccountEvent)
 }
 

@@ -55,12 +55,12 @@ const readTemplateEvent: TemplateReader = (body, placed) => {
     name: textAt(payload, 'elementName'),
     language: toLanguage(textAt(payload, 'languageCode')),
   }
-  if (isNameless(named)) return ignored(placed, 'it names no template')
+  if (isNameless(named)) return ignored(placed, 'no template')
   const type = textAt(payload, 'type')
   if (type === 'category-update') return readCategory(payload, { ...placed, ...named })
   if (type === 'quality-update') return readQuality(payload, { ...placed, ...named })
   const event = textAt(payload, 'status')?.toUpperCase()
-  if (event === undefined) return ignored(placed, 'it names no status')
+  if (event === undefined) return ignored(placed, 'no status')
   const reason = toReason(textAt(payload, 'rejectedReason'))
   const explanation = textAt(payload, 'description')
   const category = textAt(payload, 'category')
@@ -71,13 +71,13 @@ const readTemplateEvent: TemplateReader = (body, placed) => {
 /** `{old, new}`; ignores announcements, `{current, correct}`. */
 function readCategory(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
   const category = upperCaseAt(payload, 'category', 'new')
-  if (category === null) return ignored(placed, 'it names no new category')
+  if (category === null) return ignored(placed, 'no new category')
   return { ...placed, kind: 'template-category', category, previousCategory: upperCaseAt(payload, 'category', 'old') }
 }
 
 function readQuality(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
   const score = upperCaseAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
-  if (score === null) return ignored(placed, 'it names no score')
+  if (score === null) return ignored(placed, 'no score')
   const previous = upperCaseAt(payload, 'quality', 'old')
   return {
     ...placed,

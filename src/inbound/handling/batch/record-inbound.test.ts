@@ -8,7 +8,7 @@ const { db, url } = await createTestDatabase({ mirrors: true })
 const connections = Array.from({ length: 3 }, () => connect(url, { max: 1 }))
 afterAll(() => Promise.all(connections.map((one) => one.end())))
 
-/** Two that count in rows of their own, as most pairs of connections do. */
+/** Opens two connections that count in separate rows, like most pairs. */
 async function twoWriters() {
   const byRow = new Map<number, (typeof connections)[number]>()
   for (const connection of connections) {
@@ -53,6 +53,6 @@ test('a message to a known conversation writes no index entry of the conversatio
   const before = await updates()
   for (let n = 1; n <= 10; n += 1) await record(session, [write(n)], new Date())
   const after = await updates()
-  // Of the conversation and its mirror.
+  // The conversation and its mirror.
   expect({ all: after.all - before.all, hot: after.hot - before.hot }).toEqual({ all: 20, hot: 20 })
 })

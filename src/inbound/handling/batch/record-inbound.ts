@@ -46,12 +46,13 @@ const textOf = ({ companyId, identity }: IdentityKey): string => `${companyId} $
 async function lock(tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentity[]> {
   if (keys.length === 0) return []
   const locked = await lockCustomers(tx, keys)
-  if (locked.length < keys.length) throw new ContentionError('a customer got another identity at the same time')
+  if (locked.length < keys.length) throw new ContentionError('a customer identity changed concurrently')
   return locked
 }
 
 /** Must not wait: the transaction holds locks with a later position in the lock order. */
 async function lockMore(tx: Db, keys: readonly IdentityKey[]): Promise<void> {
   const locked = await tryLockCustomers(tx, keys)
-  if (locked.length < keys.length) throw new ContentionError('another transaction has the former number of a customer')
+  if (locked.length < keys.length)
+    throw new ContentionError('another transaction holds the former number of a customer')
 }

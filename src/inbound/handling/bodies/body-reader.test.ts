@@ -10,7 +10,7 @@ import { createBodyReader } from './body-reader.ts'
 import type { OpenedBody } from './open-body.ts'
 
 const NUMBER = '106540352242922'
-/** Above the size of bodies that are read in the thread. */
+/** Large enough to be read on a thread. */
 const PADDING = 'x'.repeat(100_000)
 
 const bodyOf = (value: object, field = 'messages'): string =>
@@ -40,7 +40,7 @@ function eventOf(body: string | Buffer, others: { done?: number; part?: string }
   }
 }
 
-/** Reads all bodies here, as small ones are. */
+/** Reads every body on this thread. */
 const here = {
   open: (event: ReturnType<typeof eventOf>, room: number) =>
     createBodyReader({ ...eventReader, parse: () => eventReader.parse(event.body) }, () =>
@@ -48,7 +48,6 @@ const here = {
     ).open({ ...event, body: Buffer.alloc(1) }, room),
 }
 
-/** The items as the reader returns them, with their own JSON. */
 const factsOf = (opened: OpenedBody, withJson = true) => {
   if (opened.kind === 'unreadable') return opened
   const facts = (item: InboundItem) => ({ ...item, raw: withJson ? item.raw() : undefined })

@@ -112,7 +112,7 @@ async function cutInThread(
 ): Promise<Buffer[]> {
   const keys = groups.map((items) => items.map(({ key }) => key))
   const texts = await runTask(EVENTS, 'cut', { ...toTask(event), groups: keys })
-  if (texts === 'too-slow') throw new Error('Cutting items out of a body takes too long')
+  if (texts === 'too-slow') throw new Error('Cutting items out of the body took too long')
   return texts.map((text) => toBuffer(event, text))
 }
 

@@ -56,5 +56,5 @@ export const toItem = ({ item: { json, ...item }, index }: Indexed<PlainItem>): 
 })
 
 function unavailable(): never {
-  throw new Error('The text of these items is in the thread that read their body')
+  throw new Error('Only the thread that read the body has the text of these items')
 }

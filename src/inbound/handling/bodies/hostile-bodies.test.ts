@@ -33,7 +33,7 @@ beforeAll(async () => {
     recordEvents: NO_EVENTS,
     onUnhandled: (items) => unhandled.push(items),
   }
-  // A sequence does not roll back: it counts each attempt to write messages, failed ones too.
+  // Sequences never roll back, so this counts failed attempts too.
   await db`create sequence attempts`
   await db`
     create function count_attempt() returns trigger language plpgsql as
@@ -72,7 +72,7 @@ const accept = (...bodies: string[]) =>
     eventReader,
     bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null, proof: UNPROVEN, address: null })),
   )
-/** Items that the database refuses, of 4 kB each. */
+/** Items that Postgres rejects, 4 kB each. */
 const badBody = (number: string, count = 950) =>
   bodyOf(number, ...Array.from({ length: count }, () => textMessage(`refuse me ${'x'.repeat(4_000)}`)))
 
@@ -81,7 +81,7 @@ const attempts = async () => (await db`select last_value from attempts`)[0]!.las
 const leftIn = async () =>
   (await db<{ lane: number }[]>`select distinct lane from inbound_events`).map(({ lane }) => lane)
 
-/** As the worker does, until nothing is left. */
+/** Runs until nothing is left, like the worker. */
 async function handleAll(): Promise<void> {
   for (let lanes = await leftIn(); lanes.length > 0; lanes = await leftIn()) {
     const { failing } = await handleLanes(
@@ -92,7 +92,7 @@ async function handleAll(): Promise<void> {
   }
 }
 
-/** The wamids in what is kept as failed, and in how many rows. */
+/** Returns the wamids kept as failed, and the row count. */
 async function failedItems(): Promise<{ rows: number; wamids: string[] }> {
   const rows = await db<{ body: Buffer }[]>`select body from inbound_items where state = 'failed' order by id`
   const wamids = rows.flatMap(({ body }) =>
@@ -101,7 +101,7 @@ async function failedItems(): Promise<{ rows: number; wamids: string[] }> {
   return { rows: rows.length, wamids }
 }
 
-/** Two connected numbers, in one lane or in two. */
+/** Connects two numbers in one lane or two. */
 async function connectTwo(areInOneLane: boolean): Promise<[string, string]> {
   const one = await connectNumber(db)
   let other = await connectNumber(db)
@@ -220,7 +220,7 @@ test('an event with more items than one transaction takes is handled in several,
 describe('whatever bodies arrive', () => {
   const random = (length: number) =>
     Array.from({ length }, (_, n) => ((n * 7919 + lastWamid) % 36).toString(36)).join('')
-  /** Each makes a body of the number that the good bodies are about, too. */
+  /** Each builds a bad body for the same number as the good ones. */
   const HOSTILE: Record<string, (number: string) => string> = {
     'a number of 5,000 characters': () => bodyOf(random(5_000), textMessage('x')),
     'an account of 5,000 characters': () =>

@@ -113,7 +113,7 @@ async function readTexts(reader: Pick<BodyReader, 'cut'>, groups: readonly Group
 }
 
 function toRow([first]: Group, text: Buffer | undefined): DeadLetter {
-  if (first === undefined) throw new Error('A group has an item')
+  if (first === undefined) throw new Error('A group must have an item')
   const { event, item, state, reason } = first
   const route = item?.route
   return {

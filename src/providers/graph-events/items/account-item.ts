@@ -124,7 +124,7 @@ export function readUserIdUpdate(update: JsonObject, place: Placer, findCustomer
   const placed = place(secondsAt(update, 'timestamp'), contact)
   const change = objectAt(update, 'user_id')
   const userId = userIdAt(change, 'current')
-  if (userId === null) return { ...placed, kind: 'ignored', reason: 'it names no new user id' }
+  if (userId === null) return { ...placed, kind: 'ignored', reason: 'no new user id' }
   const previous = userIdAt(change, 'previous')
   const previousUserIds = previous === null || previous === userId ? [] : [previous]
   return { ...placed, kind: 'user-id-changed', wamid: null, customer: { ...customer, userId }, previousUserIds, userId }

@@ -24,7 +24,7 @@ export type TemplateReader = (value: JsonObject, placed: Placed) => InboundItem
 export const readTemplateStatus: TemplateReader = (value, placed) => {
   const event = textAt(value, 'event')?.toUpperCase()
   const named = readName(value)
-  if (event === undefined || isNameless(named)) return ignored(placed, 'it names no template or no status')
+  if (event === undefined || isNameless(named)) return ignored(placed, 'no template or status')
   return {
     ...placed,
     kind: 'template-status',
@@ -42,7 +42,7 @@ export const readTemplateStatus: TemplateReader = (value, placed) => {
 export const readTemplateQuality: TemplateReader = (value, placed) => {
   const score = textAt(value, 'new_quality_score')
   const named = readName(value)
-  if (score === null || isNameless(named)) return ignored(placed, 'it names no template or no score')
+  if (score === null || isNameless(named)) return ignored(placed, 'no template or score')
   return {
     ...placed,
     kind: 'template-quality',
@@ -56,7 +56,7 @@ export const readTemplateQuality: TemplateReader = (value, placed) => {
 export const readTemplateCategory: TemplateReader = (value, placed) => {
   const category = textAt(value, 'new_category')
   const named = readName(value)
-  if (category === null || isNameless(named)) return ignored(placed, 'it names no template or no new category')
+  if (category === null || isNameless(named)) return ignored(placed, 'no template or new category')
   return {
     ...placed,
     kind: 'template-category',
@@ -69,7 +69,7 @@ export const readTemplateCategory: TemplateReader = (value, placed) => {
 /** Reads `message_template_components_update`. */
 export const readTemplateComponents: TemplateReader = (value, placed) => {
   const named = readName(value)
-  if (isNameless(named)) return ignored(placed, 'it names no template')
+  if (isNameless(named)) return ignored(placed, 'no template')
   return {
     ...placed,
     kind: 'template-components',
