@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import { isAmong } from './message-month.ts'
 
-export const ERASED_TEXT = '[erased]'
+const ERASED_TEXT = '[erased]'
 
 /** Detaches a contact's customers and erases their personal data. The caller must hold the identity locks. */
 export async function detachCustomer(tx: Db, companyId: number, contactId: number): Promise<void> {
@@ -67,7 +67,7 @@ export async function eraseCustomer(tx: Db, companyId: number, contactId: number
   if (locked?.customerId === found.customerId) await erasePerson(tx, companyId, found.customerId)
 }
 
-export type ConversationBatch = {
+type ConversationBatch = {
   own: number[]
   groups: number[]
   last: number | null
@@ -107,7 +107,7 @@ export async function findConversations(
 }
 
 export type MessageKey = { id: number; wamid: string | null }
-export type MessageBatch = { messages: MessageKey[]; last: number | null }
+type MessageBatch = { messages: MessageKey[]; last: number | null }
 
 /** Scans `limit` messages after a seq: returns all, or only inbound ones by `writers`, as in groups. */
 export async function findMessages(
@@ -147,7 +147,7 @@ export async function findMessages(
   return step ?? { messages: [], last: null }
 }
 
-export type ErasedWamid = { wamid: string; erased: string }
+type ErasedWamid = { wamid: string; erased: string }
 
 /** Lists the wamids of messages and of their reactions, edits and revokes. */
 export async function listWamids(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<ErasedWamid[]> {

@@ -133,7 +133,7 @@ const messageColumns = sql`
   ) as reaction
 `
 
-export type PlacedMessage = Message & { conversationId: number; createdAt: Date }
+type PlacedMessage = Message & { conversationId: number; createdAt: Date }
 
 export const listMessagesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<PlacedMessage[]> =>
   db<PlacedMessage[]>`

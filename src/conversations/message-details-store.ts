@@ -1,14 +1,14 @@
 import type { Db } from '../db/connect.ts'
 import { listMessagesByIds, type Message } from './conversation-store.ts'
 
-export type ReportedStatus = {
+type ReportedStatus = {
   status: string
   occurredAt: Date | null
   createdAt: Date
   error: Message['error']
 }
 
-export type MessageDelivery = {
+type MessageDelivery = {
   registrationId: number
   deliveryId: number
   status: 'pending' | 'delivered' | 'dead' | 'skipped'

@@ -16,7 +16,7 @@ import {
 } from './email-template-store.ts'
 import { examineTemplate } from './rendering/template-text.ts'
 
-export type NewEmailTemplate = {
+type NewEmailTemplate = {
   name: string
   subject: string
   html: string

@@ -23,7 +23,7 @@ import type { Values } from './rendering/template-values.ts'
 import { MARKETING_REFUSALS, type MarketingRefusal } from './suppression/marketing-refusal.ts'
 import { newSecret } from './tracking/tracking-token.ts'
 
-export type OneShotEmail = {
+type OneShotEmail = {
   to: string
   subject: string
   html: string
@@ -36,7 +36,7 @@ export type OneShotEmail = {
   trackClicks?: boolean
 }
 
-export type TemplateEmail = { uid: string; recipient: string; customFields?: Values; strict?: boolean }
+type TemplateEmail = { uid: string; recipient: string; customFields?: Values; strict?: boolean }
 
 export type EmailDeps = SettingsDeps & {
   baseUrl: string
@@ -46,10 +46,10 @@ export type EmailDeps = SettingsDeps & {
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
 }
 
-export type EmailCaller = { companyId: number; idempotencyId: number | null }
+type EmailCaller = { companyId: number; idempotencyId: number | null }
 export type Accepted = { id: string; statsUrl: string; status: 'pending' }
 
-export type ToAnswer = (accepted: Accepted) => { status: number; body: object }
+type ToAnswer = (accepted: Accepted) => { status: number; body: object }
 
 /** Accepts a one-shot email (decisions: Email). 400 without sender; 422 lists all bad values; 503 without server. */
 export async function sendOneShot(

@@ -15,7 +15,7 @@ export type Outbound = {
   content: OutboundContent
 }
 
-export type OutboundMedia = {
+type OutboundMedia = {
   kind: string
   link: string | null
   providerMediaId: string | null

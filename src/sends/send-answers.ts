@@ -36,7 +36,7 @@ export function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'
   return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }
 
-export type Asked = { path: string; what: string; part: string; provider: string }
+type Asked = { path: string; what: string; part: string; provider: string }
 
 /** Builds the refusal. Final ones are stored with the Idempotency-Key; others can be retried. */
 export function toRefusal(outcome: SendFailure, asked: Asked): AppError {

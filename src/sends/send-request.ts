@@ -13,7 +13,7 @@ import { readRecipient, recipientFault } from './recipient.ts'
 import { refuseSend } from './send-faults.ts'
 import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
 
-export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
+type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
 const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
 
@@ -25,7 +25,7 @@ const MEMBERS = [...OWN_MEMBERS, 'media'] as const
 
 type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
-export type MediaSource = { link: string } | { providerMediaId: string } | { mediaId: string }
+type MediaSource = { link: string } | { providerMediaId: string } | { mediaId: string }
 
 export type SendContent =
   | { type: 'text'; text: string; previewUrl: boolean | undefined }

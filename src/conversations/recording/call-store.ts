@@ -3,7 +3,7 @@ import type { VoiceCall } from '../../providers/events/message-details.ts'
 import { addToCall } from './call.ts'
 import type { TargetMessage } from './message-change-store.ts'
 
-export type CallEvent = { companyId: number; callId: string; call: VoiceCall }
+type CallEvent = { companyId: number; callId: string; call: VoiceCall }
 export type ChangedCall = TargetMessage & { call: VoiceCall }
 
 /** Adds call events in order. Returns each changed message, or undefined for a repeated event or missing message. */

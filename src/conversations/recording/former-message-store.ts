@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-export type EnvelopeKey = { eventId: string; day: number }
+type EnvelopeKey = { eventId: string; day: number }
 export type FormerMessage = { id: number; wamid: string; envelope: string }
 
 const EVENT = 'whatsapp.message.received'

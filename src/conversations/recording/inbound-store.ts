@@ -145,7 +145,7 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   on conflict (company_id, writer) do update set total = existing.total + excluded.total
 `
 
-export type MessageWrite = {
+type MessageWrite = {
   companyId: number
   id: number
   conversationId: number
@@ -201,7 +201,7 @@ export async function insertMessages(tx: Db, messages: readonly MessageWrite[], 
   `
 }
 
-export type ReactionWrite = {
+type ReactionWrite = {
   companyId: number
   wamid: string | null
   targetWamid: string | null
@@ -231,9 +231,9 @@ export async function insertReactions(tx: Db, reactions: readonly ReactionWrite[
   `
 }
 
-export type WamidKey = { companyId: number; wamid: string; isReaction: boolean }
+type WamidKey = { companyId: number; wamid: string; isReaction: boolean }
 /** `isChanged`: edits or revokes are waiting. */
-export type KnownWamid = WamidKey & { isRecorded: boolean; isChanged: boolean }
+type KnownWamid = WamidKey & { isRecorded: boolean; isChanged: boolean }
 
 /** Finds wamids recorded as message or reaction, or with waiting edits and revokes. */
 export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<KnownWamid[]> {

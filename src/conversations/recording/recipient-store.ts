@@ -3,7 +3,7 @@ import { isAmong, isRecent } from '../message-month.ts'
 import type { StatusRecord } from './waiting-status-store.ts'
 
 /** `requestedIdentity` is null for group or unknown messages (`isKnown`); `account`, for unknown numbers. */
-export type UnknownRecipient = {
+type UnknownRecipient = {
   place: number
   isKnown: boolean
   requestedIdentity: string | null
@@ -76,7 +76,7 @@ export function findUnknownRecipients(
   `
 }
 
-export type MessageRecipient = { companyId: number; messageId: number; identity: string }
+type MessageRecipient = { companyId: number; messageId: number; identity: string }
 
 /** Returns customers' current identities; none for groups. */
 export async function listRecipients(

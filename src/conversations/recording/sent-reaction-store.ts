@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { isAmong } from '../message-month.ts'
 
-export type SentReaction = { companyId: number; messageId: number; targetWamid: string; emoji: string | null }
+type SentReaction = { companyId: number; messageId: number; targetWamid: string; emoji: string | null }
 
 /** The wamid may only become known later. */
 const keyOf = (messageId: number): string => `sent:${messageId}`

@@ -60,7 +60,7 @@ const UNREACHED = ['pending', 'failed']
 
 type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean; code: number | null }
 
-export type StatusMatch = { ord: number; companyId: number; id: number }
+type StatusMatch = { ord: number; companyId: number; id: number }
 
 /** Must not lock: see `lockMessages`. */
 const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: readonly StatusMatch[], at: Date) => tx<

@@ -14,7 +14,7 @@ export type MailHealth = {
   failing(): ReadonlyMap<ServerFault, number>
 }
 
-export type MailHealthDetails = {
+type MailHealthDetails = {
   service: { status: 'ok' } | { status: 'failing'; fault: ServerFault; since: string }
   failingCompanies: number
 }

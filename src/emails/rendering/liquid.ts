@@ -7,7 +7,7 @@ import { readUse, UNSUBSCRIBE_URL, type VariableUse } from './template-variables
 /** Per rendering; `mail-worker.ts` limits CPU time. */
 const MAX_TEMPLATE_LENGTH = 500_000
 const MEMORY_LIMIT = 5_000_000
-export const MAX_RENDERED_LENGTH = 2_000_000
+const MAX_RENDERED_LENGTH = 2_000_000
 const MAX_SUBJECT_LENGTH = 500
 
 export type TemplateParts = { subject: string; html: string; text: string | null }
@@ -40,7 +40,7 @@ export type PartName = keyof TemplateParts
 /** Replaced by the unsubscribe link when the mail is sent. */
 const UNSUBSCRIBE_PLACEHOLDER = `{{ ${UNSUBSCRIBE_URL} }}`
 
-export type ExaminedPart = { use: VariableUse; faults: FieldFault[] }
+type ExaminedPart = { use: VariableUse; faults: FieldFault[] }
 
 /** Returns a part's variable use and faults: invalid Liquid, or references no value can fill. */
 export function examinePart({ path, source }: { path: PartName; source: string }): ExaminedPart {

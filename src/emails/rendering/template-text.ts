@@ -6,7 +6,7 @@ import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 const TOO_SLOW = 'takes more than 300 ms to fill, or too much memory: make it simpler'
 
-export type ExaminedTemplate = {
+type ExaminedTemplate = {
   variables: string[]
   faults: FieldFault[]
   hasUnsubscribeLink: boolean

@@ -2,7 +2,7 @@ import { type FieldFault, parameterMismatch, validationError } from '../../platf
 import { UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
 
 export type TextValue = string | number | boolean
-export type ItemValue = Readonly<Record<string, TextValue | null>>
+type ItemValue = Readonly<Record<string, TextValue | null>>
 export type Values = Readonly<Record<string, TextValue | readonly ItemValue[]>>
 
 /** Checks template values (decisions: Mail). 422; `parameter_mismatch` for missing variables if `isStrict`. */

@@ -29,7 +29,7 @@ const MACHINE_PART = /^content-type:\s*message\/(?:(?:global-)?delivery-status|f
 const LINES_BEFORE = 64
 const CLOSE_MS = 5_000
 
-export type BounceServerDeps = {
+type BounceServerDeps = {
   domain: string
   isReportToken(token: ReportToken): Promise<boolean>
   /** Must resolve only after the commit. */

@@ -3,7 +3,7 @@ import { networkOf } from '../../http/admission/client-address.ts'
 
 const CHECK_MS = 1_000
 
-export type SocketBounds = {
+type SocketBounds = {
   readonly connectionsOfAddress: number
   readonly sessionMs: number
   readonly sessionBytes: number

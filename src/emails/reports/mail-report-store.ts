@@ -12,7 +12,7 @@ export async function isReportToken(db: Db, { companyId, emailId, tail, mac }: R
   return rows.length > 0
 }
 
-export type ReportedEmail = Omit<ReportedState, 'suppressedFor'> & { recipient: string }
+type ReportedEmail = Omit<ReportedState, 'suppressedFor'> & { recipient: string }
 
 /** Locks the mail until the transaction ends; returns undefined if the token is invalid. */
 export async function lockReportedEmail(

@@ -1,7 +1,7 @@
 import type { MailReport } from '../../mailers/mail-reports.ts'
 import type { EmailStatus } from '../email-store.ts'
 
-export const SUPPRESSION_REASONS = ['bounce', 'complaint'] as const
+const SUPPRESSION_REASONS = ['bounce', 'complaint'] as const
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number]
 
 export type ReportedState = {

@@ -13,13 +13,13 @@ import type { ReportToken } from '../tracking/tracking-token.ts'
 import { decideReport } from './mail-report.ts'
 import { lockReportedEmail, writeReport } from './mail-report-store.ts'
 
-export type ReportDeps = {
+type ReportDeps = {
   db: Pool
   recordEvents: RecordEvents
   onReport(report: RecordedReport): void
 }
 
-export type RecordedReport = {
+type RecordedReport = {
   companyId: number
   emailId: number
   kind: MailReport['kind']

@@ -1,4 +1,4 @@
-export type MailRefusal = { status?: string | undefined; text: string }
+type MailRefusal = { status?: string | undefined; text: string }
 
 /** Missing, disabled or permanently refusing mailbox or domain. */
 const ADDRESS_CODES = ['5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1', '5.4.4']
@@ -50,6 +50,6 @@ export function classOf({ status, text }: MailRefusal): string | undefined {
   return code?.charAt(0) ?? /(?<![\d.])([45])\d\d[ -]/.exec(text)?.[1]
 }
 
-export const codesIn = (text: string): string[] => text.match(ENHANCED_CODE) ?? []
+const codesIn = (text: string): string[] => text.match(ENHANCED_CODE) ?? []
 
 const isSpecific = (code: string): boolean => !code.endsWith('.0')

@@ -28,7 +28,7 @@ const Name = Type.Object(
   { additionalProperties: false, description: 'The whole name and at least one of its parts.' },
 )
 
-export const ContactCardShape = Type.Object(
+const ContactCardShape = Type.Object(
   {
     name: Name,
     phones: listOf({

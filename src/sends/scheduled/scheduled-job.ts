@@ -9,13 +9,13 @@ import { REPLY_PERMISSIONS, SEND_PERMISSIONS } from '../send-permissions.ts'
 import { publishScheduled, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
 import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError } from './scheduled-store.ts'
 
-export type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
+type ScheduledJobDeps = SendDeps & { db: Db; publish: Publish }
 
 /** Per company across processes; `CONCURRENCY` is per process. */
 const LANE_CAP = 20
 const CONCURRENCY = 60
 /** After the due time, while certainly not delivered. */
-export const RETRY_FOR_MS = 60 * 60_000
+const RETRY_FOR_MS = 60 * 60_000
 /** Doubles from 15 s, or longer if the refusal requires. */
 export const FIRST_WAIT_MS = 15_000
 export const LONGEST_WAIT_MS = 5 * 60_000
@@ -67,7 +67,7 @@ async function send(
 }
 
 /** Returns the wait, up to a last attempt one hour past due; undefined afterwards and for lasting refusals. */
-export function retryWaitMs(refusal: AppError, attempts: number, lateMs: number): number | undefined {
+function retryWaitMs(refusal: AppError, attempts: number, lateMs: number): number | undefined {
   const { status, headers, mayPassEarlier } = refusal
   if ((status !== 429 && status !== 503) || lateMs >= RETRY_FOR_MS) return undefined
   const ownMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)

@@ -3,7 +3,7 @@ import type { Permission } from '../../http/admission/caller.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 
 export const SCHEDULED_STATUSES = ['scheduled', 'sent', 'failed'] as const
-export type ScheduledStatus = (typeof SCHEDULED_STATUSES)[number]
+type ScheduledStatus = (typeof SCHEDULED_STATUSES)[number]
 export type ScheduledError = { code: string | null; message: string }
 
 export type ScheduledMessage = {
@@ -24,7 +24,7 @@ const columns = sql`
   id, status, send_at, conversation_id, message_id, recipient, type, text, sender_name, error, created_at
 `
 
-export type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' | 'senderName' | 'sendAt'> & {
+type NewScheduled = Pick<ScheduledMessage, 'recipient' | 'type' | 'text' | 'senderName' | 'sendAt'> & {
   senderId: number
   identity: string
   /** Replies only; null: the sender-recipient conversation, if any. */
@@ -89,7 +89,7 @@ export async function findScheduled(db: Db, companyId: number, id: number): Prom
   return found
 }
 
-export type ScheduledFilter = {
+type ScheduledFilter = {
   conversationId: number | undefined
   statuses: readonly string[] | undefined
   before: number | undefined
@@ -130,7 +130,7 @@ export async function deleteScheduled(
   return deleted
 }
 
-export type SendRights = {
+type SendRights = {
   isSenderRemoved: boolean
   key: { name: string; isRevoked: boolean; isExpired: boolean; permissions: Permission[] } | null
 }
