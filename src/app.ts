@@ -52,7 +52,7 @@ import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 import type { Workers } from './wiring/workers.ts'
 
-/** The routes of a process that serves no API: health and metrics. */
+/** Builds the routes of a process without API: health and metrics. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter: await createRequestLimiter(deps) })
   readSubscribedEvents(app, deps)
@@ -60,10 +60,7 @@ export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
   return app
 }
 
-/**
- * The whole HTTP side: every route group, one line each, in the order of the specification. It does not listen yet;
- * closing it closes what it opened itself, not what it was passed.
- */
+/** Builds all route groups, in the order of the specification. Closing closes only what it opened itself. */
 export async function buildApp(deps: Deps, workers?: Pick<Workers, 'takeEvents'>): Promise<FastifyInstance> {
   const limiter = await createRequestLimiter({
     ...deps,
@@ -118,14 +115,13 @@ export async function buildApp(deps: Deps, workers?: Pick<Workers, 'takeEvents'>
   return app
 }
 
-/** A server that listens as long as the app serves. */
 function serveWith(app: FastifyInstance, server: ListeningServer | undefined): void {
   if (server === undefined) return
   app.addHook('onReady', server.listen)
   app.addHook('onClose', server.close)
 }
 
-/** Keeps the process informed of the events that registrations subscribe to in other processes, while it serves. */
+/** Refreshes event subscriptions changed by other processes, while serving. */
 function readSubscribedEvents(app: FastifyInstance, { subscribedEvents }: Deps): void {
   let stop = () => {}
   app.addHook('onReady', async () => {

@@ -28,7 +28,7 @@ import { openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
-// Only a build has maps: the positions of a TypeScript file stay when Node strips its types.
+// Only builds have source maps; Node's type stripping keeps positions.
 if (import.meta.url.endsWith('.js')) showSourcesInStacks()
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service').version(VERSION)
@@ -39,7 +39,6 @@ program
   .action(async () => {
     const config = readConfig(process.env)
     const isTerminal = process.stdout.isTTY
-    // The greeting comes before the log.
     const { log, release } = createLog(config.logLevel, { isTerminal, isHeld: true })
     const { build, openOwnOperator } = createBuild(config)
     const steps = createStepDisplay({ isTTY: isTerminal, write: (text) => process.stdout.write(text) })
@@ -51,7 +50,7 @@ program
         : start(config, log, build, steps.step)
       ).finally(steps.end)
       console.log(greeting(running, config))
-      // The lines to paste are optional: the service works without them.
+      // The service works without the lines to paste.
       await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator, steps).catch(
         (error) => log.warn({ error: messageOf(error) }, 'demo.failed'),
       )
@@ -64,16 +63,14 @@ program
   })
 
 /**
- * Returns to the system what the start leaves: garbage, and pages for new objects that V8 keeps for the next ones. V8 takes the
- * polling of an idle process for work and does not collect them itself: 117 MB stay resident instead of 101. It takes some 60 ms of
- * processor time, once in each process. Does nothing without `--expose-gc`, which bin/parley sets; the processes of `PROCESSES`
- * inherit it.
+ * Returns start-up memory to the system: 101 MB stay resident instead of 117. V8 doesn't collect it on its own, since polling in an
+ * idle process counts as work. Takes about 60 ms, once per process. Needs `--expose-gc`, which bin/parley sets and the processes
+ * of `PROCESSES` inherit.
  */
 function returnMemory(): void {
   globalThis.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
-/** The server of this process, and the operator's verbs on it. */
 function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
   const built = Promise.withResolvers<Deps>()
   const build: Build = async (dependencies, components) => {
@@ -104,7 +101,6 @@ function greeting({ address, adminTokenFile }: Running, config: Config): string 
   return lines.join('\n')
 }
 
-/** On the embedded default: the demo company, and lines to paste. */
 async function greetNewcomer(
   config: Config,
   { address, sandboxUrl }: Running,
@@ -126,7 +122,7 @@ async function greetNewcomer(
   }
 }
 
-// The reader of the output may be gone: the service goes on.
+// Output errors must not stop the service: the reader may be gone.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 try {
   await program.parseAsync()

@@ -3,18 +3,18 @@ import { createStatementBatcher } from '../db/statement-batcher.ts'
 import type { EmailDeps } from './email.ts'
 import { type AcceptedEmail, insertEmails } from './email-store.ts'
 
-/** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
+/** Emails and bytes per statement, and waiting for one, across companies. */
 const BOUNDS = {
   maxItems: 100,
   maxBytes: 8 * 1024 * 1024,
   maxWaiting: 2_000,
   maxWaitingBytes: 32 * 1024 * 1024,
-  // Less than a request may wait for the database: an email whose caller was answered 503 is not accepted later.
+  // Less than a request's database timeout: an email answered with 503 must not be accepted later.
   maxWaitMs: 2_000,
   maxRunning: 2,
 }
 
-/** Stores emails with their jobs; those of concurrent requests share statements. Calls `onAccepted` after the commit. */
+/** Builds the batcher that stores emails with their jobs. Calls `onAccepted` after the commit. */
 export function createEmailAcceptance(pool: Pool, onAccepted: () => void): EmailDeps['acceptEmail'] {
   const accept = createStatementBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...BOUNDS,

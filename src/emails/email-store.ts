@@ -3,7 +3,6 @@ import { storedKeys, storedMailbox } from '../platform/text/email-address.ts'
 import { recipientMailbox } from './email-key-store.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
-/** A mail as it is taken in. */
 export type AcceptedEmail = {
   companyId: number
   uid: string
@@ -22,18 +21,15 @@ export type AcceptedEmail = {
   headers: Readonly<Record<string, string>>
   trackOpens: boolean
   trackClicks: boolean
-  /** What is tracked in the HTML, found once for all attempts. */
+  /** Tracked parts of the HTML, found once for all attempts. */
   tracking: Tracking
-  /** The answer that the request's Idempotency-Key keeps. */
+  /** The answer to keep for the Idempotency-Key. */
   answer: { idempotencyId: number; status: number; body: string } | null
 }
 
 export const EMAIL_SEND = 'email.send'
 
-/**
- * Accepts emails, each with its job, in one transaction. Returns for each whether it was accepted: one whose
- * Idempotency-Key was released or claimed by a repeated request is not.
- */
+/** Accepts emails with their jobs. Returns false for an email whose Idempotency-Key was released or claimed by a repeat. */
 export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<boolean[]> {
   const items = emails.map((email) => ({
     company_id: email.companyId,
@@ -87,7 +83,6 @@ const recordColumns = sql`
   machine_click_count, first_click_at, failure_reason, bounced_at, complained_at
 `
 
-/** The emails of these ids that the company has. */
 export const listEmailsByIds = (
   db: Db,
   companyId: number,
@@ -99,7 +94,7 @@ export const listEmailsByIds = (
     where company_id = ${companyId} and id = any (${[...ids]}::bigint[])
   `
 
-/** The emails to an address, in lower case, before an id, newest first. */
+/** Lists emails to a lower-case address before an id, newest first. */
 export const listEmailsTo = (
   db: Db,
   companyId: number,
@@ -115,7 +110,7 @@ export const listEmailsTo = (
     limit ${limit}
   `
 
-/** One row by its key, however often it was opened and clicked. */
+/** Finds one email. The cost does not depend on its opens and clicks. */
 export async function findEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord | undefined> {
   const [email] = await db<EmailRecord[]>`
     select ${recordColumns}

@@ -16,12 +16,10 @@ import { type Cipher, createCipher } from '../secrets/secrets.ts'
 import type { Component, Components, Log } from './components.ts'
 import type { Shared } from './prepare.ts'
 
-/** The dependencies of the app. */
 export type AppDependencies = {
   config: Config
   db: Pool
   workerDb: Pool
-  /** The clock of the database. */
   clock: Clock
   cipher: Cipher
   log: Logger
@@ -29,43 +27,41 @@ export type AppDependencies = {
   /** Undefined when the sandbox is off. */
   sandboxUrl: string | undefined
   stopping: Stopping
-  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  /** Reads the metrics of all processes that share the port. Absent in a single process. */
   readMetrics?: (() => Promise<string>) | undefined
 }
 
-/** Starts what goes on without requests, unless this process only answers, and builds what answers them. */
+/** Starts background work, unless the role is `api`, and builds the HTTP side. */
 export type Build = (
   dependencies: AppDependencies,
   components: Pick<Components, 'add'>,
 ) => Promise<{ app: App; registry?: Registry }>
 
-/** The part of an app that is needed to run it. A Fastify instance has it. */
+/** The part of a Fastify instance needed to run it. */
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
   server: Server
 }
 
-/** Hooks of a process before it closes its share of a listener that several processes have, and after its last answer. */
+/** Shutdown hooks of a process that shares its listener with others. */
 export type ListenerShare = {
-  /** Resolves when it may close. */
   disconnected(): Promise<void>
-  /** Reports that its share is closed and its requests are answered. */
   drained(): void
 }
 
-/** How long requests in flight may take to finish when the process is asked to stop. */
+/** Grace period for requests in flight on shutdown. */
 export const DRAIN_DEADLINE_MS = 10_000
 
-/** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
+/** Lease renewals must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
-/** A database that is silent for this time counts as lost, even if its sockets are open (decisions, section 19). */
+/** A database silent for this long counts as lost, even with open sockets (decisions, section 19). */
 const ANSWER_TIMEOUT_MS = 5_000
-/** A frozen worker blocks the others for at most 20 s, whatever its session was doing. */
+/** A frozen worker can block others for at most 20 s. */
 const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
 const IDLE_CHECK_MS = 50
 
-/** Starts what answers requests in this process, and what goes on without them; resolves when requests are answered. */
+/** Starts HTTP and background work. Resolves once requests are answered. */
 export async function serve(
   config: Config,
   shared: Shared,
@@ -93,7 +89,6 @@ export async function serve(
     openPool(databaseUrl, { ...pool, max: WORKER_CONNECTIONS, pinPlans: true }),
   )
   const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
-  // From here on, the sessions of the pools are seen.
   await seen.stop()
   const { blobStore } = await components.add('blob store', () => openBlobStore(config))
   const dependencies = {
@@ -135,16 +130,13 @@ async function listen(
   }
 }
 
-/**
- * Closes idle connections: after the delay these are the ones that were not used in it, since each answer closed its own.
- * Waits for requests in flight; those left at the deadline are aborted.
- */
+/** Closes idle connections, waits for requests in flight, and aborts those left at the deadline. */
 async function drain(app: App, log: Log): Promise<void> {
   const late = setTimeout(() => {
     log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')
     app.server.closeAllConnections()
   }, DRAIN_DEADLINE_MS)
-  // A connection that was busy when closing began is kept alive by its client afterwards.
+  // Clients keep connections alive that were busy when closing began.
   const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
   try {
     await app.close()

@@ -11,7 +11,7 @@ import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
 
-/** Every adapter to the outside, one line each; only the start of the service imports them. */
+/** Builds all outside adapters. Imported only when the service starts. */
 export function createProviders(
   config: Pick<Config, 'graphVersion' | 'providerTimeoutMs' | 'proxies'>,
 ): Required<Providers> {
@@ -24,10 +24,10 @@ export function createProviders(
   }
 }
 
-/** Reads the reports of each provider of mail, by its name in the address that it posts to. */
+/** Mail report readers by the provider name in the posted address. */
 export const mailReportReaders: ReadonlyMap<string, ReadMailReport> = new Map([['postmark', readPostmarkReport]])
 
-/** Sends each mail by the adapter that the scheme of its server's address names. */
+/** Selects the adapter by the URL scheme of the mail server. */
 export function createMailer({ proxies }: Pick<Config, 'proxies'>): Mailer {
   const smtp = createSmtpMailer()
   const postmark = createPostmarkMailer({ proxies })
@@ -41,5 +41,5 @@ export function createMailer({ proxies }: Pick<Config, 'proxies'>): Mailer {
   }
 }
 
-/** Connects to a mail server and sends nothing, see `verifyServer`. */
+/** Connects to a mail server without sending; see `verifyServer`. */
 export const verifyMailServer = verifyServer

@@ -8,7 +8,6 @@ import type { Deps } from './deps.ts'
 
 const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))
 
-/** The dependencies of the web console, which is on. */
 export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {
   const { sessionWindow, marketingWindow, serviceName } = config
   const isTrusted = trustedProxies(config.trustProxy)

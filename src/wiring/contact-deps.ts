@@ -8,7 +8,6 @@ import { hastenJobs } from '../queue/job-store.ts'
 import { createWorker } from '../queue/worker.ts'
 import type { Deps } from './deps.ts'
 
-/** The dependencies of the job that runs imports. */
 export const createImportJobDeps = (
   deps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportJobDeps => ({
@@ -16,7 +15,7 @@ export const createImportJobDeps = (
   sourceType: deps.config.serviceName.toLowerCase(),
   onProgress: (companyId, id) => deps.publish([{ topic: 'import', companyId, id }]),
   onSlice: (companyId, id, outcome) => {
-    // A reset stands for all contacts of the slice.
+    // One reset covers all contacts in the slice.
     deps.publish([
       { topic: 'import', companyId, id },
       { topic: 'all', companyId },
@@ -25,7 +24,7 @@ export const createImportJobDeps = (
   },
 })
 
-/** Imports on the command line: the command itself runs them, while a service may be running. */
+/** Builds dependencies for a command that runs imports itself, possibly beside a running service. */
 export const createImportVerbs = (
   deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportVerbs => ({
@@ -34,7 +33,6 @@ export const createImportVerbs = (
   work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(createImportJobDeps(deps))]),
 })
 
-/** The dependencies of an erasure. */
 export const createErasureDeps = (
   deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish' | 'recordEvents'>,
 ): EraseDeps => ({

@@ -34,74 +34,65 @@ import { createSubscribedEvents, type SubscribedEvents } from '../webhooks/regis
 import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000
-/** Connections that requests leave to shared statements: counts, sends, mails, provider events. */
+/** Connections reserved for shared statements: counts, sends, mails, provider events. */
 const FREE_CONNECTIONS = 1
 const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000, maxHeavyWaitMs: 20_000 }
 
-/** The dependencies that the process creates first. */
 export type Dependencies = {
   config: Config
   db: Pool
-  /** A few connections for the jobs' own statements. */
+  /** A small pool for job statements. */
   workerDb: Pool
   log: Logger
   clock: Clock
   cipher: Cipher
   providers: Providers
   mailer: Mailer
-  /** Where the bytes of media are kept. */
   blobStore: BlobStore
-  /** Where the sandbox is controlled; absent when it is off. */
+  /** Absent when the sandbox is off. */
   sandboxUrl?: string | undefined
-  /** Absent: nothing is traced. */
+  /** Absent when tracing is off. */
   tracing?: Tracing
-  /** Aborted when the process is asked to stop. */
+  /** Aborts on shutdown. */
   stopping?: Stopping
-  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  /** Reads the metrics of all processes that share the port. Absent in a single process. */
   readMetrics?: (() => Promise<string>) | undefined
 }
 
-/** The dependencies that all features of one process share: a change in one reaches all of them at once. */
+/** Dependencies shared by all features of one process. */
 export type Deps = Dependencies & {
-  /** For requests: shared fairly among companies. */
+  /** The request pool, shared fairly among companies. */
   db: Pool
-  /** Takes a slot of a company's share of it, for what a request does with its rows. */
+  /** Holds one of a company's slots while a request works with its rows. */
   holdSlot: CompanySlots['hold']
-  /** The pool itself, for statements that several companies share. */
+  /** The bare pool, for statements shared by several companies. */
   pool: Pool
-  /** Refuses work of companies that are being moved. */
+  /** Throws 503 while a company is being moved. */
   requireUnlocked: RequireUnlocked
   metrics: Metrics
   apiKeys: ApiKeys
   /** Undefined when the console is off. */
   sessions: ConsoleSessions | undefined
   senders: SenderCache
-  /** The secrets that posted events must prove. */
+  /** Secrets for provider signatures. */
   senderSecrets: SecretCache
   templates: TemplateCache
   breaker: Breaker
-  /** How the mail servers did in the last attempts of this process. */
+  /** Recent outcomes per mail server in this process. */
   mailHealth: MailHealth
-  /** The only component that calls receivers of companies. */
+  /** The only client for receiver URLs. */
   receiver: ReceiverClient
-  /** Reports committed changes to the live streams of all processes. */
+  /** Publishes committed changes to the live streams of all processes. */
   publish: Publish
-  /** Raw events were stored. */
   eventsStored: Signal
-  /** Emails were accepted. */
   emailsDue: Signal
-  /** Deliveries were enqueued. */
   deliveriesDue: Signal
-  /** The events about records that companies subscribe to. */
   subscribedEvents: SubscribedEvents
   recordEvents: RecordEvents
   backlogs: BacklogGuard
 }
 
-/**
- * The dependencies of every feature, from the pool, the adapters and the settings. `db` waits for the company's
- * slot, `pool` does not.
- */
+/** Builds the shared dependencies. */
 export function createDeps(dependencies: Dependencies): Deps {
   const metrics = createMetrics()
   startAtZero(metrics, Object.keys(dependencies.providers))
@@ -151,7 +142,7 @@ export function createDeps(dependencies: Dependencies): Deps {
   }
 }
 
-/** Publishes registrations whose events stop or go on, and counts them among the subscriptions at once. */
+/** Publishes paused and resumed registrations and updates the subscription counts. */
 function createBacklogs(
   { workerDb, config, log }: Dependencies,
   publish: Deps['publish'],

@@ -11,7 +11,6 @@ import { hasRefusedEmail } from '../people/consent/shown-consent.ts'
 import { emailKey } from '../platform/text/email-address.ts'
 import type { Deps } from './deps.ts'
 
-/** The dependencies of email: accepting, sending and tracking. Its questions about contacts are answered here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
   const { db, config, log } = deps
   return {

@@ -10,7 +10,7 @@ import { bodyReader } from './events/body-reader.ts'
 import { eventReader } from './events/event-reader.ts'
 import type { Workers } from './workers.ts'
 
-/** Builds the dependencies of the provider-facing webhook. Without workers in this process, events are only stored. */
+/** Builds the provider webhook's dependencies. Without workers in this process, events are only stored. */
 export function createInboundDeps(deps: Deps, workers: Pick<Workers, 'takeEvents'> | undefined): InboundRoutesDeps {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   return {

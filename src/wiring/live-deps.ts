@@ -12,7 +12,7 @@ import { toDeliveryRecord } from '../webhooks/deliveries/delivery-shape.ts'
 import { listDeliveriesByIds } from '../webhooks/deliveries/list/delivery-list-store.ts'
 import type { Deps } from './deps.ts'
 
-/** The live streams of this process, which read changed records through their company's share of the pool. */
+/** Builds this process's live streams. They read records through the company's share of the pool. */
 export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const { db, pool, clock, log } = deps
   const withCompanySlot =

@@ -3,7 +3,6 @@ import type { ManageDeps } from '../templates/manage/manage-templates.ts'
 import type { Deps } from './deps.ts'
 import { senderFinder } from './send-deps.ts'
 
-/** The dependencies of creating, changing and deleting templates. */
 export const createManageDeps = (deps: Deps): ManageDeps => ({
   ...deps,
   findSender: senderFinder(deps),

@@ -4,7 +4,6 @@ import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
 import { findMediaSecret } from '../moves/move-store.ts'
 import type { Deps } from './deps.ts'
 
-/** The dependencies of media: copying from the provider, signed addresses, and the routes that serve them. */
 export const createMediaDeps = (
   deps: Deps,
 ): CopyDeps & Pick<MediaRoutesDeps, 'movedSecret'> & { db: Deps['db']; signer: MediaSigner } => ({

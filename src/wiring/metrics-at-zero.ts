@@ -5,7 +5,7 @@ import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { SendOutcome } from '../providers/provider.ts'
 import type { AccountEvent } from '../senders/account-event-store.ts'
 
-/** Each key is an outcome; the compiler names one that is missing. */
+/** A record instead of a list: the compiler finds missing outcomes. */
 const SENDS: Record<SendOutcome['kind'], 0> = { accepted: 0, refused: 0, throttled: 0, unreachable: 0, unknown: 0 }
 const MAILS: Record<Exclude<MailOutcome['kind'], 'unavailable'>, 0> = {
   accepted: 0,
@@ -18,7 +18,7 @@ const DELIVERIES = ['delivered', 'failed', 'dead', 'expired']
 const IMPORTS = ['completed', 'failed']
 const SEVERITIES: readonly AccountEvent['severity'][] = ['info', 'warning', 'critical']
 
-/** Starts every label set at 0: a count that starts at 1 has no increase that an alert could see. */
+/** Starts every label set at 0; alerts can't see an increase in a counter that starts at 1. */
 export function startAtZero(metrics: Metrics, providers: readonly string[]): void {
   for (const provider of providers) {
     for (const outcome of Object.keys(SENDS)) metrics.sends.inc({ provider, outcome }, 0)

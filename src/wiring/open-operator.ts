@@ -17,8 +17,7 @@ import { createOperatorDeps } from './operator-deps.ts'
 type ClosableOperator = OperatorDeps & { close(): Promise<void> }
 
 /**
- * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service
- * runs on it and started for the command when none does.
+ * Opens the operator verbs on the configured database, or else on the embedded one, which is started if no service runs.
  *
  * @throws StartError when there is neither
  */
@@ -53,7 +52,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
   }
 }
 
-/** A command without the settings of its service would create an empty database of its own. */
+/** Without the service's settings, a command would create an empty database of its own. */
 function checkPlace({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'))) return
   throw new StartError(

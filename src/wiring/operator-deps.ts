@@ -9,10 +9,10 @@ import type { Deps } from './deps.ts'
 import { eventReader } from './events/event-reader.ts'
 import { readAccounts } from './read-accounts.ts'
 
-/** A link that is printed is used soon, and stays in the log of a terminal. */
+/** Short, since printed links stay in terminal logs. */
 const LINK_SECONDS = 60 * 60
 
-/** The dependencies of the operator's functions, over HTTP and on the command line. */
+/** Builds the operator verbs for HTTP and the command line. */
 export function createOperatorDeps(deps: Deps): OperatorDeps {
   return {
     ...deps,
@@ -47,7 +47,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     },
     afterSenderConnected: async (companyId) => {
       deps.eventsStored.raise()
-      // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
+      // The number stays connected if its provider doesn't answer; the hourly sync retries.
       await readAccounts(deps, companyId).catch((error) =>
         deps.log.warn({ companyId, reason: error.message }, 'templates.not_synced'),
       )
@@ -56,7 +56,6 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
   }
 }
 
-/** Links of the operator; 422 and 429 as for every link. */
 const consoleLinks =
   ({ db, config }: Deps, { operatorId }: ConsoleSessions) =>
   async (companyId: number | null, { name, role, path = '/console/' }: NewConsoleLink): Promise<string> => {

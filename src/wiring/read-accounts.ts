@@ -2,7 +2,7 @@ import { readMarketingTerms } from '../senders/marketing-terms.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import type { Deps } from './deps.ts'
 
-/** Reads what the providers say of a company's accounts: their terms, and the templates. Answers how many templates there are. */
+/** Syncs a company's account terms and templates from its providers. Returns the number of templates. */
 export async function readAccounts(deps: Deps, companyId: number): Promise<number> {
   const [templates] = await Promise.all([syncTemplates(deps, companyId), readMarketingTerms(deps, companyId)])
   return templates

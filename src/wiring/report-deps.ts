@@ -7,7 +7,6 @@ import { messageOf, StartError } from '../platform/start-error.ts'
 import { mailReportReaders } from './adapters.ts'
 import type { Deps } from './deps.ts'
 
-/** The dependencies of reports about mails, however they arrive. */
 export function createReportDeps(deps: Deps): ReportRoutesDeps {
   const { db, recordEvents, log, metrics } = deps
   return {
@@ -33,11 +32,11 @@ export function createReportDeps(deps: Deps): ReportRoutesDeps {
 
 export type ListeningServer = { listen(): Promise<void>; close: BounceServer['close'] }
 
-/** The mail server of return paths; undefined without settings for it. */
+/** Builds the bounce mail server; undefined when not configured. */
 export async function openBounceServer(deps: Deps, reports: ReportRoutesDeps): Promise<ListeningServer | undefined> {
   const { bounceDomain, bounceSmtpPort, bounceSmtpHost } = deps.config
   if (bounceDomain === undefined || bounceSmtpPort === undefined) return undefined
-  // Its library takes 4 MB: only where there is such a server.
+  // Loaded on demand: the library takes 4 MB.
   const { createBounceServer } = await import('../emails/reports/bounce-server.ts')
   const server = createBounceServer({
     ...reports,

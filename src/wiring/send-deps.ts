@@ -13,10 +13,7 @@ import { findMessageOf } from '../sends/message-store.ts'
 import type { SendDeps } from '../sends/send.ts'
 import type { Deps } from './deps.ts'
 
-/**
- * The dependencies of sending: the process's caches, shared statements, and measurements of the provider. A database that is
- * silent keeps no caller waiting: a send takes as long as its provider does, so each wait is bounded by itself.
- */
+/** Builds the send dependencies. Each database wait has its own bound, so a silent database can't hold a caller. */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
   const sourceType = config.serviceName.toLowerCase()
@@ -29,7 +26,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   }
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, consequences)
   const prepare = async (send: Send) => {
-    // The steps before may have taken long, and the batch is of many companies: its statement does not ask.
+    // Checked here: the steps before may take long, and the batch statement doesn't check companies.
     await deps.requireUnlocked(send.companyId)
     const prepared = await prepareSend(send)
     if (prepared.refusal === null) publishSent(deps.publish, send.companyId, prepared)
@@ -43,7 +40,6 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   }
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
-  /** The caller got the answer that nothing was sent, and nothing is. */
   const giveUp = async (send: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     await complete(givenUp(send, prepared)).catch(onIncomplete)
@@ -74,7 +70,7 @@ const publishSent = (publish: Publish, companyId: number, sent: { conversationId
     { topic: 'conversation', companyId, id: sent.conversationId },
   ])
 
-/** Finds the connected number that a request names, else the preferred one. */
+/** Finds the requested number, or else the preferred one. */
 export const senderFinder =
   ({ senders }: Pick<Deps, 'senders'>) =>
   async (companyId: number, name: string | undefined): Promise<Sender> =>

@@ -8,7 +8,6 @@ import type { DeliveryLogRoutesDeps } from '../webhooks/deliveries/log/delivery-
 import type { RegistrationRoutesDeps } from '../webhooks/registrations/registration-routes.ts'
 import type { Deps } from './deps.ts'
 
-/** The dependencies of webhook registrations and their logs. */
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
@@ -24,7 +23,7 @@ export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & Delivery
   return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }
 
-/** The deliverer of this process: counts its attempts in the metrics and publishes them to live streams. */
+/** Builds the deliverer, which reports attempts to metrics and live streams. */
 export function createMeasuredDeliverer(deps: Deps): Deliverer {
   const { config, metrics } = deps
   return createDeliverer({
@@ -41,7 +40,6 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
   })
 }
 
-/** The dependencies of the deadlines of deliveries and of the pausing of registrations. */
 export const createEndDeps = (deps: Deps): EndDeps => ({
   db: deps.workerDb,
   clock: deps.clock,
@@ -57,11 +55,10 @@ export const createEndDeps = (deps: Deps): EndDeps => ({
   },
 })
 
-/** A delivery as the live stream names it. */
 export const toLiveChange = ({ companyId, subjectId }: Job): LiveChange[] =>
   companyId === undefined ? [] : [{ topic: 'delivery', companyId, id: subjectId }]
 
-/** Each attempt is a span, whose context the receiver gets as `traceparent`. */
+/** Traces each attempt; the receiver gets its context in `traceparent`. */
 const traceDeliveries = (receiver: ReceiverClient, tracing: Tracing): ReceiverClient => ({
   ...receiver,
   post: (target) =>

@@ -49,35 +49,32 @@ import { createSendDeps } from './send-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, createWebhookDeps, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
-/** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
+/** Interval and age for finding workers frozen inside a statement. */
 const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
-/** How often to look for the messages of statuses, edits and revokes that came before them. */
+/** Retry interval for statuses, edits and revokes whose messages hadn't arrived. */
 const APPLY_WAITING_MS = 2_000
-/** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
+/** Interval for creating and dropping delivery partitions. A drop without its lock waits for the next run. */
 const DELIVERY_DAYS_MS = 60_000
 const MESSAGE_MONTHS_MS = 3_600_000
-/** How long after its deadline a delivery may stay open. */
 const DELIVERY_ENDS_MS = 30_000
-/** Looks whether a pass over all rows is due. */
 const PASSES_MS = 600_000
 const COUNT_MS = 1_000
-/** How soon events go on whose backlog has halved. */
+/** Interval for resuming events whose backlog has halved. */
 const BACKLOGS_MS = 10_000
-/** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
+/** New tables fill within seconds; most servers gather statistics only once a minute. */
 const STATISTICS_MS = 1_000
-/** Longer than any send takes, with all its waits. */
+/** Longer than any send, including its waits. */
 const ABANDONED_AFTER_SECONDS = 60
-/** Longer than any attempt at a delivery takes, and its record. */
+/** Longer than any delivery attempt with its record. */
 const DRAIN_MS = 12_000
 
 export type Workers = {
-  /** Handles events as they are accepted, or stores them. */
   takeEvents(events: readonly NewEvent[]): Promise<void>
   stop(): Promise<void>
 }
 
-/** Everything that goes on without a request (ROLE=worker, and all): inbound events, jobs, and sweeps. */
+/** Starts all background work (ROLE=worker or all): inbound events, jobs and sweeps. */
 export function startWorkers(deps: Deps): Workers {
   const deliverer = createMeasuredDeliverer(deps)
   const kinds = [deliverer.kind, ...jobKinds(deps)]
@@ -145,7 +142,7 @@ export function startWorkers(deps: Deps): Workers {
   }
 }
 
-/** Counts runs that fail, from 0 on for each kind of work. A wait for a lock is no failure. */
+/** Counts failed runs per kind of work, starting at 0. Lock waits aren't failures. */
 function failureCounter({ metrics }: Deps, works: readonly string[]): (work: string, error: unknown) => void {
   for (const work of works) metrics.workFailures.inc({ work }, 0)
   return (work, error) => {
@@ -153,7 +150,7 @@ function failureCounter({ metrics }: Deps, works: readonly string[]): (work: str
   }
 }
 
-/** The caches of templates and numbers in this process are not older than an event that it took. */
+/** Drops cached templates and numbers older than the event being handled. */
 function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: readonly AccountEvent[]): void {
   templates.clear()
   for (const { companyId, wabaAccountId, field, event, severity } of events) {
@@ -165,7 +162,6 @@ function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: r
   }
 }
 
-/** The work that is done again and again, each with its pause. */
 const startSweeps = (deps: Deps, stopping: AbortSignal): Sweep[] => {
   const { db, workerDb, config } = deps
   const every = (everyMs: number, name: string, work: () => Promise<unknown>) =>
@@ -202,7 +198,6 @@ const sourceTypeOf = ({ config }: Deps): string => config.serviceName.toLowerCas
 const publishMessages = ({ publish }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
   publish(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
 
-/** The other kinds of job, one entry each. */
 const jobKinds = (deps: Deps): JobKind[] => [
   importKind(createImportJobDeps(deps)),
   eraseKind(createErasureDeps(deps)),
@@ -213,7 +208,7 @@ const jobKinds = (deps: Deps): JobKind[] => [
   sendScheduledKind({ ...createSendDeps(deps), db: deps.workerDb, publish: deps.publish }),
 ]
 
-/** Requeues events that became unroutable while their number was being connected. */
+/** Requeues events that were unroutable until their number was connected. */
 async function requeueMissed({ db, cipher, eventsStored }: Deps): Promise<void> {
   const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()

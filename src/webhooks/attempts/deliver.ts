@@ -15,19 +15,19 @@ import { createFailurePace, type FailurePace } from './failure-pace.ts'
 import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
 import { createSigners } from './signing/signers.ts'
 
-/** Deliveries of a quick registration that are claimed together, and such batches in flight over all processes. */
+/** Deliveries per claim and concurrent claims of a quick registration, across processes. */
 const BATCH = 150
 const LANE_CAP = 4
 /**
- * Registrations without a quick history have as many deliveries in flight as may be tried at once, over all processes.
- * The sum bounds the sockets of receivers that hang: an attempt at one lasts 10 s.
+ * Concurrent deliveries per registration without a quick history, and in all, across processes. The sum bounds the sockets of
+ * hanging receivers, where an attempt lasts 10 s.
  */
 const NARROW = { batch: 16, jobsOfLane: MOST_AT_ONCE, jobs: 2_048 }
-/** Batches in this process: more than all registrations that are not quick have jobs in flight. */
+/** Batches per process; must exceed `NARROW.jobs`. */
 const CONCURRENCY = 4_000
-/** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
+/** Hours of crashing workers must not cost a delivery; no receiver's answer can kill a worker. */
 const MAX_LEASE_EXPIRIES = 1_000
-/** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
+/** Outcomes are retried for an hour while the database is away. They count even after the lease has ended. */
 const COMPLETE_RETRY_MS = 1_000
 const COMPLETE_TRIES = 3_600
 
@@ -35,23 +35,22 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   db: Pool
   cipher: Pick<SecretCipher, 'decrypt'>
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Called for each attempt that was recorded. */
   onAttempt?: (record: AttemptRecord) => void
-  /** Called with deliveries that ended without an attempt. */
+  /** Called for deliveries that ended without an attempt. */
   onSkipped?: (jobs: readonly Job[]) => void
-  /** Milliseconds of a clock that is never set; by default the process's. */
+  /** Milliseconds of a monotonic clock; defaults to the process's. */
   monotonic?: () => number
 }
 
 export type Deliverer = {
   kind: BatchKind
-  /** Accepts no new attempts; running attempts finish. Called before the worker stops. */
+  /** Stops accepting attempts; running ones finish. Must be called before the worker stops. */
   close(): void
 }
 
 type Working = DeliverDeps & AttemptDeps & AttemptBatches & { slots: ReceiverSlots; pace: FailurePace }
 
-/** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
+/** Builds the delivery job kind (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
   const slots = createReceiverSlots()
   const pace = createFailurePace(deps.monotonic)
@@ -81,17 +80,14 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
   }
 }
 
-/**
- * One attempt at one delivery. Never throws: after a fault of the service the delivery is tried again, without using up one
- * of the five attempts.
- */
+/** Makes one attempt. Never throws: after an internal fault it retries without using up one of the five attempts. */
 async function deliver(working: Working, job: Job, signal: AbortSignal): Promise<Outcome> {
   try {
     const record = await attempt(working, job, signal)
     if (record === 'not now') return released
     if (record === 'nothing to do') return done
     if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
-    // A database that is away must not lead to a second request of the same attempt.
+    // Must not post twice because the database is away.
     const finished = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
     const shouldRetry = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
@@ -119,7 +115,7 @@ async function attempt(
     const started = await working.start(toHeld(job))
     if (started === undefined) return 'nothing to do'
     if (started.waits) return 'waits'
-    // Also deliveries that were claimed before their receiver failed. A start has written nothing.
+    // The receiver may have failed since the claim. A start writes nothing.
     if (!working.pace.mayStart(job.lane)) return 'not now'
     slot.hold(Buffer.byteLength(started.body))
     const record = await makeAttempt(working, started)
@@ -133,7 +129,7 @@ async function attempt(
 
 async function afterSkipping({ db, log, onSkipped }: DeliverDeps, jobs: readonly Job[]): Promise<void> {
   onSkipped?.(jobs)
-  // After a failure, the sweep releases them.
+  // The sweep releases them if this fails.
   await releaseBehind(db, jobs.map(toHeld)).catch((err) => log.error({ err }, 'delivery.release_failed'))
 }
 

@@ -1,36 +1,31 @@
-/** Attempts in flight at one registration, for each process. */
+/** Concurrent attempts per registration and process. */
 export const MOST_AT_ONCE = 64
-/** Bytes of bodies in flight at one registration after which no further attempt starts, for each process. */
+/** Bytes of bodies in flight per registration and process; beyond it no attempt starts. */
 const MOST_BYTES = 8 * 1024 * 1024
-/** An answer after this time is slow. */
 const QUICK_MS = 1_000
-/** A receiver is quick from this score on: a quick success adds 1, a slow one takes 1, a failure takes half. */
+/** Score of a quick receiver. A quick success adds 1, a slow one subtracts 1, a failure halves. */
 const QUICK_SCORE = 20
 const HIGHEST_SCORE = 64
-/** Quick receivers that are named: each claim of deliveries passes them to the database. */
+/** Quick receivers passed to each claim statement. */
 const MOST_QUICK = 500
-/** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
+/** Idle receivers to remember, about 200 bytes each. */
 const MOST_REMEMBERED = 10_000
 
-/** How an attempt ended, if its result depends on the receiver. */
 export type SlotResult = { succeeded: boolean; durationMs: number }
 
 export type Slot = {
-  /** Says how large the body of the attempt is. */
+  /** Adds the attempt's body size. */
   hold(bytes: number): void
-  /** Releases the slot; undefined when the attempt says nothing about the receiver. */
+  /** Releases the slot; undefined if the outcome doesn't depend on the receiver. */
   end(how: SlotResult | undefined): void
 }
 
 export type ReceiverSlots = {
-  /**
-   * Fulfilled when the receiver, by its lane, may be called once more; with undefined when the delivery is to be given back,
-   * because its receiver is not quick any more or the slots are closed.
-   */
+  /** Waits for a slot. Undefined: release the delivery, since its receiver is no longer quick or the process is stopping. */
   take(receiver: string): Promise<Slot | undefined>
-  /** The receivers that have answered quickly for a while: those that were called last, at most 500. */
+  /** Returns up to 500 receivers with a quick history, most recently used last. */
   quick(): ReadonlySet<string>
-  /** Gives back all that waits, and all that comes. */
+  /** Resolves all current and later waits with undefined. */
   close(): void
 }
 
@@ -42,9 +37,8 @@ type Receiver = {
 }
 
 /**
- * Limits what is in flight at each receiver, and says which receivers are quick: more of their deliveries are claimed than
- * may be in flight, so that the next one waits here. They are given back when the receiver fails, so that its retries,
- * which a claim takes first, do not wait behind them.
+ * Limits attempts in flight per receiver and tracks quick receivers, for which more deliveries are claimed than can be in flight.
+ * When a receiver fails, waiting deliveries are released: its retries come first in a claim and must not wait behind them.
  */
 export function createReceiverSlots(): ReceiverSlots {
   const receivers = new Map<string, Receiver>()
@@ -98,7 +92,6 @@ export function createReceiverSlots(): ReceiverSlots {
 
 const mayStart = ({ inFlight, bytes }: Receiver): boolean => inFlight < MOST_AT_ONCE && bytes < MOST_BYTES
 
-/** Keeps the ids that were seen last, the latest at the end. */
 function remember(quick: Set<string>, id: string, isQuick: boolean): void {
   quick.delete(id)
   if (!isQuick) return

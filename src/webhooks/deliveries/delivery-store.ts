@@ -2,28 +2,27 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Claim, DirectDispatch, Job } from '../../queue/job.ts'
 import type { DeliveryMethod } from '../registrations/registration-store.ts'
 
-/** One delivery and the registration that it is for. */
 export type DeliveryRef = { companyId: number; deliveryId: number; registrationId: number }
 
-/** Identified by company, event and its own id. */
+/** Unique by company, event and event id. */
 export type NewEnvelope = {
   companyId: number
   event: string
-  /** For `whatsapp.message.received` the wamid. */
+  /** The wamid for `whatsapp.message.received`. */
   eventId: string
-  /** Null for what is not kept as a message. */
+  /** Null if there is no message. */
   messageId: number | null
-  /** Null for what belongs to no conversation. */
+  /** Null if there is no conversation. */
   conversationId: number | null
-  /** The connected numbers that the event is about; null when it is about none: then no registration is limited. */
+  /** The connected numbers involved. Null matches registrations of any channel. */
   channelIds: readonly number[] | null
-  /** The exact text that is signed, sent and logged. */
+  /** The exact bytes to sign, send and log. */
   body: string
-  /** By whom an erasure finds the event when no message or record of theirs leads to it; see envelope_people. */
+  /** Person keys for erasure, when no message or record leads to the envelope; see envelope_people. */
   people?: readonly string[]
 }
 
-/** An attempt that has started: everything that is needed to make and record it. */
+/** Everything needed to make and record an attempt. */
 export type StartedAttempt = DeliveryRef & {
   round: number
   /** 1 to 5. */
@@ -33,11 +32,11 @@ export type StartedAttempt = DeliveryRef & {
   body: string
   url: string
   method: DeliveryMethod
-  /** Encrypted; null: none. */
+  /** Encrypted. */
   staticHeaders: string | null
   /** Encrypted. */
   secret: string | null
-  /** An earlier delivery about its conversation has not finished: nothing has started; see holdBack. */
+  /** Not started: an earlier delivery of its conversation is unfinished; see `holdBack`. */
   waits: boolean
 }
 
@@ -49,7 +48,7 @@ export type AttemptRecord = DeliveryRef & {
   errorMessage: string | null
   durationMs: number
   sentAt: Date
-  /** The next state of the delivery: done, or the time of the next attempt. */
+  /** The delivery's end, or the time of its next attempt. */
   next: Date | 'delivered' | 'dead'
 }
 
@@ -57,10 +56,9 @@ export type AttemptRecord = DeliveryRef & {
 export type EnqueuedDelivery = DeliveryRef & Pick<Job, 'dueAt' | 'createdAt'> & { claimId: string | null }
 
 /**
- * Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to the event;
- * returns them. Belongs in the transaction that changes the record: its keys say that the event is new. An envelope without
- * receivers is not stored, and an event whose id came before on this day makes no delivery, not even for a registration that
- * is newer.
+ * Stores envelopes with one delivery per active registration that subscribes to the event, and returns the deliveries. Must run in
+ * the transaction that changes the record, whose keys prove that the event is new. Skips envelopes without receivers and event
+ * ids already stored today, even for newer registrations.
  */
 export async function enqueueDeliveries(
   db: Db,
@@ -79,7 +77,7 @@ export async function enqueueDeliveries(
   `
 }
 
-/** Stores envelopes with their deliveries, as `enqueueDeliveries` does, and returns only the number of deliveries. */
+/** Like `enqueueDeliveries`, but returns only the number of deliveries. */
 export async function enqueueAndCount(db: Db, envelopes: readonly NewEnvelope[]): Promise<number> {
   if (envelopes.length === 0) return 0
   const [row] = await db<{ count: number }[]>`
@@ -88,7 +86,7 @@ export async function enqueueAndCount(db: Db, envelopes: readonly NewEnvelope[])
   return row?.count ?? 0
 }
 
-/** Which of these events have been stored for receivers and are kept. */
+/** Returns the event ids that are stored and kept. */
 export async function listStoredEvents(
   db: Db,
   companyId: number,
@@ -103,18 +101,15 @@ export async function listStoredEvents(
   return new Set(rows.map(({ eventId }) => eventId))
 }
 
-/** A delivery that a worker holds. */
 export type HeldDelivery = { companyId: number; deliveryId: number; claimId: string }
 
 /**
- * Starts the next attempt of each delivery. One that is finished, that another has claimed, or whose registration or company
- * is inactive or deleted, is not returned.
+ * Starts the next attempt of each delivery. Omits deliveries that are finished or claimed by another, or whose registration or
+ * company is inactive or deleted.
  *
- * An attempt starts when this statement commits. It reads companies and registrations once for all, under shared row locks: a
- * deactivation that has not committed yet is waited for and then seen, and one that comes while the lock is held waits for
- * the moment that this statement takes. So once a deactivation or deletion has been answered, nothing starts. The caller
- * posts at once and does not queue what has started. A start writes nothing: an attempt that dies with its worker is
- * started again under the same number.
+ * Reads companies and registrations under shared row locks and waits for an uncommitted deactivation, so no attempt starts once a
+ * deactivation has been answered. The caller must post immediately. A start writes nothing: if the worker dies, the attempt
+ * starts again under the same number.
  */
 export async function startAttempts(db: Db, deliveries: readonly HeldDelivery[]): Promise<StartedAttempt[]> {
   if (deliveries.length === 0) return []
@@ -127,14 +122,11 @@ export async function startAttempts(db: Db, deliveries: readonly HeldDelivery[])
 export type Completion = {
   claim: Pick<Claim, 'claimId'>
   record: AttemptRecord
-  /** Until the delivery is due again, by the database's clock; undefined: it has ended. */
+  /** Delay until the delivery is due again, by the database clock; undefined if it has ended. */
   afterMs: number | undefined
 }
 
-/**
- * Records attempts and what becomes of their deliveries, in one statement. An attempt whose delivery is another's by now
- * changes nothing.
- */
+/** Records attempts and the resulting delivery states in one statement. Ignores deliveries claimed by another worker. */
 export async function completeAttempts(db: Db, completions: readonly Completion[]): Promise<void> {
   if (completions.length === 0) return
   await db`select complete_attempts(${jsonRows(db, completions.map(toAttemptRow))})`

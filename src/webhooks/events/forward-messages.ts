@@ -15,8 +15,8 @@ export type Forwarded = {
 }
 
 /**
- * Enqueues new messages for the receivers of their companies, in the transaction that writes them (spec: Events). Returns the
- * deliveries leased for direct dispatch and those waiting for a claim, both valid from the commit on.
+ * Enqueues new messages for their companies' receivers, in the transaction that writes them (spec: Events). Returns deliveries
+ * leased for direct dispatch and deliveries waiting for a claim, both valid after the commit.
  */
 export async function forwardMessages(
   tx: Db,

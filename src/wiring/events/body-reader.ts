@@ -4,12 +4,11 @@ import type { BodyTasks } from '../../inbound/handling/bodies/body-tasks.ts'
 import { programFile } from '../../platform/program-file.ts'
 import { eventReader } from './event-reader.ts'
 
-/** A body of 4 MiB takes up to 0.7 s of processor time, and 100 MB. */
+/** A 4 MiB body takes up to 0.7 s of processor time and 100 MB. */
 export const runBodyTask = createTaskThread<BodyTasks>({
   program: programFile('src/wiring/events/body-program.ts'),
   limitsMs: { findIds: 3_000, prove: 3_000, open: 3_000, cut: 3_000 },
   memory: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
 })
 
-/** Reads the bodies of events. */
 export const bodyReader = createBodyReader(eventReader, runBodyTask)
