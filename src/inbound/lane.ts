@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../platform/cache/cache-bound.ts'
 
 /** Number of lanes. A number's hash selects a lane; each lane has one worker at a time. */
 const COUNT = 64
@@ -11,16 +9,8 @@ export const isIsolated = (lane: number): boolean => lane >= COUNT
 
 export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)
 
-const lanes = new LRUCache<string, number>(maxEntries(10_000))
-
-/** Returns a number's lane, 0 to 63, by hash. */
-export function eventLaneOf(number: string): number {
-  const existing = lanes.get(number)
-  if (existing !== undefined) return existing
-  const lane = hash('md5', number, 'buffer').readUInt8(0) % COUNT
-  lanes.set(number, lane)
-  return lane
-}
+/** Returns the lane of a number's events, 0 to 63, by a hash of the id in the event body. */
+export const eventLaneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % COUNT
 
 export const belongsToPart = (
   event: { part: string; others: readonly string[] },

@@ -14,7 +14,6 @@ import {
 import { fixedClock } from '../../platform/clock.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
 import { listLogs } from '../deliveries/log/delivery-log-store.ts'
-import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { makeAttempt } from './attempt.ts'
 import { createReceiverClient } from './post.ts'
 import { createSigners } from './signing/signers.ts'
@@ -22,10 +21,9 @@ import { createSigners } from './signing/signers.ts'
 const { db } = await createTestDatabase()
 const receiver = createReceiverClient({ allowPrivate: true })
 const clock = fixedClock('2026-01-01T00:00:00Z')
-const openHeaders = createHeaderOpener(testCipher.decrypt)
 const deps = {
   signers: createSigners(testCipher),
-  openHeaders,
+  cipher: testCipher,
   clock,
   receiver,
   serviceName: 'Service',

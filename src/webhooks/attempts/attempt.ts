@@ -1,6 +1,7 @@
 import type { Clock } from '../../platform/clock.ts'
 import type { AttemptRecord, StartedAttempt } from '../deliveries/delivery-store.ts'
-import type { HeaderOpener } from '../registrations/sealed-headers.ts'
+import type { SecretCipher } from '../registrations/registration.ts'
+import { openHeaders } from '../registrations/sealed-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
 import { deliveryHeaders } from './signing/delivery-headers.ts'
@@ -11,7 +12,7 @@ export type AttemptDeps = {
   receiver: Pick<ReceiverClient, 'post'>
   serviceName: string
   signers: Signers
-  openHeaders: HeaderOpener
+  cipher: Pick<SecretCipher, 'decrypt'>
   /** In [0, 1). */
   random: () => number
 }
@@ -25,7 +26,8 @@ export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): P
   const body = Buffer.from(started.body)
   const signer = started.secret === null ? null : deps.signers(started.secret)
   const sentAt = deps.clock.now()
-  const delivery = { registrationId, event, eventId, body, headers: deps.openHeaders(started.staticHeaders), signer }
+  const staticHeaders = openHeaders(started.staticHeaders, deps.cipher.decrypt)
+  const delivery = { registrationId, event, eventId, body, headers: staticHeaders, signer }
   const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
   const outcome = await deps.receiver.post({
     url,

@@ -7,8 +7,6 @@ import type { BatchKind } from '../../queue/job-kind.ts'
 import { releaseBehind } from '../deliveries/delivery-order-store.ts'
 import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
-import type { SecretCipher } from '../registrations/registration.ts'
-import { createHeaderOpener } from '../registrations/sealed-headers.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import { createFailurePace, type FailurePace } from './failure-pace.ts'
@@ -31,9 +29,8 @@ const MAX_LEASE_EXPIRIES = 1_000
 const COMPLETE_RETRY_MS = 1_000
 const COMPLETE_TRIES = 3_600
 
-export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
+export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
   db: Pool
-  cipher: Pick<SecretCipher, 'decrypt'>
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   onAttempt?: (record: AttemptRecord) => void
   /** Called for deliveries that ended without an attempt. */
@@ -55,12 +52,10 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
   const slots = createReceiverSlots()
   const pace = createFailurePace(deps.monotonic)
   const signers = createSigners(deps.cipher)
-  const openHeaders = createHeaderOpener(deps.cipher.decrypt)
   const working: Working = {
     ...deps,
     ...createAttemptBatches(deps.db, deps.clock),
     signers,
-    openHeaders,
     slots,
     pace,
   }

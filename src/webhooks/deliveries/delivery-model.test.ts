@@ -69,7 +69,7 @@ async function play(answers: Answer[], acts: Act[], random: number) {
   }
   const deps = {
     signers: createSigners({ decrypt: (stored) => stored }),
-    openHeaders: () => [],
+    cipher: { decrypt: (stored: string) => stored },
     clock,
     receiver: { post },
     serviceName: 'Service',
