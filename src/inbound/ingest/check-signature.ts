@@ -13,7 +13,8 @@ export type SignatureCheck = (body: Buffer, credentials: Credentials) => Promise
  * Creates the origin check (decisions: Provider-facing webhook). Senders with an app secret require a signature over
  * the raw bytes, those with a webhook secret that secret. After a partial proof each item must prove its own number
  * later (`verifyEarly`). A bounded scan finds at least the ids the parser will find, and refuses bodies with too many.
- * Skipped while no sender has a secret.
+ * Skipped while no sender has a secret. An account's event can be proven by any number on the account. Stored events are not
+ * checked again: an event stored before its number got a secret is handled.
  */
 export function createSignatureCheck(
   secrets: SecretCache,

@@ -14,7 +14,10 @@ export type BlobMeta = {
 }
 
 export type BlobStore = {
-  /** Stores the stream durably and atomically. Throws errors from the stream and `check`, and TooLarge. */
+  /**
+   * Stores the stream durably and atomically; earlier bytes stay until it resolves. Throws errors from the stream, `check` and
+   * the store, and TooLarge beyond `maxBytes`.
+   */
   put(key: string, body: Readable, meta: BlobMeta): Promise<Measured>
   /** Returns undefined for an unknown key. `range` must lie within the file. */
   open(key: string, range?: ByteRange): Promise<Readable | undefined>

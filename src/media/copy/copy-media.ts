@@ -144,7 +144,7 @@ function reasonOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-/** Returns the next attempt after a failure; undefined once the provider no longer keeps the file. */
+/** Returns the next attempt: soon at first, then hourly, or every 12 h after refusals; undefined once the provider no longer keeps the file. */
 export function nextCopyAt({ failures, isRefused }: CopyFailures, noted: Date, now: Date): Date | undefined {
   const waits = isRefused ? REFUSED_WAITS_MS : WAITS_MS
   const at = now.getTime() + (waits[failures - 1] ?? waits.at(-1) ?? HOUR)
