@@ -25,8 +25,10 @@ export const SLOW = [
   // The console in a browser, except JOURNEYS
   'test/console/**/*.test.ts',
   // Peers, storage and databases that fail or hang; floods
+  'src/db/connect.test.ts',
+  'src/fair/unordered-list.test.ts',
   'test/media/{hanging-peers,storage-faults}.test.ts',
-  'test/sends/{file-places,idempotency-faults}.test.ts',
+  'test/sends/{file-places,idempotency-faults,two-processes}.test.ts',
   'test/emails/{email-load,email-injection}.test.ts',
   'test/inbound/unhandled.test.ts',
   'src/inbound/handling/{database-faults,bodies/hostile-bodies}.test.ts',
