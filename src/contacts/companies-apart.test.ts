@@ -14,7 +14,8 @@ import {
   readPerson,
 } from './erasure/contact-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
-import { expireImport, expireRefusals, listOldImports, recordImportProgress } from './import/contact-import-store.ts'
+import { recordImportProgress } from './import/contact-import-store.ts'
+import { expireImport, expireRefusals, listOldImports } from './import/import-expiry-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
 

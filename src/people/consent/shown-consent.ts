@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity } from './consent.ts'
-import { findNamedInLedger, type PersonKey, readConsentFacts } from './consent-fact-store.ts'
+import { type PersonKey, readConsentFacts } from './consent-fact-store.ts'
 import {
   type ConsentLedger,
   contactConsent,
@@ -12,6 +12,7 @@ import {
   whatsappConsent,
 } from './consent-ledger.ts'
 import { lockContacts, type ShownConsents, writeShownConsents } from './consent-store.ts'
+import { findNamedInLedger } from './ledger-entry-store.ts'
 
 /** Returns the current consent per key (phone identity, user id or lower-case address), or null if unknown. */
 export async function latestConsents(

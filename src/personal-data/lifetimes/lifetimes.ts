@@ -1,5 +1,5 @@
 import { discardLeftLists } from '../../contacts/import/contact-import.ts'
-import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/contact-import-store.ts'
+import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/import-expiry-store.ts'
 import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-month-store.ts'
 import type { Pool } from '../../db/connect.ts'
 import { EXPIRING, envelopePeopleAfter, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'

@@ -1,6 +1,6 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
-import { isInLedger } from '../../people/consent/consent-fact-store.ts'
+import { isInLedger } from '../../people/consent/ledger-entry-store.ts'
 import type { IdentityKey } from '../../people/customer-lock-store.ts'
 import { freeHolder, freeHolders } from '../../people/people-store.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
