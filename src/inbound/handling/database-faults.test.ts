@@ -1,9 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { handlingDeps, textBody } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
-import { NO_EVENTS } from '../../changes/record-change.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { bodyReader } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { listBusyLanes } from '../event-store.ts'
 import { acceptBodies } from '../ingest/accept.ts'
@@ -21,20 +19,7 @@ const signals = { failed: () => {} }
 
 beforeAll(async () => {
   ;({ db } = await createTestDatabase({ mirrors: true }))
-  deps = {
-    db,
-    events: bodyReader,
-    clock: systemClock,
-    sourceType: 'parley',
-    decrypt: (sealed) => sealed,
-    forward: async () => () => {},
-    copyMedia: async () => () => {},
-    publish: () => {},
-    onAccountEvents: () => {},
-    giveBackPlaces: async () => {},
-    recordEvents: NO_EVENTS,
-    onUnhandled: () => {},
-  }
+  deps = handlingDeps(db)
 })
 beforeEach(async () => {
   await db`truncate inbound_events`
@@ -42,24 +27,6 @@ beforeEach(async () => {
 })
 afterEach(() => worker?.stop())
 
-const bodyOf = (number: string, wamid: string, text = 'Hello') =>
-  Buffer.from(
-    JSON.stringify({
-      entry: [
-        {
-          changes: [
-            {
-              field: 'messages',
-              value: {
-                metadata: { phone_number_id: number },
-                messages: [{ from: '393331', id: wamid, timestamp: '1760000000', type: 'text', text: { body: text } }],
-              },
-            },
-          ],
-        },
-      ],
-    }),
-  )
 const accept = (...bodies: Buffer[]) =>
   acceptBodies(
     db,
@@ -114,7 +81,7 @@ test.each([
   const number = await connectNumber(db)
   await failWith(state)
   const prefix = `a${state}`
-  await accept(bodyOf(number, `${prefix}1`), bodyOf(number, `${prefix}2`, 'fail'), bodyOf(number, `${prefix}3`))
+  await accept(textBody(number, `${prefix}1`), textBody(number, `${prefix}2`, 'fail'), textBody(number, `${prefix}3`))
   start()
   await untilFailed(2)
   expect(await kept()).toEqual([])
@@ -129,11 +96,11 @@ test('another number of the lane is handled meanwhile', async () => {
   let other = await connectNumber(db)
   while (eventLaneOf(other) !== eventLaneOf(number)) other = await connectNumber(db)
   await failWith('XX000')
-  await accept(bodyOf(number, 'b1', 'fail'), bodyOf(other, 'b2'), bodyOf(number, 'b3'))
+  await accept(textBody(number, 'b1', 'fail'), textBody(other, 'b2'), textBody(number, 'b3'))
   start()
   await expect.poll(() => wamids('b'), { timeout: 60_000 }).toEqual(['b2'])
   await untilFailed(2)
-  await accept(bodyOf(other, 'b4'))
+  await accept(textBody(other, 'b4'))
   await expect.poll(() => wamids('b'), { timeout: 60_000 }).toEqual(['b2', 'b4'])
   await recover()
   await expect.poll(() => wamids('b'), { timeout: 60_000 }).toEqual(['b2', 'b4', 'b1', 'b3'])
@@ -147,7 +114,7 @@ test('an error of our own code that no item causes keeps the message', async () 
     return () => {}
   }
   deps = { ...deps, copyMedia }
-  await accept(bodyOf(number, 'c1'))
+  await accept(textBody(number, 'c1'))
   start()
   await untilFailed(2)
   expect(await kept()).toEqual([])
@@ -158,7 +125,7 @@ test('an error of our own code that no item causes keeps the message', async () 
 test('a message that the database can never take is kept as failed', async () => {
   const number = await connectNumber(db)
   await db`alter table messages add constraint refused check (text <> 'refuse me')`
-  await accept(bodyOf(number, 'd1'), bodyOf(number, 'd2', 'refuse me'), bodyOf(number, 'd3'))
+  await accept(textBody(number, 'd1'), textBody(number, 'd2', 'refuse me'), textBody(number, 'd3'))
   start()
   await expect.poll(() => wamids('d'), { timeout: 60_000 }).toEqual(['d1', 'd3'])
   expect(await kept()).toHaveLength(1)

@@ -1,13 +1,11 @@
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
+import { handlingDeps } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
-import { NO_EVENTS } from '../../changes/record-change.ts'
 import { keepErasedKeys } from '../../contacts/erasure/erased-key-store.ts'
 import { connect } from '../../db/connect.ts'
 import { lockCustomers } from '../../people/customer-lock-store.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { bodyReader } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import type { NewEvent } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
@@ -25,20 +23,7 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   await db`truncate inbound_events`
-  deps = {
-    db,
-    events: bodyReader,
-    clock: systemClock,
-    sourceType: 'parley',
-    decrypt: (sealed) => sealed,
-    forward: async () => () => {},
-    copyMedia: async () => () => {},
-    publish: () => {},
-    onAccountEvents: () => {},
-    giveBackPlaces: async () => {},
-    recordEvents: NO_EVENTS,
-    onUnhandled: () => {},
-  }
+  deps = handlingDeps(db)
   take = createAtOnce(deps)
 })
 

@@ -2,12 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
+import { handlingDeps, textBody } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
-import { NO_EVENTS } from '../../changes/record-change.ts'
 import { connect } from '../../db/connect.ts'
 import { lockCustomers } from '../../people/customer-lock-store.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { bodyReader } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { listBusyLanes } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
@@ -20,20 +18,7 @@ let url: string
 let deps: HandleEventsDeps
 beforeAll(async () => {
   ;({ db, url } = await createTestDatabase({ mirrors: true }))
-  deps = {
-    db,
-    events: bodyReader,
-    clock: systemClock,
-    sourceType: 'parley',
-    decrypt: (sealed) => sealed,
-    forward: async () => () => {},
-    copyMedia: async () => () => {},
-    publish: () => {},
-    onAccountEvents: () => {},
-    giveBackPlaces: async () => {},
-    recordEvents: NO_EVENTS,
-    onUnhandled: () => {},
-  }
+  deps = handlingDeps(db)
 })
 beforeEach(async () => {
   await db`truncate inbound_events`
@@ -56,25 +41,7 @@ async function connectNumbers(count: number): Promise<{ number: string; lane: nu
   return [...found].map(([lane, number]) => ({ lane, number }))
 }
 
-const bodyOf = (number: string, wamid: string, text = 'Hello') =>
-  Buffer.from(
-    JSON.stringify({
-      entry: [
-        {
-          changes: [
-            {
-              field: 'messages',
-              value: {
-                metadata: { phone_number_id: number },
-                messages: [{ from: '393331', id: wamid, timestamp: '1760000000', type: 'text', text: { body: text } }],
-              },
-            },
-          ],
-        },
-      ],
-    }),
-  )
-const laneOf = (number: string): number => toEvents(eventReader, bodyOf(number, 'w'))[0]!.lane
+const laneOf = (number: string): number => toEvents(eventReader, textBody(number, 'w'))[0]!.lane
 const accept = (...bodies: Buffer[]) =>
   acceptBodies(
     db,
@@ -90,7 +57,7 @@ const wamids = async (prefix: string) => {
 
 test('events of several lanes are handled in one transaction, each number in its order', async () => {
   const [one, other] = await connectNumbers(2)
-  await accept(bodyOf(one!.number, 'a1'), bodyOf(other!.number, 'a2'), bodyOf(one!.number, 'a3'))
+  await accept(textBody(one!.number, 'a1'), textBody(other!.number, 'a2'), textBody(one!.number, 'a3'))
   expect(await handle(deps, [one!.lane, other!.lane])).toBe(3)
   expect(await wamids('a')).toEqual(['a1', 'a2', 'a3'])
   const written = await db`select distinct xmin::text from messages where company_id > 0 and wamid like 'a%'`
@@ -100,7 +67,7 @@ test('events of several lanes are handled in one transaction, each number in its
 
 test('a lane that another worker has is left to it, the others are handled', async () => {
   const [held, free] = await connectNumbers(2)
-  await accept(bodyOf(held!.number, 'b1'), bodyOf(free!.number, 'b2'))
+  await accept(textBody(held!.number, 'b1'), textBody(free!.number, 'b2'))
   const lanes = [held!.lane, free!.lane]
   const started = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
@@ -123,10 +90,10 @@ test('an item that the database refuses fails alone among the lanes of its trans
   const [one, other] = await connectNumbers(2)
   await db`alter table messages add constraint refused check (text <> 'refuse me')`
   await accept(
-    bodyOf(one!.number, 'c1'),
-    bodyOf(other!.number, 'c2', 'refuse me'),
-    bodyOf(one!.number, 'c3'),
-    bodyOf(other!.number, 'c4'),
+    textBody(one!.number, 'c1'),
+    textBody(other!.number, 'c2', 'refuse me'),
+    textBody(one!.number, 'c3'),
+    textBody(other!.number, 'c4'),
   )
   expect(await handle(deps, [one!.lane, other!.lane])).toBe(4)
   expect(await wamids('c')).toEqual(['c1', 'c3', 'c4'])
@@ -137,7 +104,7 @@ test('an item that the database refuses fails alone among the lanes of its trans
 
 test('busy lanes are listed by their oldest event, counted up to the limit', async () => {
   const [one, other] = await connectNumbers(2)
-  await accept(...['d1', 'd2', 'd3'].map((wamid) => bodyOf(one!.number, wamid)), bodyOf(other!.number, 'd4'))
+  await accept(...['d1', 'd2', 'd3'].map((wamid) => textBody(one!.number, wamid)), textBody(other!.number, 'd4'))
   expect(await listBusyLanes(db, ALL_LANES, 2)).toEqual([
     { lane: one!.lane, waiting: 2 },
     { lane: other!.lane, waiting: 1 },
@@ -147,7 +114,7 @@ test('busy lanes are listed by their oldest event, counted up to the limit', asy
 test('a customer that another transaction has locked delays only the lane of the customer, and fails no item', async () => {
   const [held, free] = await connectNumbers(2)
   const impatient = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
-  await accept(bodyOf(held!.number, 'e1'), bodyOf(free!.number, 'e2'))
+  await accept(textBody(held!.number, 'e1'), textBody(free!.number, 'e2'))
   const ended = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
   const lock = db.begin(async (tx) => {

@@ -1,9 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { handlingDeps } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
-import { NO_EVENTS } from '../../changes/record-change.ts'
-import { systemClock } from '../../platform/clock.ts'
-import { bodyReader } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
@@ -27,23 +25,12 @@ beforeAll(async () => {
 beforeEach(async () => {
   await db`truncate inbound_events`
   beforeCommit = async () => {}
-  deps = {
-    db,
-    events: bodyReader,
-    clock: systemClock,
-    sourceType: 'parley',
-    decrypt: (sealed) => sealed,
-    forward: async () => () => {},
+  deps = handlingDeps(db, {
     copyMedia: async () => {
       await beforeCommit()
       return () => {}
     },
-    recordEvents: NO_EVENTS,
-    onAccountEvents: () => {},
-    giveBackPlaces: async () => {},
-    publish: () => {},
-    onUnhandled: () => {},
-  }
+  })
 })
 afterEach(() => {
   beforeCommit = async () => {}

@@ -1,11 +1,9 @@
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../../test/database.ts'
+import { handlingDeps } from '../../../../test/inbound-fixture.ts'
 import { propertyRuns } from '../../../../test/run/property-runs.ts'
 import { connectNumber } from '../../../../test/world.ts'
-import { NO_EVENTS } from '../../../changes/record-change.ts'
-import { systemClock } from '../../../platform/clock.ts'
-import { bodyReader } from '../../../wiring/events/body-reader.ts'
 import { eventReader } from '../../../wiring/events/event-reader.ts'
 import { acceptBodies } from '../../ingest/accept.ts'
 import { UNPROVEN } from '../../ingest/signature.ts'
@@ -19,20 +17,7 @@ let deps: HandleEventsDeps
 let unhandled: (readonly Unhandled[])[] = []
 beforeAll(async () => {
   db = (await createTestDatabase()).db
-  deps = {
-    db,
-    events: bodyReader,
-    clock: systemClock,
-    sourceType: 'parley',
-    decrypt: (sealed) => sealed,
-    forward: async () => () => {},
-    copyMedia: async () => () => {},
-    publish: () => {},
-    onAccountEvents: () => {},
-    giveBackPlaces: async () => {},
-    recordEvents: NO_EVENTS,
-    onUnhandled: (items) => unhandled.push(items),
-  }
+  deps = handlingDeps(db, { onUnhandled: (items) => unhandled.push(items) })
   // Sequences never roll back, so this counts failed attempts too.
   await db`create sequence attempts`
   await db`
