@@ -61,6 +61,23 @@ const Message = Type.Object(
   { title: 'EnvelopeMessage' },
 )
 
+/** Members of a message that is nothing but its text. */
+export const PLAIN_MESSAGE = {
+  reply: null,
+  quotedWamid: null,
+  originalWamid: null,
+  groupId: null,
+  referral: null,
+  location: null,
+  contacts: null,
+  order: null,
+  forwarded: false,
+  frequentlyForwarded: false,
+  referredProduct: null,
+  call: null,
+  error: null,
+} as const
+
 const EXAMPLE = {
   version: '1',
   event: MESSAGE_RECEIVED,
@@ -74,19 +91,7 @@ const EXAMPLE = {
     isEcho: false,
     timestamp: 1772443800,
     timestampIso: '2026-03-02T09:30:00.000Z',
-    reply: null,
-    quotedWamid: null,
-    originalWamid: null,
-    groupId: null,
-    referral: null,
-    location: null,
-    contacts: null,
-    order: null,
-    forwarded: false,
-    frequentlyForwarded: false,
-    referredProduct: null,
-    call: null,
-    error: null,
+    ...PLAIN_MESSAGE,
   },
   raw: { object: 'whatsapp_business_account', entry: [] },
 }

@@ -6,7 +6,7 @@ import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from '..
 import { deliveryHeaders } from '../attempts/signing/delivery-headers.ts'
 import { createSigner } from '../attempts/signing/sign.ts'
 import { findEventKind } from '../events/event-kinds.ts'
-import { MESSAGE_RECEIVED } from '../events/message-received.ts'
+import { MESSAGE_RECEIVED, PLAIN_MESSAGE } from '../events/message-received.ts'
 import { getRegistration, type SecretCipher } from './registration.ts'
 
 export type TestDeliveryDeps = {
@@ -70,19 +70,7 @@ function sampleMessage(companyId: number, wamid: string, at: Date) {
       isEcho: false,
       timestamp,
       timestampIso: new Date(timestamp * 1000).toISOString(),
-      reply: null,
-      quotedWamid: null,
-      originalWamid: null,
-      groupId: null,
-      referral: null,
-      location: null,
-      contacts: null,
-      order: null,
-      forwarded: false,
-      frequentlyForwarded: false,
-      referredProduct: null,
-      call: null,
-      error: null,
+      ...PLAIN_MESSAGE,
     },
     raw: {
       object: 'whatsapp_business_account',
