@@ -7,7 +7,7 @@ export type TestDatabase = { db: Pool; url: string }
 
 /**
  * A database of this test file's own: a clone of the migrated template, dropped when the file ends.
- * Call it at the top of a file or in `beforeAll`. With `mirrors`, in the project `database`, every company has a mirror
+ * Call it at the top of a file or in `beforeAll`. With `mirrors`, but in the project `process`, every company has a mirror
  * (run/mirrors.ts): the tests of the file notice each statement that does not compare the company. A program that is no test names
  * the template that it started itself.
  */

@@ -10,11 +10,11 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Address of the test server's database `parley`: migrated, never written, cloned by each test file. */
     databaseUrl: string
-    /** A folder with a stopped cluster, `postgres`, whose database is migrated. Empty but in the project `process`. */
+    /** A folder with a stopped cluster, `postgres`, whose database is migrated. Empty in the project `database`. */
     clusterFolder: string
-    /** The path of the program that processes of tests run (bundled-programs.ts). Empty but in the project `process`. */
+    /** The path of the program that processes of tests run (bundled-programs.ts). Empty in the project `database`. */
     mainProgram: string
-    /** The database that test files clone for mirrors: in the project `database` the copy with them, otherwise `parley`. */
+    /** The database that test files clone for mirrors: in the project `process` it is `parley`, otherwise the copy with them. */
     template: string
   }
 }
@@ -25,8 +25,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = await mkdtemp(join(temporaryFolder(), 'parley-test-'))
   const cluster = join(folder, 'cluster')
   await mkdir(cluster)
-  const mirrors = project.name === 'database'
-  const startsProcesses = project.name === 'process'
+  const mirrors = project.name !== 'process'
+  const startsProcesses = project.name !== 'database'
   if (startsProcesses) {
     await unpackBrowser()
     await unpackCluster(cluster)
