@@ -82,7 +82,9 @@ export function blobStoreSuite(name: string, blobStoreOf: () => BlobStore): void
 
     test('refuses keys that are none of ours', async () => {
       for (const key of ['../../etc/passwd', '1-abc', '', `1-${'a'.repeat(64)}/x`]) {
-        await expect((async () => blobStoreOf().put(key, Readable.from([]), META))()).rejects.toThrow('Not a storage key')
+        await expect((async () => blobStoreOf().put(key, Readable.from([]), META))()).rejects.toThrow(
+          'Not a storage key',
+        )
         await expect((async () => blobStoreOf().open(key))()).rejects.toThrow('Not a storage key')
         await expect((async () => blobStoreOf().has(key))()).rejects.toThrow('Not a storage key')
         await expect((async () => blobStoreOf().remove(key))()).rejects.toThrow('Not a storage key')
