@@ -220,6 +220,19 @@ export const FAULTS: readonly Fault[] = [
     replacement: 'if (false) connections.end(wait.connection)',
   },
   {
+    // Paced lists would stay within the budget.
+    raises: 'waiting answers beyond the budget',
+    file: 'src/http/server/answers/long-lists.ts',
+    text: 'if (isAlone(owner) ||',
+    replacement: 'if (owner >= 0 ||',
+  },
+  {
+    raises: 'waiting answers beyond the budget',
+    file: 'src/http/server/answers/long-lists.ts',
+    text: 'const release = holdSlot(owner)',
+    replacement: 'const release = () => {}',
+  },
+  {
     raises: 'waiting answers beyond the budget',
     file: 'src/http/connections/waiting-answers.ts',
     text: 'if (total <= limit) return []',
