@@ -60,3 +60,25 @@ export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monoto
     },
   }
 }
+
+/** Returns whether the turn came before the signal. */
+export function waitForTurn<Owner>(
+  pace: FairPace<Owner>,
+  work: Pick<Turn<Owner>, 'owner' | 'cost'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const end = (isTurn: boolean) => {
+      signal.removeEventListener('abort', giveUp)
+      resolve(isTurn)
+    }
+    const turn: Turn<Owner> = { ...work, onTurn: () => end(true) }
+    const giveUp = () => {
+      pace.leave(turn)
+      end(false)
+    }
+    if (signal.aborted) resolve(false)
+    else if (pace.take(turn)) resolve(true)
+    else signal.addEventListener('abort', giveUp)
+  })
+}

@@ -223,8 +223,8 @@ export const FAULTS: readonly Fault[] = [
     // Paced lists would stay within the budget.
     raises: 'waiting answers beyond the budget',
     file: 'src/http/server/answers/long-lists.ts',
-    text: 'if (isAlone(owner) ||',
-    replacement: 'if (owner >= 0 ||',
+    text: 'if (!isAlone(owner)) return',
+    replacement: 'if (owner < 0) return',
   },
   {
     raises: 'waiting answers beyond the budget',

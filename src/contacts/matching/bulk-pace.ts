@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/connect.ts'
 import { isAlone } from '../../db/pool/fair-pool.ts'
-import { createFairPace, type FairPace, type Turn } from '../../fair/fair-pace.ts'
+import { createFairPace, type FairPace, waitForTurn } from '../../fair/fair-pace.ts'
 import { overloaded } from '../../platform/errors.ts'
 
 /** Rows per turn and import transaction; more would block other requests for longer. */
@@ -29,30 +29,13 @@ export async function waitForRows(pool: Pool, companyId: number, rows: number, {
   if (signal === undefined && pace.waitingOf(companyId) >= ARRAYS_WAITING_MAX) throw overloaded(RETRY_AFTER_SECONDS)
   for (let left = rows; left > 0; left -= ROWS_PER_TURN) {
     if (isAlone(companyId)) return
-    const isInTime = await takeTurn(pace, companyId, Math.min(left, ROWS_PER_TURN), until)
+    const isInTime = await waitForTurn(pace, { owner: companyId, cost: Math.min(left, ROWS_PER_TURN) }, until)
     signal?.throwIfAborted()
     if (!isInTime) throw overloaded(RETRY_AFTER_SECONDS)
   }
 }
 
 export const rowsPerStatement = (companyId: number): number => (isAlone(companyId) ? ROWS_PER_TURN : ROWS_PER_STATEMENT)
-
-function takeTurn(pace: FairPace<number>, owner: number, cost: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const end = (isTurn: boolean) => {
-      signal.removeEventListener('abort', giveUp)
-      resolve(isTurn)
-    }
-    const turn: Turn<number> = { owner, cost, onTurn: () => end(true) }
-    const giveUp = () => {
-      pace.leave(turn)
-      end(false)
-    }
-    if (signal.aborted) resolve(false)
-    else if (pace.take(turn)) resolve(true)
-    else signal.addEventListener('abort', giveUp)
-  })
-}
 
 function paceOf(pool: Pool): FairPace<number> {
   const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_PER_TURN })

@@ -1,8 +1,14 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
+import { onBehalfOf } from '../../../db/pool/fair-pool.ts'
+import { unprefixedAddress } from '../../admission/console-address.ts'
 import { compileSerializer } from '../server.ts'
+import { compressAnswers } from './compress-answers.ts'
 import { serializeLongLists } from './long-lists.ts'
 
 const Item = Type.Object({ id: Type.Integer(), text: Type.String() })
@@ -51,6 +57,47 @@ test('other work runs while megabytes are serialized', async () => {
   }
   await countTurns(true)
   expect((await countTurns(true)) - (await countTurns(false))).toBeGreaterThan(30)
+})
+
+test('a list whose caller is gone is not serialized to its end, and gives its slot back', async () => {
+  for (const companyId of [1, 2]) onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
+  const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let serialized = 0
+  const text = 'x'.repeat(64_000)
+  const list = Array.from({ length: 1_000 }, (_, id) => ({
+    id,
+    get text() {
+      serialized += 1
+      return text
+    },
+  }))
+  const app = Fastify()
+  app.setSerializerCompiler(compileSerializer)
+  serializeLongLists(app, () => {
+    held.resolve()
+    return released.resolve
+  })
+  app.get('/list', { schema: { response: { 200: Type.Array(Item) } } }, async () => list)
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  const socket = connect(Number(port), '127.0.0.1').on('error', () => {})
+  await once(socket, 'connect')
+  socket.write('GET /list HTTP/1.1\r\nHost: a\r\n\r\n')
+  await held.promise
+  socket.destroy()
+  await released.promise
+  await app.close()
+  expect(serialized).toBeLessThan(list.length)
+})
+
+test('a long list is compressed for a page of the console', async () => {
+  const app = Fastify({ rewriteUrl: (raw) => unprefixedAddress(raw, raw.url ?? '') })
+  serializeLongLists(app)
+  compressAnswers(app)
+  const page = { data: items(100, 4_000) }
+  app.get('/public/v1/list', async () => page)
+  const answer = await app.inject({ url: '/console/api/public/v1/list', headers: { 'accept-encoding': 'gzip' } })
+  expect(answer.headers['content-encoding']).toBe('gzip')
+  expect(JSON.parse(gunzipSync(answer.rawPayload).toString())).toEqual(page)
 })
 
 test('a fault of a long list is answered as an error', async () => {

@@ -1,32 +1,40 @@
+import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { isAlone } from '../../../db/pool/fair-pool.ts'
 import type { CompanySlots } from '../../../fair/company-slots.ts'
-import { createFairPace } from '../../../fair/fair-pace.ts'
+import { createFairPace, waitForTurn } from '../../../fair/fair-pace.ts'
 
-const SHORT = 16
+/** Shorter lists are serialized at once. */
+const LONG_LIST_ITEMS = 17
 /** Characters per event-loop turn: less than a millisecond. */
 const TURN_LENGTH = 128 * 1024
+/** Aimed at per call of the serializer, whose items differ in size. */
+const PIECE_LENGTH = TURN_LENGTH / 4
 /** Characters per second for all long lists, while more than one company is active. */
 export const LIST_PACE = { perSecond: 8 * 1024 * 1024, burst: TURN_LENGTH }
+/** Owner of the operator's lists, which are paced like a company's. */
 const OPERATOR = 0
 
 type List = readonly unknown[]
 
 /**
- * Serializes long lists in pieces, at a rate shared by all companies, so megabytes must not delay others. Holds a
- * company slot meanwhile, which bounds the rows in memory.
+ * Serializes long lists in pieces, at a pace shared by all companies, so that one caller's megabytes can't delay others.
+ * Holds a company slot meanwhile, which bounds the rows in memory. Stops when the caller is gone.
  */
 export function serializeLongLists(app: FastifyInstance, holdSlot: CompanySlots['hold'] = () => () => {}): void {
   const pace = createFairPace<number>(LIST_PACE)
   app.addHook('preSerialization', (request, reply, payload, done) => {
     const list = listIn(payload)
-    if (list === undefined || list.length <= SHORT) return done(null, payload)
+    if (list === undefined || list.length < LONG_LIST_ITEMS) return done(null, payload)
     const withItems = (items: List) => (list === payload ? items : { ...Object(payload), data: items })
     const owner = request.caller?.companyId ?? OPERATOR
-    const nextTurn = () =>
-      new Promise<void>((resolve) => {
-        if (isAlone(owner) || pace.take({ owner, cost: TURN_LENGTH, onTurn: resolve })) setImmediate(resolve)
-      })
+    const gone = new AbortController()
+    reply.raw.once('close', () => gone.abort())
+    const nextTurn = async (): Promise<boolean> => {
+      if (!isAlone(owner)) return waitForTurn(pace, { owner, cost: TURN_LENGTH }, gone.signal)
+      await setImmediate()
+      return !gone.signal.aborted
+    }
     const release = holdSlot(owner)
     serializeInTurns(reply, list, withItems, nextTurn)
       .finally(release)
@@ -44,12 +52,12 @@ function listIn(payload: unknown): List | undefined {
   return Array.isArray(data) ? data : undefined
 }
 
-/** Returns bytes above one turn, because encoding megabytes of text would block the event loop, too. */
+/** Returns bytes above one turn, because encoding megabytes of text would block the event loop, too; nothing without a caller. */
 async function serializeInTurns(
   reply: FastifyReply,
   list: List,
   withItems: (items: List) => unknown,
-  nextTurn: () => Promise<void>,
+  nextTurn: () => Promise<boolean>,
 ): Promise<string | Buffer> {
   const serialize = (items: List) => String(reply.serialize(withItems(items)))
   const empty = serialize([])
@@ -61,11 +69,11 @@ async function serializeInTurns(
     const piece = serialize(list.slice(from, from + count))
     text += `${from === 0 ? '' : ','}${piece.slice(start, piece.length - rest.length)}`
     from += count
-    if (piece.length < TURN_LENGTH / 4) count *= 2
+    count = Math.max(1, Math.min(2 * count, Math.floor((count * PIECE_LENGTH) / piece.length)))
     if (text.length < TURN_LENGTH) continue
     encoded.push(Buffer.from(text))
     text = ''
-    await nextTurn()
+    if (!(await nextTurn())) return ''
   }
   return encoded.length === 0 ? text + rest : Buffer.concat([...encoded, Buffer.from(text + rest)])
 }
