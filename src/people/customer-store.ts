@@ -28,18 +28,19 @@ export async function takeIds(tx: Db, counts: IdCounts): Promise<Ids> {
   return row ?? { customers: [], contacts: [], conversations: [], messages: [] }
 }
 
+const toRow = ({ companyId, id, contactId, phone }: NewCustomer) => ({
+  company_id: companyId,
+  id,
+  contact_id: contactId,
+  phone,
+})
+
 /** Inserts customers. Their contacts must exist. */
 export async function insertCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
-  const rows = customers.map(({ companyId, id, contactId, phone }) => ({
-    company_id: companyId,
-    id,
-    contact_id: contactId,
-    phone,
-  }))
   await tx`
     insert into customers (company_id, id, contact_id, phone)
     select company_id, id, contact_id, phone
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
+    from jsonb_to_recordset(${jsonRows(tx, customers.map(toRow))}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
   `
 }
 
@@ -72,16 +73,10 @@ export async function insertIdentities(tx: Db, identities: readonly CustomerIden
 }
 
 export async function updateCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
-  const rows = customers.map(({ companyId, id, contactId, phone }) => ({
-    company_id: companyId,
-    id,
-    contact_id: contactId,
-    phone,
-  }))
   await tx`
     update customers
     set contact_id = input.contact_id, phone = input.phone
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
+    from jsonb_to_recordset(${jsonRows(tx, customers.map(toRow))}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
     where (customers.company_id, customers.id) = (input.company_id, input.id)
   `
 }

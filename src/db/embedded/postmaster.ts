@@ -53,7 +53,9 @@ async function stopPostmaster(pid: number, cluster: string): Promise<void> {
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
-  } catch {}
+  } catch {
+    // The process has already ended.
+  }
 }
 
 const isPostmaster = (command: string[], cluster: string): boolean => command[command.indexOf('-D') + 1] === cluster
