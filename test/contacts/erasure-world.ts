@@ -132,7 +132,16 @@ export async function startErasures() {
       const { body } = await api('GET', `/contacts/imports/${taken.body.data.id}`)
       return body.data.status === 'completed' && body.data.refused === 1
     })
-    await removeDiscarded(deps, new AbortController().signal)
+    // The list is discarded after the import has completed.
+    await eventually(async () => {
+      await removeDiscarded(deps, new AbortController().signal)
+      const left = await db`
+        select from contact_imports where company_id = ${companyId} and storage_key is not null
+        union all
+        select from discarded_files where company_id = ${companyId}
+      `
+      return left.length === 0
+    })
     await db`
       insert into inbound_items (state, reason, phone_number_id, body, received_at)
       values ('failed', 'of the test', ${phoneNumberId}, ${Buffer.from(JSON.stringify(first))}, now())
