@@ -16,8 +16,6 @@ export type Client = {
   close(): Promise<void>
 }
 
-/** A machine that is busy with other things makes requests wait for the database; these are sent again. */
-const BUSY = /The database does not answer/
 const BUSY_PAUSE_MS = 500
 
 /** A client that sends requests as they are, from its own address of the loopback range. */
@@ -38,36 +36,28 @@ export function createClient(url: string, localAddress = '127.0.0.1', connection
     })
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
   }
-  return {
-    send: async (one) => {
-      const startedAt = performance.now()
-      for (;;) {
-        const answer = await sendOnce(one)
-        const ms = performance.now() - startedAt
-        if (answer.status !== 503 || !BUSY.test(answer.text) || ms > HANG_MS) return { ...answer, ms }
-        await sleep(BUSY_PAUSE_MS)
-      }
-    },
-    close: () => agent.close(),
-  }
+  return { send: repeatBusy(sendOnce, /The database does not answer/), close: () => agent.close() }
 }
 
-const OVERLOADED = /Too many requests wait/
-
 /**
- * The client, which repeats what an overloaded service refused: while other programs use the machine, a request may wait two
- * seconds for the database without any attack.
+ * The client, which also repeats what an overloaded service refused: while other programs use the machine, a request may wait
+ * two seconds for the database without any attack.
  */
-export function patient(client: Client): Client {
-  return {
-    ...client,
-    send: async (one) => {
-      for (let waitedMs = 0; ; waitedMs += BUSY_PAUSE_MS) {
-        const answer = await client.send(one)
-        if (answer.status !== 503 || !OVERLOADED.test(answer.text) || waitedMs > HANG_MS) return answer
-        await sleep(BUSY_PAUSE_MS)
-      }
-    },
+export const patient = (client: Client): Client => ({
+  ...client,
+  send: repeatBusy(client.send, /Too many requests wait/),
+})
+
+/** Repeats a request while a busy machine makes the service refuse it with this text. */
+function repeatBusy(send: (request: Request) => Promise<Omit<Answer, 'ms'>>, busy: RegExp): Client['send'] {
+  return async (one) => {
+    const startedAt = performance.now()
+    for (;;) {
+      const answer = await send(one)
+      const ms = performance.now() - startedAt
+      if (answer.status !== 503 || !busy.test(answer.text) || ms > HANG_MS) return { ...answer, ms }
+      await sleep(BUSY_PAUSE_MS)
+    }
   }
 }
 

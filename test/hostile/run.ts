@@ -24,7 +24,7 @@ import { createWorld, FOREIGN_MARK, type World, type WorldOptions } from './worl
 
 /**
  * Maximum memory growth of the service: three times the bytes in flight, for bodies with their text and parsed form, and for
- * waiting answers, where a one-second burst precedes the budget check. Like every bound of these attacks it is a count or a
+ * waiting answers, where a burst precedes the budget check. Like every bound of these attacks it is a count or a
  * ratio, and holds on a machine of any speed; the only durations are deadlines that end a hang (test/hostile/until-found.ts).
  * How much longer healthy calls take under each attack is printed.
  */

@@ -12,7 +12,7 @@ const NOTE_LENGTH = 64_000
 const LIST = `/public/v1/contacts?limit=${CONTACTS}`
 const ANSWER_BYTES = CONTACTS * NOTE_LENGTH
 const UNREAD = 55
-/** The budget looks once a second: answers that a slow machine builds meanwhile must fit the memory bound. */
+/** Answers built between two looks at the budget must fit the memory bound on a slow machine, too. */
 const BRIEF_UNREAD = 15
 /** Fast enough for the slow-reader rule, so only the budget ends them; small reads keep the receive buffers small. */
 const SLOWLY_READ = 12
