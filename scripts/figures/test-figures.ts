@@ -1,5 +1,5 @@
 // Prints the processor time of the tests, with that of all programs that they start: of one file before its first test, without a
-// database and with a service on a database of its own; of `npm test`; and of `npm run test:all`, which is that and the
+// database and with a service on a database of its own; of `npm test`; and of `npm run test:all`, which adds the
 // project `slow`. Imported by figures.ts.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'

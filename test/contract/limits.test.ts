@@ -104,7 +104,7 @@ test('the page of limits states the bounds of connections, answers and uploads',
   expect([UPLOAD_MS, boundOf('A whole request')]).toEqual([3_600_000, '1 hour to arrive'])
   const { budget, groupShare } = ANSWER_BOUNDS
   const whole = `${budget / MIB} MiB, of one company or address ${(budget * groupShare) / MIB} MiB`
-  expect(boundOf('Bytes of answers that have waited')).toContain(whole)
+  expect(boundOf('Answers waiting a quarter of a second')).toContain(whole)
   expect([LIST_PACE.perSecond / MIB, LIST_PACE.burst / 1024]).toEqual([8, 128])
   expect(boundOf('Text of lists above 128 Ki characters')).toContain('8 Mi characters a second')
   expect(boundOf('Connections of clients')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))

@@ -1,6 +1,6 @@
 import { matchesGlob } from 'node:path'
 
-/** Globs of the project `slow`, which only `npm run test:all` runs: `npm test` stays below four minutes on two cores. */
+/** Globs of the project `slow`, which only `npm run test:all` runs: `npm test` takes about six minutes on two cores. */
 export const SLOW = [
   // Attacks, faults under load, an upgrade under load, random histories
   'test/{faults/faults,faults/upgrade/upgrade,hostile/quick,model/model}.test.ts',
