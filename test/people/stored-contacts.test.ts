@@ -121,3 +121,29 @@ test('writes and sends of one person at once make one contact', async () => {
     expect(await shop.contacts()).toHaveLength(1)
   }
 })
+
+test('a write finds the contact that a send creates meanwhile', async () => {
+  const { shop, ada, dialled, contactId } = await createLeft()
+  const isWaiting = async () =>
+    (await service.db`select from pg_locks where relation = 'consents'::regclass and not granted limit 1`).length > 0
+  let writing: Promise<unknown> = Promise.resolve()
+  await service.db.begin(async (tx) => {
+    // Holds the write between its two reads.
+    await tx`lock table consents in access exclusive mode`
+    writing = shop.createContact({ phone: ada.phone })
+    await expect.poll(isWaiting).toBe(true)
+    // As a send by user id does it, which locks the customer but not this number.
+    const [contact] = await tx<[{ id: number }]>`
+      insert into contacts (company_id, id, phone, phone_identity, search_text, source, source_type)
+      select company_id, nextval('contacts_id_seq'), ${dialled}, ${dialled.replace('+', '')}, ${dialled}, source, source_type
+      from contacts where (company_id, id) = (${shop.companyId}, ${contactId})
+      returning id
+    `
+    await tx`update customers set contact_id = ${contact.id} where company_id = ${shop.companyId}`
+  })
+  await writing
+  const stored = await service.db`
+    select from contacts where company_id = ${shop.companyId} and deleted_at is null
+  `
+  expect(stored).toHaveLength(1)
+})

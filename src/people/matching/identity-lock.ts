@@ -122,12 +122,13 @@ async function attempt<T>(
 ): Promise<{ value: T } | undefined> {
   const large = isLarge(named) ? lane : null
   const run = async (tx: Db, commit: Commit) => {
-    // Pipelined; harmless without a transaction. Each statement gets its own snapshot, after the locks.
+    // Pipelined; harmless without a transaction. Each statement gets its own snapshot, after the locks. A send by user id
+    // may give the customer a contact in between: matches must be read last, else neither read would show it.
     const identities = allIdentitiesOf(named)
-    const [isLocked, matches, { areKnown, detached }, newIds] = await Promise.all([
+    const [isLocked, { areKnown, detached }, matches, newIds] = await Promise.all([
       tryLockContacts(tx, companyId, identities, large),
-      readMatches(tx, companyId, named),
       readKnown(tx, companyId, identities),
+      readMatches(tx, companyId, named),
       takeContactIds(tx, large === null ? ids : 0),
     ])
     if (!isLocked || matches === undefined) throw new Busy()
