@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { isRecord } from './record.ts'
 
 export const TextError = Type.Object(
   { error: Type.String({ description: 'The error text, sometimes in the words of the provider.' }) },
@@ -61,3 +62,21 @@ export const fileContent = (description: string, examples: Record<string, string
     ]),
   ),
 })
+
+const LISTED = ['oneOf', 'anyOf', 'allOf']
+const NESTED = ['items', 'additionalProperties']
+const NAMED = ['properties', 'patternProperties']
+
+/** Replaces the shapes directly within a shape. */
+export function mapShapes(
+  shape: Record<string, unknown>,
+  change: (inner: unknown) => unknown,
+): Record<string, unknown> {
+  const changed = (keyword: string, value: unknown): unknown => {
+    if (LISTED.includes(keyword) && Array.isArray(value)) return value.map((inner) => change(inner))
+    if (NESTED.includes(keyword)) return change(value)
+    if (!NAMED.includes(keyword) || !isRecord(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]))
+  }
+  return Object.fromEntries(Object.entries(shape).map(([keyword, value]) => [keyword, changed(keyword, value)]))
+}

@@ -2,6 +2,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { badRequest, validationError } from '../../platform/errors.ts'
 import { unknownName } from '../../platform/text/closest-name.ts'
 import { isRecord } from '../record.ts'
+import { mapShapes } from '../shapes.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,22 +43,10 @@ function refuseMembers(body: unknown): void {
   if (faults.length > 0) throw validationError(faults)
 }
 
-const LISTED = ['oneOf', 'anyOf', 'allOf']
-const NESTED = ['items', 'additionalProperties']
-const NAMED = ['properties', 'patternProperties']
-
 export function closedShape(shape: unknown): unknown {
   if (!isRecord(shape)) return shape
-  const members = Object.entries(shape).map(([keyword, value]) => [keyword, closedWithin(keyword, value)])
-  const closed: Record<string, unknown> = Object.fromEntries(members)
+  const closed = mapShapes(shape, closedShape)
   return isRecord(shape.properties) && !('additionalProperties' in shape)
     ? { ...closed, additionalProperties: false }
     : closed
-}
-
-function closedWithin(keyword: string, value: unknown): unknown {
-  if (LISTED.includes(keyword) && Array.isArray(value)) return value.map(closedShape)
-  if (NESTED.includes(keyword)) return closedShape(value)
-  if (!NAMED.includes(keyword) || !isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, closedShape(member)]))
 }

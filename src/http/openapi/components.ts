@@ -1,6 +1,6 @@
 import { isRecord } from '../record.ts'
-import { addExample } from './examples.ts'
-import { showForm } from './forms.ts'
+import { mapShapes } from '../shapes.ts'
+import { addExample, formOf } from './media.ts'
 import {
   COMMON_COMPONENTS,
   completeOperation,
@@ -10,43 +10,23 @@ import {
   type SharedErrors,
 } from './responses.ts'
 
+type Shape = Record<string, unknown>
 type Paths = Record<string, Record<string, Operation>>
-type ReferenceDocument = {
-  paths?: Paths
-  webhooks?: Paths
-  components?: Record<string, unknown>
-  security?: object[]
-}
-const API_KEY = [{ apiKey: [] }]
-
+type ReferenceDocument = { paths?: Paths; webhooks?: Paths; components?: Record<string, unknown> }
 type Components = { schemas: Record<string, unknown>; parameters: Record<string, unknown> }
 
-/** Used for validation and generation only; `example` moves to the media types. */
-const OWN_KEYWORDS = new Set(['title', 'example', 'x-lenient'])
+const FORM_TYPES = new Set(['multipart/form-data', 'application/x-www-form-urlencoded'])
 
 /** Completes all operations. @throws {Error} if two different schemas share a title */
 export function completeDocument(document: ReferenceDocument): ReferenceDocument {
-  const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
   const errors: SharedErrors = new Map()
-  for (const [method, operation] of operationsOf(document.paths)) completeOperation(method, operation, errors)
-  for (const [, operation] of [...operationsOf(document.paths), ...operationsOf(document.webhooks)]) {
-    const isShort = operation.deprecated ?? false
-    for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, isShort)
-    // Duplicates the schema description.
-    delete operation.requestBody?.description
-    if (operation.parameters !== undefined) {
-      operation.parameters = operation.parameters.map((one) => ('in' in one ? parameterOf(one, components) : one))
-    }
-  }
+  const operations = operationsOf(document.paths)
+  for (const [method, operation] of operations) completeOperation(method, operation, errors)
   const responses = Object.fromEntries([...errors.values()].map(({ name, response }) => [name, response]))
-  for (const { content = {} } of Object.values(responses)) {
-    for (const [type, media] of Object.entries(content)) completeMedia(type, media, components, false)
-  }
-  shareResponses(operationsOf(document.paths), responses)
-  for (const [, operation] of operationsOf(document.paths)) {
-    if (JSON.stringify(operation.security) === JSON.stringify(API_KEY)) delete operation.security
-  }
-  document.security = API_KEY
+  const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
+  for (const [, operation] of [...operations, ...operationsOf(document.webhooks)]) nameShapes(operation, components)
+  nameShapes({ responses }, components)
+  shareResponses(operations, responses)
   document.components = {
     ...document.components,
     headers: COMMON_COMPONENTS.headers,
@@ -55,6 +35,67 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
     schemas: sorted(components.schemas),
   }
   return document
+}
+
+const sorted = (components: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(components).sort(([one], [other]) => one.localeCompare(other, 'en')))
+
+const operationsOf = (paths: Paths = {}): [string, Operation][] =>
+  Object.values(paths).flatMap((methods) => Object.entries(methods))
+
+function nameShapes(operation: Operation, components: Components): void {
+  const { requestBody, responses = {}, parameters, deprecated = false } = operation
+  const contents = Object.values(responses).map((response) => ('content' in response ? response.content : undefined))
+  for (const content of [requestBody?.content, ...contents]) {
+    for (const [type, media] of Object.entries(content ?? {})) nameMedia(type, media, components, deprecated)
+  }
+  // Duplicates the schema description.
+  delete requestBody?.description
+  if (parameters === undefined) return
+  operation.parameters = parameters.map((one) => {
+    if ('$ref' in one || !isRecord(one.schema)) return one
+    const parameter = { ...one, schema: shown(one.schema, components) }
+    return refer('parameters', one.schema.title, parameter, components)
+  })
+}
+
+function nameMedia(type: string, media: Media, components: Components, isShort: boolean): void {
+  if (!isRecord(media.schema)) return
+  const schema = FORM_TYPES.has(type) ? formOf(media.schema) : media.schema
+  media.schema = schema
+  addExample(media, isShort)
+  // Duplicates the response description.
+  if (schema.title === undefined) delete schema.description
+  media.schema = named(schema, components)
+}
+
+const named = (shape: unknown, components: Components): unknown =>
+  isRecord(shape) ? refer('schemas', shape.title, shown(shape, components), components) : shape
+
+/** Without keywords that are only for validation and generation; `example` moves to the media types. */
+function shown(shape: Shape, components: Components): Shape {
+  const { title: _title, example: _example, 'x-lenient': _lenient, ...rest } = shape
+  const within = mapShapes(rest, (inner) => named(inner, components))
+  return isRecord(shape.discriminator) ? { ...within, discriminator: withMapping(shape, shape.discriminator) } : within
+}
+
+function refer<Shown>(kind: keyof Components, title: unknown, component: Shown, components: Components) {
+  if (typeof title !== 'string') return component
+  const existing = components[kind][title]
+  if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(component)) {
+    throw new Error(`Two ${kind} of the reference have the title ${title}`)
+  }
+  components[kind][title] = component
+  return { $ref: `#/components/${kind}/${title}` }
+}
+
+function withMapping({ oneOf }: Shape, { propertyName }: Shape): Shape {
+  const mapping = [oneOf].flat().flatMap((choice) => {
+    const { title, properties }: Shape = Object(choice)
+    const { enum: values }: Shape = Object(Object(properties)[String(propertyName)])
+    return [values].flat().map((value) => [value, `#/components/schemas/${title}`])
+  })
+  return { propertyName, mapping: Object.fromEntries(mapping) }
 }
 
 /** Turns success responses shared by several operations into components, named after schema and headers. */
@@ -74,79 +115,7 @@ function shareResponses(operations: [string, Operation][], shared: Record<string
 }
 
 function nameOf({ content, headers = {} }: Response): string | undefined {
-  const schema = content?.['application/json']?.schema
-  const ref = isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref : undefined
-  if (ref === undefined) return undefined
-  const prefix = 'Idempotent-Replayed' in headers ? 'Idempotent' : ''
-  return `${prefix}${ref.slice(ref.lastIndexOf('/') + 1)}`
+  const { $ref }: Shape = Object(content?.['application/json']?.schema)
+  if (typeof $ref !== 'string') return undefined
+  return `${'Idempotent-Replayed' in headers ? 'Idempotent' : ''}${$ref.slice($ref.lastIndexOf('/') + 1)}`
 }
-
-const operationsOf = (paths: Paths = {}): [string, Operation][] =>
-  Object.values(paths).flatMap((methods) => Object.entries(methods))
-
-function mediaOf({ requestBody, responses = {} }: Operation): [string, Media][] {
-  const contents = Object.values(responses).map((response) => ('content' in response ? response.content : undefined))
-  return [requestBody?.content, ...contents].flatMap((content) => Object.entries(content ?? {}))
-}
-
-function completeMedia(type: string, media: Media, components: Components, isShort: boolean): void {
-  showForm(type, media)
-  addExample(media, isShort)
-  // Duplicates the response description.
-  if (isRecord(media.schema) && media.schema.title === undefined) delete media.schema.description
-  media.schema = referTo(media.schema, components)
-}
-
-function parameterOf<Given extends { schema?: unknown }>(parameter: Given, components: Components) {
-  const { schema } = parameter
-  const title = isRecord(schema) ? schema.title : undefined
-  const shown = { ...parameter, schema: isRecord(schema) ? withoutOwn(schema, components) : schema }
-  if (typeof title !== 'string') return shown
-  return { $ref: add(components, 'parameters', title, shown) }
-}
-
-function referTo(schema: unknown, components: Components): unknown {
-  if (!isRecord(schema)) return schema
-  const shown = withoutOwn(schema, components)
-  if (typeof schema.title !== 'string') return shown
-  return { $ref: add(components, 'schemas', schema.title, shown) }
-}
-
-function add(components: Components, kind: keyof Components, name: string, component: unknown): string {
-  const existing = components[kind][name]
-  if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(component)) {
-    throw new Error(`Two ${kind} of the reference have the title ${name}`)
-  }
-  components[kind][name] = component
-  return `#/components/${kind}/${name}`
-}
-
-function withoutOwn(schema: Record<string, unknown>, components: Components): Record<string, unknown> {
-  const shared = Object.entries(schema).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
-  const shown = Object.fromEntries(shared.map(([keyword, value]) => [keyword, inside(keyword, value, components)]))
-  return isRecord(schema.discriminator) ? { ...shown, discriminator: withMapping(schema, schema.discriminator) } : shown
-}
-
-function inside(keyword: string, value: unknown, components: Components): unknown {
-  const isNamed = keyword === 'properties' || keyword === 'patternProperties'
-  if (isNamed && isRecord(value)) {
-    return Object.fromEntries(Object.entries(value).map(([name, shape]) => [name, referTo(shape, components)]))
-  }
-  if (['anyOf', 'oneOf', 'allOf'].includes(keyword) && Array.isArray(value)) {
-    return value.map((shape) => referTo(shape, components))
-  }
-  return ['items', 'additionalProperties'].includes(keyword) ? referTo(value, components) : value
-}
-
-function withMapping({ oneOf }: Record<string, unknown>, { propertyName }: Record<string, unknown>): object {
-  const choices = Array.isArray(oneOf) ? oneOf.filter(isRecord) : []
-  const mapping = choices.flatMap(({ title, properties }) => {
-    const member = isRecord(properties) ? properties[String(propertyName)] : undefined
-    const values = isRecord(member) ? (Array.isArray(member.enum) ? member.enum : [member.const]) : []
-    return values.map((value) => [String(value), `#/components/schemas/${title}`])
-  })
-  return { propertyName, mapping: Object.fromEntries(mapping) }
-}
-
-const sorted = (components: Record<string, unknown>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(components).sort(([one], [other]) => one.localeCompare(other, 'en')))

@@ -1,7 +1,9 @@
 import { type TSchema, Type } from 'typebox'
-import { ERROR_STATUSES, type ErrorCode } from '../../platform/errors.ts'
+import type { AppError, ErrorBody, ErrorCode } from '../../platform/errors.ts'
+import * as errors from '../../platform/errors.ts'
 import { MessageError, nullableTime, TextError } from '../shapes.ts'
-import type { UncodedKind } from './error-examples.ts'
+
+type UncodedKind = 'message' | `text ${400 | 401 | 409 | 500}`
 
 /** A code; `message`, a 404 for a missing record; or an error text without a code, with its status. */
 export type ErrorKind = ErrorCode | UncodedKind
@@ -54,8 +56,8 @@ const DETAILS = {
   gone: Type.Optional(Type.Object({ replacement: Text('The address to use instead.') })),
 } satisfies Partial<Record<ErrorCode, TSchema>>
 
-const isCode = (kind: string): kind is ErrorCode => kind in ERROR_STATUSES
-const CODES = Object.keys(ERROR_STATUSES).filter(isCode)
+const isCode = (kind: string): kind is ErrorCode => kind in errors.ERROR_STATUSES
+const CODES = Object.keys(errors.ERROR_STATUSES).filter(isCode)
 const isDetailed = (code: ErrorCode): code is keyof typeof DETAILS => code in DETAILS
 const pascal = (code: string): string =>
   code.toLowerCase().replace(/(?:^|_)([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
@@ -104,3 +106,51 @@ export function errorName(kind: ErrorKind): string {
   if (kind === 'message') return 'NoRecord'
   return pascal(kind.replace(' ', '_'))
 }
+
+const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
+  message: errors.contactNotFound(),
+  'text 400': errors.missingRecipient(),
+  'text 401': errors.missingCredentials(),
+  'text 409': errors.customFieldExists('LOYALTY_TIER'),
+  'text 500': errors.sendFailed(),
+  bad_request: errors.badRequest('name is required', [{ path: 'name', message: 'is required' }]),
+  invalid_group_by: errors.invalidGroupBy(),
+  unauthorized: errors.unauthorized(),
+  forbidden: errors.forbidden('The API key needs the permission WhatsApp'),
+  not_found: errors.notFound(),
+  template_not_found: errors.templateNotFound({ languages: ['en', 'it'] }),
+  WHATSAPP_SENDER_NOT_FOUND: errors.senderNotFound(),
+  no_whatsapp_account: errors.noWhatsappAccount(),
+  duplicate_resource: errors.duplicateResource('Another contact has this email'),
+  idempotency_key_in_use: errors.idempotencyKeyInUse(),
+  session_exists: errors.sessionExists({ name: 'Mara', company: null }, { name: 'Mara', company: null }),
+  already_sent: errors.alreadySent(),
+  gone: errors.gone(
+    'This address was removed on 2026-06-01: use /public/v1/templates/email/send',
+    '/public/v1/templates/email/send',
+  ),
+  request_timeout: errors.slowBody(),
+  payload_too_large: errors.payloadTooLarge(1_048_576),
+  unsupported_media_type: errors.unsupportedContentEncoding(),
+  range_not_satisfiable: errors.rangeNotSatisfiable(48_213),
+  expectation_failed: errors.expectationFailed(),
+  validation_error: errors.validationError([{ path: 'name', message: 'must not be empty' }]),
+  invalid_phone_number: errors.invalidPhoneNumber({
+    path: 'recipient',
+    message: 'must be 7 to 15 digits with country code, optionally after a +',
+  }),
+  template_not_approved: errors.templateNotApproved('order_update', 'PENDING'),
+  parameter_mismatch: errors.parameterMismatch({ component: 'BODY', expected: 2, given: 1 }),
+  recipient_not_on_whatsapp: errors.recipientNotOnWhatsapp(),
+  session_window_closed: errors.sessionWindowClosed(
+    new Date('2026-03-01T09:30:00.000Z'),
+    new Date('2026-03-02T09:30:00.000Z'),
+  ),
+  idempotency_key_reused: errors.idempotencyKeyReused(),
+  rate_limit_exceeded: errors.rateLimitExceeded(17),
+  internal_error: errors.internalError(),
+  service_unavailable: errors.serviceUnavailable('The service cannot reach its database: try again soon'),
+  send_outcome_unknown: errors.sendOutcomeUnknown(),
+}
+
+export const errorExample = (kind: ErrorCode | UncodedKind): { status: number; body: ErrorBody } => EXAMPLES[kind]

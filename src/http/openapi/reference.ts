@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
-import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { programFile } from '../../platform/program-file.ts'
 import type { Config } from '../../platform/settings/config.ts'
-import type { Permission } from '../admission/caller.ts'
 import { isUnrebindableHost } from '../rules/host-rule.ts'
 import { IMMUTABLE, REVALIDATE, sendStaticFile, toStaticFile, versionOf } from '../server/answers/static-file.ts'
 import { completeDocument } from './components.ts'
@@ -73,24 +72,26 @@ export async function describeApi(
       },
       tags: TAGS,
     },
-    transform: ({ schema, url, route }) => {
-      const [method = 'GET'] = [route.method].flat()
-      const errors = errorsOf(method, url, route.config ?? {})
-      return { schema: { ...schema, ...accessOf(route.config ?? {}), 'x-errors': errors }, url }
+    transform: ({ schema, url, route: { method, config = {} } }) => {
+      const { surface = 'api-key', permissions = ['WhatsApp', 'Transactional'] } = config
+      const access = surface === 'operator' ? [{ adminToken: [] }] : []
+      return {
+        schema: {
+          ...schema,
+          ...(surface === 'api-key' ? { 'x-permissions': permissions } : { security: access }),
+          'x-errors': errorsOf([method].flat()[0] ?? 'GET', url, config),
+        },
+        url,
+      }
     },
-    transformObject: (document) =>
-      'openapiObject' in document ? completed(document.openapiObject) : document.swaggerObject,
+    transformObject: (document) => {
+      if (!('openapiObject' in document)) return document.swaggerObject
+      const { openapiObject } = document
+      // A copy, since routes and events share shapes.
+      const completed = completeDocument(JSON.parse(JSON.stringify(openapiObject)))
+      return Object.assign(openapiObject, completed, { security: [{ apiKey: [] }] })
+    },
   })
-}
-
-const completed = <Document extends object>(document: Document): Document =>
-  Object.assign(document, completeDocument(JSON.parse(JSON.stringify(document))))
-
-const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
-
-function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: FastifyContextConfig) {
-  if (surface === 'api-key') return { security: [{ apiKey: [] }], 'x-permissions': permissions }
-  return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
 }
 
 type ReferenceOptions = {

@@ -1,8 +1,7 @@
 import type { FastifyContextConfig } from 'fastify'
 import { isClosed } from '../errors/closed-input.ts'
 import { TAKES_KEYS } from '../idempotency/idempotency.ts'
-import { errorExample } from './error-examples.ts'
-import { type ErrorKind, errorName, errorShape } from './errors.ts'
+import { type ErrorKind, errorExample, errorName, errorShape } from './errors.ts'
 
 export type Media = { schema?: unknown; example?: unknown; examples?: object }
 export type Response = { description: string; headers?: object; content?: Record<string, Media> }
@@ -136,60 +135,37 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
 }
 
 export function completeOperation(method: string, operation: Operation, shared: SharedErrors): void {
-  const { 'x-errors': kinds = [], ...rest } = operation
-  const takesKey = method === 'post' && kinds.includes('idempotency_key_in_use')
-  const headers: HeaderName[] = takesKey ? ['Idempotent-Replayed'] : []
-  const parameters = [
-    ...(rest.parameters ?? []),
-    ...(takesKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
-  ]
-  const successes = Object.entries(rest.responses ?? {}).map(([status, response]): [string, Response | Ref] => [
-    status,
-    '$ref' in response ? response : withHeaders(response, { ...referToHeaders(headers), ...response.headers }),
-  ])
+  const { 'x-errors': kinds = [], operationId = '', parameters = [], responses = {} } = operation
   delete operation['x-errors']
-  if (parameters.length > 0) operation.parameters = parameters
-  operation.responses = {
-    ...Object.fromEntries(successes),
-    ...errorResponses(kinds, operation.operationId ?? '', shared),
+  if (method === 'post' && kinds.includes('idempotency_key_in_use')) {
+    operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }]
+    for (const response of Object.values(responses)) {
+      if (!('$ref' in response)) response.headers = { ...referToHeaders(['Idempotent-Replayed']), ...response.headers }
+    }
+  }
+  operation.responses = { ...responses }
+  for (const [status, ofStatus] of Map.groupBy(kinds, (kind) => errorExample(kind).status)) {
+    const kindNames = ofStatus.map(errorName).sort().join('Or')
+    const ownName = ofStatus.length > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
+    const { name } = shared.get(kindNames) ?? { name: ownName }
+    shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
+    operation.responses[status] = { $ref: `#/components/responses/${name}` }
   }
 }
-
-const withHeaders = (response: Response, headers: object): Response =>
-  Object.keys(headers).length > 0 ? { ...response, headers } : response
-
-function errorResponses(
-  kinds: readonly ErrorKind[],
-  operationId: string,
-  shared: SharedErrors,
-): Record<string, Response | Ref> {
-  const byStatus = Map.groupBy(kinds, (kind) => errorExample(kind).status)
-  return Object.fromEntries(
-    [...byStatus].map(([status, ofStatus]) => {
-      const kindNames = ofStatus.map(errorName).sort().join('Or')
-      const { name } = shared.get(kindNames) ?? { name: nameOf(kindNames, status, ofStatus.length, operationId) }
-      shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
-      return [status, { $ref: `#/components/responses/${name}` }]
-    }),
-  )
-}
-
-const nameOf = (kindNames: string, status: number, kinds: number, operationId: string): string =>
-  kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
 
 function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
   const own = kinds.filter((kind) => !COMMON_KINDS.has(kind))
-  const [first, ...others] = own.length > 0 ? own : kinds.slice(0, 1)
-  const examples = [first, ...others].flatMap((kind) =>
-    kind ? [[errorName(kind), { value: errorExample(kind).body }]] : [],
-  )
-  const shown =
-    first && others.length === 0 ? { example: errorExample(first).body } : { examples: Object.fromEntries(examples) }
-  const response = {
+  const [first, ...others] = (own.length > 0 ? own : kinds.slice(0, 1)).map((kind) => ({
+    name: errorName(kind),
+    value: errorExample(kind).body,
+  }))
+  const examples = [first, ...others].flatMap((one) => (one ? [[one.name, { value: one.value }]] : []))
+  const shown = others.length === 0 ? { example: first?.value } : { examples: Object.fromEntries(examples) }
+  return {
     description: DESCRIPTIONS[status] ?? 'The request was refused.',
     content: { 'application/json': { schema: errorShape(kinds), ...shown } },
+    headers: referToHeaders(['X-Error-Code', ...(HEADERS_OF_STATUS[status] ?? [])]),
   }
-  return withHeaders(response, referToHeaders(['X-Error-Code', ...(HEADERS_OF_STATUS[status] ?? [])]))
 }
 
 const referToHeaders = (names: readonly HeaderName[]): Record<string, Ref> =>
