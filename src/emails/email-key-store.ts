@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 
 export const recipientMailbox = sql`coalesce(recipient_key, lower(recipient collate "C"))`
 
@@ -34,10 +35,10 @@ export async function writeRecipients(db: Db, companyId: number, rows: readonly 
   await db`
     update emails
     set recipient = input.recipient, recipient_key = input.key
-    from jsonb_to_recordset(${jsonRows(
-      db,
+    from ${inputRows(
       rows.map(({ recipientKey: key, ...row }) => ({ ...row, key })),
-    )}) as input (id bigint, recipient text, key text)
+      { bigint: ['id'], text: ['recipient', 'key'] },
+    )}
     where (emails.company_id, emails.id) = (${companyId}, input.id)
   `
 }

@@ -1,4 +1,5 @@
-import type { Db, Json } from '../db/connect.ts'
+import type { Db } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 
 type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
 
@@ -25,19 +26,12 @@ const LONGEST_ERROR = 500
 /** Records media to copy and returns the new rows. Skips messages without provider media and those already recorded. */
 export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<MediaPlace[]> {
   if (media.length === 0) return []
-  const items = media.map(({ companyId, messageId, storageKey }) => ({
-    company_id: companyId,
-    message_id: messageId,
-    storage_key: storageKey,
-  }))
   return tx<MediaPlace[]>`
     insert into media (company_id, message_id, sender_id, provider_media_id, storage_key, mime_type, filename)
     select
       item.company_id, item.message_id, conversation.sender_id, message.media ->> 'providerMediaId',
       item.storage_key, message.media ->> 'mimeType', message.media ->> 'filename'
-    from jsonb_to_recordset(${tx.json(items satisfies Json)}) as item (
-      company_id bigint, message_id bigint, storage_key text
-    )
+    from ${inputRows(media, { bigint: ['companyId', 'messageId'], text: ['storageKey'] }, 'item')}
     join messages message on (message.company_id, message.id) = (item.company_id, item.message_id)
     join conversations conversation
       on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { type Db, jsonRows } from '../db/connect.ts'
+import type { Db } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 import type { Cipher } from './secrets.ts'
 
 /** Every sealed column; must match the tables (tested). */
@@ -56,7 +57,7 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
   await db`
     update ${db(table)} as existing
     set ${db(column)} = fresh.sealed
-    from jsonb_to_recordset(${jsonRows(db, fresh)}) as fresh (before text, sealed text)
+    from ${inputRows(fresh, { text: ['before', 'sealed'] }, 'fresh')}
     where existing.${db(column)} = fresh.before
   `
   return fresh.length

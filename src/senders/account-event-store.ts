@@ -1,4 +1,5 @@
-import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
+import { type Db, type Json, sql } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 
 export type AccountEvent = {
   companyId: number
@@ -19,18 +20,7 @@ export const EVENTS_PER_HOUR = 1_000
 /** Appends to the journal; returns the new events. */
 export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[]): Promise<AccountEvent[]> {
   if (events.length === 0) return []
-  const rows = events.map((event, ord) => ({
-    ord,
-    company_id: event.companyId,
-    waba_account_id: event.wabaAccountId,
-    sender_id: event.senderId,
-    field: event.field,
-    event: event.event,
-    severity: event.severity,
-    details: event.details,
-    digest: event.digest.toString('hex'),
-    occurred_at: event.occurredAt,
-  }))
+  const rows = events.map((event, ord) => ({ ...event, ord, digest: event.digest.toString('hex') }))
   const added = await tx<{ companyId: number; digest: Buffer }[]>`
     insert into account_events (
       company_id, waba_account_id, sender_id, field, event, severity, details, digest, occurred_at
@@ -38,10 +28,13 @@ export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[
     select
       input.company_id, input.waba_account_id, input.sender_id, input.field, input.event, input.severity,
       nullif(input.details, 'null'), decode(input.digest, 'hex'), input.occurred_at
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      ord integer, company_id bigint, waba_account_id text, sender_id bigint, field text, event text, severity text,
-      details jsonb, digest text, occurred_at timestamptz
-    )
+    from ${inputRows(rows, {
+      integer: ['ord'],
+      bigint: ['companyId', 'senderId'],
+      text: ['wabaAccountId', 'field', 'event', 'severity', 'digest'],
+      jsonb: ['details'],
+      timestamptz: ['occurredAt'],
+    })}
     cross join lateral (
       select count(*) as events
       from (

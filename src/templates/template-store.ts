@@ -1,5 +1,6 @@
 import type { RecordChange } from '../changes/record-change.ts'
-import { type Db, type Json, jsonRows, sql } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 import type { PassedOn, ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
@@ -34,7 +35,6 @@ export function listTemplatesByKeys(
   companyId: number,
   keys: readonly TemplateKey[],
 ): Promise<(TemplateRow & { channelIds: number[] })[]> {
-  const rows = keys.map(({ familyId, language }) => ({ family_id: familyId, language }))
   return db<(TemplateRow & { channelIds: number[] })[]>`
     select
       ${rowColumns},
@@ -45,7 +45,7 @@ export function listTemplatesByKeys(
           and sender.deleted_at is null
         order by sender.id
       ) as channel_ids
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as changed (family_id text, language text)
+    from ${inputRows(keys, { text: ['familyId', 'language'] }, 'changed')}
     join templates template
       on (template.company_id, template.family_id, template.language)
         = (${companyId}, changed.family_id, changed.language)
@@ -162,22 +162,24 @@ export async function replaceTemplates(
   { templates, listedAt }: { templates: readonly SyncedTemplate[]; listedAt: string },
 ): Promise<boolean> {
   const account = { companyId, wabaAccountId }
-  const list = db.json(templates as unknown as Json)
   await lockTemplates(db, companyId, wabaAccountId)
-  await addFamilies(db, account, list)
-  await deleteAbsentVersions(db, account, list, listedAt)
-  await upsertVersions(db, account, list, listedAt)
+  await addFamilies(db, account, templates)
+  await deleteAbsentVersions(db, account, templates, listedAt)
+  await upsertVersions(db, account, templates, listedAt)
   return hasMissedEvent(db, account, listedAt)
 }
 
 export type TemplateAccount = { companyId: number; wabaAccountId: string }
-type List = ReturnType<Db['json']>
 
-export async function addFamilies(db: Db, { companyId, wabaAccountId }: TemplateAccount, list: List): Promise<void> {
+export async function addFamilies(
+  db: Db,
+  { companyId, wabaAccountId }: TemplateAccount,
+  templates: readonly SyncedTemplate[],
+): Promise<void> {
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
-    select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name
-    from jsonb_to_recordset(${list}) as item (name text, "newFamilyId" text)
+    select distinct on (item.name) ${companyId}::bigint, item.new_family_id, ${wabaAccountId}, item.name
+    from ${inputRows(templates, { text: ['name', 'newFamilyId'] }, 'item')}
     on conflict (company_id, waba_account_id, name) do nothing
   `
 }
@@ -185,7 +187,7 @@ export async function addFamilies(db: Db, { companyId, wabaAccountId }: Template
 async function deleteAbsentVersions(
   db: Db,
   { companyId, wabaAccountId }: TemplateAccount,
-  list: List,
+  templates: readonly SyncedTemplate[],
   listedAt: string,
 ): Promise<void> {
   await db`
@@ -197,7 +199,7 @@ async function deleteAbsentVersions(
       and (template.event_at is null or template.event_at < ${listedAt}::text::timestamptz)
       and not exists (
         select
-        from jsonb_to_recordset(${list}) as item (name text, language text)
+        from ${inputRows(templates, { text: ['name', 'language'] }, 'item')}
         where (item.name, item.language) = (family.name, template.language)
       )
   `
@@ -207,7 +209,7 @@ async function deleteAbsentVersions(
 export async function upsertVersions(
   db: Db,
   { companyId, wabaAccountId }: TemplateAccount,
-  list: List,
+  templates: readonly SyncedTemplate[],
   listedAt: string,
 ): Promise<void> {
   await db`
@@ -216,18 +218,29 @@ export async function upsertVersions(
       components, quality_score, rejected_reason, namespace, partner_id, created_by, modified_by, ttl_seconds,
       passed_on
     )
-    select distinct on (family.id, item.language)
-      family.company_id, family.id, item.language, item."externalId", item."ownStatus", item.status, item.category,
-      item."parameterFormat", item.components, nullif(item."qualityScore", 'null'), item."rejectedReason",
-      item.namespace, item."partnerId", nullif(item."createdBy", 'null'), nullif(item."modifiedBy", 'null'),
-      item."ttlSeconds", nullif(item."passedOn", 'null')
-    from jsonb_to_recordset(${list}) as item (
-      name text, language text, "externalId" text, "ownStatus" text, status text, category text,
-      "parameterFormat" text, components jsonb, "qualityScore" jsonb, "rejectedReason" text, namespace text,
-      "partnerId" text, "createdBy" jsonb, "modifiedBy" jsonb, "ttlSeconds" integer, "passedOn" jsonb
-    )
+    select distinct on (family.id, input.language)
+      family.company_id, family.id, input.language, input.external_id, input.own_status, input.status, input.category,
+      input.parameter_format, input.components, nullif(input.quality_score, 'null'), input.rejected_reason,
+      input.namespace, input.partner_id, nullif(input.created_by, 'null'), nullif(input.modified_by, 'null'),
+      input.ttl_seconds, nullif(input.passed_on, 'null')
+    from ${inputRows(templates, {
+      text: [
+        'name',
+        'language',
+        'externalId',
+        'ownStatus',
+        'status',
+        'category',
+        'parameterFormat',
+        'rejectedReason',
+        'namespace',
+        'partnerId',
+      ],
+      jsonb: ['components', 'qualityScore', 'createdBy', 'modifiedBy', 'passedOn'],
+      integer: ['ttlSeconds'],
+    })}
     join template_families family
-      on (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, item.name)
+      on (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, input.name)
     on conflict (company_id, family_id, language) do update set
       external_id = excluded.external_id,
       status = excluded.status,

@@ -75,7 +75,7 @@ function insertedText(rows: readonly InsertedRow[], encoded: Encoded): string {
   return `(${columns.join(',')}) values ${lines.join(',')}`
 }
 
-const toSnakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const toSnakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 export const toCamelCase = (name: string): string =>
   name.replaceAll(/(?<=.)_(.)/g, (_, letter: string) => letter.toUpperCase())

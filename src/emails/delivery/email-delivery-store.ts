@@ -1,4 +1,5 @@
 import { type Db, jsonRows, type Result } from '../../db/connect.ts'
+import { inputRows, placedRows } from '../../db/input-rows.ts'
 import type { Claim } from '../../queue/job.ts'
 import type { EmailStatus } from '../email-store.ts'
 import type { Tracking } from '../tracking/tracking.ts'
@@ -28,7 +29,6 @@ export type EmailToSend = EmailKey & {
 }
 
 const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
-const toKeyRow = ({ companyId, id }: EmailKey) => ({ company_id: companyId, id })
 
 /** Per statement, or one larger mail: bounds memory. */
 const READ_BYTES = 1_000_000
@@ -40,9 +40,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
       select
         requested.place, requested.company_id, requested.id,
         sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by requested.place) as bytes
-      from rows from (
-        jsonb_to_recordset(${jsonRows(db, keys.map(toKeyRow))}) as (company_id bigint, id bigint)
-      ) with ordinality as requested (company_id, id, place)
+      from ${placedRows(keys, { bigint: ['companyId', 'id'] }, 'requested')}
       join emails on (emails.company_id, emails.id) = (requested.company_id, requested.id) and emails.status = 'pending'
       join email_contents contents on (contents.company_id, contents.email_id) = (requested.company_id, requested.id)
     ),
@@ -69,12 +67,10 @@ export type Submission = EmailKey & { targets: readonly string[] }
 
 /** Marks mails as submitted and stores their link targets. Returns true for exactly one attempt until it completes. */
 export async function markSubmitted(db: Db, items: readonly Submission[]): Promise<boolean[]> {
-  const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
   const found = await db<EmailKey[]>`
     with item as materialized (
       select distinct on (input.company_id, input.id) input.*
-      from jsonb_to_recordset(${jsonRows(db, rows)})
-        as input (company_id bigint, id bigint, targets text[])
+      from ${inputRows(items, { bigint: ['companyId', 'id'], 'text[]': ['targets'] })}
       order by input.company_id, input.id
     ),
     locked as materialized (

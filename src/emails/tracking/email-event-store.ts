@@ -1,5 +1,6 @@
 import type { ChangeOf, RecordChange } from '../../changes/record-change.ts'
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 type Key = { readonly companyId: number; readonly id: number }
 type State = Key & { status: string; isOpened: boolean; isClicked: boolean }
@@ -7,11 +8,10 @@ type State = Key & { status: string; isOpened: boolean; isClicked: boolean }
 /** Reads states; the result returns later changes. Without locks: transactions may see one twice; event ids dedupe. */
 export async function watchEmails(tx: Db, emails: readonly Key[]): Promise<() => Promise<RecordChange[]>> {
   if (emails.length === 0) return async () => []
-  const rows = emails.map(({ companyId, id }) => ({ company_id: companyId, id }))
   const read = () => tx<State[]>`
     select distinct
       emails.company_id, emails.id, emails.status, emails.open_count > 0 as is_opened, emails.click_count > 0 as is_clicked
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
+    from ${inputRows(emails, { bigint: ['companyId', 'id'] }, 'watched')}
     join emails on (emails.company_id, emails.id) = (watched.company_id, watched.id)
     order by emails.company_id, emails.id
   `

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 type DiscardedFile = { companyId: number; storageKey: string }
 
@@ -40,10 +41,9 @@ export function claimDiscarded(db: Db, limit: number, companyId?: number): Promi
 
 export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): Promise<void> {
   if (files.length === 0) return
-  const rows = files.map(({ companyId, storageKey }) => ({ company_id: companyId, storage_key: storageKey }))
   await db`
     delete from discarded_files file
-    using jsonb_to_recordset(${jsonRows(db, rows)}) as input (company_id bigint, storage_key text)
+    using ${inputRows(files, { bigint: ['companyId'], text: ['storageKey'] })}
     where (file.company_id, file.storage_key) = (input.company_id, input.storage_key)
   `
 }

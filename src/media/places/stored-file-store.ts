@@ -1,4 +1,5 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 export type StoredFileKind = 'media' | 'uploads' | 'imports'
 
@@ -44,18 +45,10 @@ export function listStoredFiles(
 
 /** Returns the storage keys still in use. */
 export async function findStoredKeys(db: Db, files: readonly StoredFile[]): Promise<Set<string>> {
-  const items = files.map(({ kind, companyId, id, storageKey }) => ({
-    kind,
-    company_id: companyId,
-    number: kind === 'uploads' ? null : id,
-    id,
-    storage_key: storageKey,
-  }))
+  const items = files.map((file) => ({ ...file, number: file.kind === 'uploads' ? null : file.id }))
   const rows = await db<{ storageKey: string }[]>`
     select item.storage_key
-    from jsonb_to_recordset(${jsonRows(db, items)}) as item (
-      kind text, company_id bigint, number bigint, id text, storage_key text
-    )
+    from ${inputRows(items, { text: ['kind', 'id', 'storageKey'], bigint: ['companyId', 'number'] }, 'item')}
     left join media
       on item.kind = 'media' and (media.company_id, media.message_id) = (item.company_id, item.number)
     left join uploads

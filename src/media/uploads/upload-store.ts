@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
 
@@ -119,19 +120,14 @@ type CarriedUpload = { companyId: number; messageId: number; senderId: number; u
 
 /** Links uploads to messages written earlier in this transaction. Skips files deleted meanwhile. */
 export async function carryUploads(tx: Db, carried: readonly CarriedUpload[]): Promise<void> {
-  const rows = carried.map(({ companyId, messageId, senderId, uploadId }) => ({
-    company_id: companyId,
-    message_id: messageId,
-    sender_id: senderId,
-    upload_id: uploadId,
-    storage_key: newStorageKey(companyId),
-  }))
+  const rows = carried.map((one) => ({ ...one, storageKey: newStorageKey(one.companyId) }))
   await tx`
     with input as materialized (
       select input.*, upload.mime_type, upload.filename, upload.size_bytes, upload.sha256
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-        company_id bigint, message_id bigint, sender_id bigint, upload_id text, storage_key text
-      )
+      from ${inputRows(rows, {
+        bigint: ['companyId', 'messageId', 'senderId'],
+        text: ['uploadId', 'storageKey'],
+      })}
       join uploads upload on (upload.company_id, upload.id) = (input.company_id, input.upload_id)
       for key share of upload
     ),
@@ -172,7 +168,7 @@ export async function keepCarried(tx: Db, locked: readonly DueUpload[]): Promise
   const kept = await tx<{ companyId: number; id: string }[]>`
     update uploads upload
     set due_at = null
-    from ${keysOf(tx, locked)}
+    from ${keysOf(locked)}
     where (upload.company_id, upload.id) = (input.company_id, input.id)
       and exists (
         select from media where (media.company_id, media.upload_id) = (upload.company_id, upload.id)
@@ -188,7 +184,7 @@ export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promi
   await tx`
     with deleted as (
       delete from uploads upload
-      using ${keysOf(tx, locked)}
+      using ${keysOf(locked)}
       where (upload.company_id, upload.id) = (input.company_id, input.id)
       returning upload.company_id, upload.storage_key
     )
@@ -198,9 +194,4 @@ export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promi
   `
 }
 
-const keysOf = (tx: Db, uploads: readonly DueUpload[]) => sql`
-  jsonb_to_recordset(${jsonRows(
-    tx,
-    uploads.map(({ companyId, id }) => ({ company_id: companyId, id })),
-  )}) as input (company_id bigint, id text)
-`
+const keysOf = (uploads: readonly DueUpload[]) => inputRows(uploads, { bigint: ['companyId'], text: ['id'] })

@@ -1,4 +1,4 @@
-import { type Db, type Json, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 import {
   addFamilies,
   hasMissedEvent,
@@ -38,11 +38,10 @@ export async function writeTemplate(
   { template, listedAt }: { template: SyncedTemplate; listedAt: string },
 ): Promise<boolean> {
   const account = { companyId, wabaAccountId }
-  const list = tx.json([template] as unknown as Json)
   await lockTemplates(tx, companyId, wabaAccountId)
-  await addFamilies(tx, account, list)
+  await addFamilies(tx, account, [template])
   const isChanged = await hasEvent(tx, account, template, listedAt)
-  await upsertVersions(tx, account, list, listedAt)
+  await upsertVersions(tx, account, [template], listedAt)
   return isChanged || hasMissedEvent(tx, account, listedAt)
 }
 
