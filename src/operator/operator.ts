@@ -7,6 +7,7 @@ import type { ImportReceipt, ListRequest } from '../contacts/import/contact-impo
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import type { SessionRole } from '../http/admission/role.ts'
+import { parseBefore } from '../http/paging/paging.ts'
 import { retryFailed } from '../inbound/handling/unhandled/requeue.ts'
 import type { CopyResult } from '../media/places/copy-files.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
@@ -23,10 +24,12 @@ import type { EventReader } from '../providers/events/event-reader.ts'
 import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../queue/job-store.ts'
 import { JOBS } from '../queue/job-table.ts'
 import type { Cipher } from '../secrets/secrets.ts'
+import { listAccountEvents } from '../senders/account-event-store.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import { failAllScheduled } from '../sends/scheduled/scheduled-message.ts'
 import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
+import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from './companies/account-event-shape.ts'
 import type { WebhookGuide } from './senders/sender-shape.ts'
 
 export type ImportVerbs = {
@@ -104,6 +107,11 @@ export async function retryEvent(deps: OperatorDeps, text: string, then?: (tx: D
     await then?.(tx)
   })
   deps.onEventsStored()
+}
+
+/** Lists what providers reported about the accounts of one company, or of all for null, newest first. */
+export async function accountEventPage(db: Db, companyId: number | null, query: { before?: unknown; limit?: unknown }) {
+  return (await listAccountEvents(db, companyId, parseBefore(query, ACCOUNT_EVENT_PAGE))).map(toAccountEventReply)
 }
 
 export const MOST_JOBS_LISTED = 100

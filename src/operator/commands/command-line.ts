@@ -8,11 +8,10 @@ import { toJobReply } from '../queues/job-shape.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { companyCommands } from './company.ts'
 import { contactCommands } from './contact.ts'
-import { emailSettingsCommands, emailTemplateCommands } from './email.ts'
+import { emailSettingsCommands, emailTemplateCommands, suppressionCommands } from './email.ts'
 import { eventCommands } from './event.ts'
 import { keyCommands } from './key.ts'
 import { senderCommands, templateCommands } from './sender.ts'
-import { suppressionCommands } from './suppression.ts'
 
 /**
  * Registers the operator's commands (decisions: The operator's side). Results go to stdout as a table or JSON; errors
@@ -67,10 +66,7 @@ function jobCommands(program: Command, open: OpenOperator): void {
   add('retry <job>', 'try it once more')
     .option('--company <id>', 'its company, where several have a failed job with this id')
     .action((job: string, { company }: { company?: string }, command: Command) =>
-      run(command, async (deps) => {
-        await retryFailedJob(deps, job, company)
-        return { success: true }
-      }),
+      run(command, (deps) => retryFailedJob(deps, job, company)),
     )
 }
 

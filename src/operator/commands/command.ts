@@ -3,23 +3,29 @@ import type { Command } from 'commander'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
-import { validationError } from '../../platform/errors.ts'
+import { AppError, validationError } from '../../platform/errors.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
-import { type Row, toErrorLine, toTable } from './command-output.ts'
 
 /** Opens the dependencies when a command runs; must be closed afterwards. */
 export type OpenOperator = () => Promise<OperatorDeps & { close(): Promise<void> }>
 
+type Cell = string | number | boolean | null | readonly string[]
+export type Row = Record<string, Cell>
 export type Options = Record<string, unknown>
+
+const SUCCESS: Row = { success: true }
+
+/** Without a result, the answer is `SUCCESS`. */
+type Work<Given extends unknown[]> = (...given: Given) => Promise<Row | Row[]> | Promise<void>
 
 export type Group = {
   add(usage: string, description: string): Command
   /** Runs a command and prints its result; an error exits with code 1. */
-  run(command: Command, work: (deps: OperatorDeps) => Promise<Row | Row[]>, inTable?: (row: Row) => Row): Promise<void>
+  run(command: Command, work: Work<[OperatorDeps]>, inTable?: (row: Row) => Row): Promise<void>
   runFor(
     command: Command,
     company: string,
-    work: (deps: OperatorDeps, companyId: number) => Promise<Row | Row[]>,
+    work: Work<[deps: OperatorDeps, companyId: number]>,
     inTable?: (row: Row) => Row,
   ): Promise<void>
 }
@@ -28,7 +34,7 @@ export function commandGroup(program: Command, name: string, description: string
   const group = program.command(name).description(description)
   const run: Group['run'] = async (command, work, inTable = (row) => row) => {
     try {
-      show(command, await opened(open, work), inTable)
+      show(command, (await opened(open, work)) ?? SUCCESS, inTable)
     } catch (error) {
       command.error(toErrorLine(explainRefusal(error) ?? error), { exitCode: 1 })
     }
@@ -38,11 +44,11 @@ export function commandGroup(program: Command, name: string, description: string
       group.command(usage).description(about).option('--json', 'print the answer as JSON, for machines'),
     run,
     runFor: (command, company, work, inTable) =>
-      run(command, async (deps) => work(deps, (await companyNamed(deps.db, company)).id), inTable),
+      run(command, async (deps) => (await work(deps, (await companyNamed(deps.db, company)).id)) ?? SUCCESS, inTable),
   }
 }
 
-async function opened<Result>(open: OpenOperator, work: (deps: OperatorDeps) => Promise<Result>): Promise<Result> {
+async function opened(open: OpenOperator, work: Work<[OperatorDeps]>) {
   const deps = await open()
   try {
     return await work(deps)
@@ -55,6 +61,44 @@ function show(command: Command, shown: Row | Row[], inTable: (row: Row) => Row):
   const rows = Array.isArray(shown) ? shown.map(inTable) : shown
   const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(rows)
   command.configureOutput().writeOut?.(written)
+}
+
+/** Formats rows as an aligned table; a single record gets one line per member. */
+const toTable = (shown: Row | Row[]): string => (Array.isArray(shown) ? rowsOf(shown) : linesOf(shown))
+
+/** Formats an error as one line, with the invalid fields if there are several. */
+function toErrorLine(error: unknown): string {
+  const message = error instanceof Error ? error.message || error.name : String(error)
+  const fields = error instanceof AppError ? fieldsOf(error) : []
+  return `error: ${[message, ...fields].join('; ').replaceAll(/[\s\p{Cc}]+/gu, ' ')}`
+}
+
+function rowsOf(rows: Row[]): string {
+  if (rows[0] === undefined) return 'none\n'
+  const names = Object.keys(rows[0])
+  return align([names, ...rows.map((row) => names.map((name) => toCell(row[name] ?? null)))])
+}
+
+const linesOf = (row: Row): string => align(Object.entries(row).map(([name, value]) => [name, toCell(value)]))
+
+function align(lines: string[][]): string {
+  const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  const toLine = (line: string[]) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
+  return lines.map((line) => `${toLine(line).trimEnd()}\n`).join('')
+}
+
+/** Control characters could move the terminal's cursor. */
+function toCell(value: Cell): string {
+  const text = typeof value === 'object' ? (value?.join(',') ?? '') : String(value)
+  return text === '' ? '-' : text.replaceAll(/\p{Cc}/gu, ' ')
+}
+
+function fieldsOf({ body }: AppError): string[] {
+  if ('message' in body || typeof body.error === 'string') return []
+  const fields = body.error.details?.fields
+  // A single fault is already in the error message.
+  if (!Array.isArray(fields) || fields.length < 2) return []
+  return fields.map((field) => `${field.path} ${field.message}`)
 }
 
 /** Validates options against an API body schema, with the same error messages. */

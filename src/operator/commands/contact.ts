@@ -11,8 +11,7 @@ import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
 import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ListFormat } from '../../platform/text/lists/list-scan.ts'
 import type { OperatorDeps } from '../operator.ts'
-import { commandGroup, type OpenOperator } from './command.ts'
-import type { Row } from './command-output.ts'
+import { commandGroup, type OpenOperator, type Row } from './command.ts'
 
 const LOOK_EVERY_MS = 100
 const BAR_WIDTH = 30

@@ -9,6 +9,8 @@ import {
   removeEmailTemplate,
   updateEmailTemplate,
 } from '../../emails/email-template.ts'
+import { endSuppression } from '../../emails/suppression/suppression.ts'
+import { listSuppressions } from '../../emails/suppression/suppression-store.ts'
 import { badRequest } from '../../platform/errors.ts'
 import {
   EmailSettingsBody,
@@ -17,6 +19,7 @@ import {
   toEmailSettingsReply,
   toEmailTemplateReply,
 } from '../emails/email-admin-shape.ts'
+import { MOST_SUPPRESSIONS, toSuppressionReply } from '../emails/suppression-shape.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, withNone, withSecrets } from './command.ts'
 
 export function emailTemplateCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
@@ -60,10 +63,7 @@ export function emailTemplateCommands(program: Command, open: OpenOperator, stdi
 
   add('remove <company> <template>', 'remove an email template').action(
     (company: string, template: string, _options: Options, command: Command) =>
-      runFor(command, company, async ({ db }, id) => {
-        await removeEmailTemplate(db, id, template)
-        return { success: true }
-      }),
+      runFor(command, company, ({ db }, id) => removeEmailTemplate(db, id, template)),
   )
 }
 
@@ -109,4 +109,22 @@ export function emailSettingsCommands(program: Command, open: OpenOperator, stdi
         return toEmailSettingsReply(await setEmailSettings(deps, id, { from, fromName, smtpUrl }))
       }),
     )
+}
+
+export function suppressionCommands(program: Command, open: OpenOperator): void {
+  const about = 'addresses that get no marketing email: list, end'
+  const { add, runFor } = commandGroup(program, 'email-suppression', about, open)
+
+  add('list <company>', `list ${MOST_SUPPRESSIONS} of them, in alphabetical order`)
+    .option('--after <address>', 'the last address of the page before', '')
+    .action((company: string, { after }: { after: string }, command: Command) =>
+      runFor(command, company, async ({ db }, id) =>
+        (await listSuppressions(db, id, { after, limit: MOST_SUPPRESSIONS })).map(toSuppressionReply),
+      ),
+    )
+
+  add('end <company> <address>', 'send marketing email to the address again').action(
+    (company: string, address: string, _options: object, command: Command) =>
+      runFor(command, company, (deps, id) => endSuppression(deps, id, address)),
+  )
 }

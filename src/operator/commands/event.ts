@@ -1,8 +1,5 @@
 import type { Command } from 'commander'
-import { parseBefore } from '../../http/paging/paging.ts'
-import { listAccountEvents } from '../../senders/account-event-store.ts'
-import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from '../companies/account-event-shape.ts'
-import { companyNamed, retryEvent } from '../operator.ts'
+import { accountEventPage, companyNamed, retryEvent } from '../operator.ts'
 import { getEvent, listEvents, retryEvents } from '../queues/event.ts'
 import { FailedRetryBody, UnroutableRetryBody } from '../queues/event-shape.ts'
 import { commandGroup, type OpenOperator, parseOptions, toNumber } from './command.ts'
@@ -40,10 +37,8 @@ export function eventCommands(program: Command, open: OpenOperator): void {
     .action((company: string | undefined, options: { before?: string; limit?: string }, command: Command) =>
       run(command, async (deps) => {
         const companyId = company === undefined ? null : (await companyNamed(deps.db, company)).id
-        const rows = await listAccountEvents(deps.db, companyId, parseBefore(options, ACCOUNT_EVENT_PAGE))
-        return rows
-          .map(toAccountEventReply)
-          .map(({ details, ...row }) => ({ ...row, details: JSON.stringify(details) }))
+        const rows = await accountEventPage(deps.db, companyId, options)
+        return rows.map(({ details, ...row }) => ({ ...row, details: JSON.stringify(details) }))
       }),
     )
 
@@ -70,9 +65,6 @@ export function eventCommands(program: Command, open: OpenOperator): void {
   }
 
   add('retry <event>', 'process a failed one once more').action((event: string, _options: object, command: Command) =>
-    run(command, async (deps) => {
-      await retryEvent(deps, event)
-      return { success: true }
-    }),
+    run(command, (deps) => retryEvent(deps, event)),
   )
 }

@@ -38,10 +38,7 @@ export function keyCommands(program: Command, open: OpenOperator): void {
 
   add('revoke <company> <clientId>', 'end an API key for good').action(
     (company: string, clientId: string, _options: object, command: Command) =>
-      runFor(command, company, async (deps, id) => {
-        await revokeApiKey(deps, id, clientId)
-        return { success: true }
-      }),
+      runFor(command, company, (deps, id) => revokeApiKey(deps, id, clientId)),
   )
 }
 

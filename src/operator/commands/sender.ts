@@ -10,11 +10,11 @@ import {
   type OpenOperator,
   type Options,
   parseOptions,
+  type Row,
   toNumberOrNone,
   withNone,
   withSecrets,
 } from './command.ts'
-import type { Row } from './command-output.ts'
 
 const REQUIRED = [
   ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`],
@@ -72,10 +72,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
 
   add('remove <company> <channelId>', 'disconnect a number').action(
     (company: string, channelId: string, _options: Options, command: Command) =>
-      runFor(command, company, async (deps, id) => {
-        await removeSender(deps, id, senderIdNamed(channelId))
-        return { success: true }
-      }),
+      runFor(command, company, (deps, id) => removeSender(deps, id, senderIdNamed(channelId))),
   )
 }
 

@@ -1,10 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { parseBefore } from '../../http/paging/paging.ts'
-import { listAccountEvents } from '../../senders/account-event-store.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { accountEventPage, companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
-import { ACCOUNT_EVENT_PAGE, AccountEventQuery, AccountEventReply, toAccountEventReply } from './account-event-shape.ts'
+import { AccountEventQuery, AccountEventReply } from './account-event-shape.ts'
 
 const config = { errors: ['validation_error'] } as const
 const response = { 200: Type.Array(AccountEventReply, { description: 'One page of events.' }) }
@@ -24,8 +22,7 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
           response,
         },
       },
-      async ({ query }) =>
-        (await listAccountEvents(db, null, parseBefore(query, ACCOUNT_EVENT_PAGE))).map(toAccountEventReply),
+      async ({ query }) => accountEventPage(db, null, query),
     )
 
     app.get(
@@ -41,12 +38,7 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
           response,
         },
       },
-      async ({ params, query }) => {
-        const company = await companyNamed(db, params.id)
-        return (await listAccountEvents(db, company.id, parseBefore(query, ACCOUNT_EVENT_PAGE))).map(
-          toAccountEventReply,
-        )
-      },
+      async ({ params, query }) => accountEventPage(db, (await companyNamed(db, params.id)).id, query),
     )
   }
 }
