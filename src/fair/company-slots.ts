@@ -55,11 +55,16 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
   const startNext = (): void => {
     for (const companyId of queue.companies()) {
       if (running >= slots) return
-      const first = queue.first(companyId)
-      if (first === undefined || !mayRun(first.request)) continue
-      queue.removeFirst(companyId)
-      if (first.request.isAwaited()) first.start()
-      else first.refuse(noSlot())
+      let first = queue.first(companyId)
+      while (first !== undefined && mayRun(first.request)) {
+        queue.removeFirst(companyId)
+        if (first.request.isAwaited()) {
+          first.start()
+          break
+        }
+        first.refuse(noSlot())
+        first = queue.first(companyId)
+      }
     }
   }
 
