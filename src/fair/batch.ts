@@ -1,15 +1,21 @@
 import { monotonicMs } from '../platform/clock.ts'
 import { overloaded } from '../platform/errors.ts'
 import { createTimer } from '../platform/timer.ts'
-import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
+import { COMPANY_SHARE, createFairLine, type FairLine, type LineLimits } from './fair-line.ts'
 
 /** What a failed run affects: one item, one company, or only this moment, so the run can be repeated. */
 export type FailureScope = 'item' | 'company' | 'moment'
 
-export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
+export type BatcherOptions<Item, Result> = LineLimits & {
   /** Must return one result per item, in order. */
   run: (items: Item[]) => Promise<Result[]>
+  maxItems: number
+  /** A larger item is sent alone. */
+  maxBytes?: number
   maxRunning: number
+  bytesOf?: (item: Item) => number
+  /** Absent: items have no company, and only the overall bounds apply. */
+  companyOf?: (item: Item) => Company
   spacingMs?: number
   /** An item that waits longer is refused and never runs. */
   maxWaitMs?: number
@@ -20,8 +26,11 @@ export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
 /** An aborted `signal` drops an item that has not started. Throws 503 `service_unavailable` with `Retry-After`. */
 export type Batcher<Item, Result> = (item: Item, signal?: AbortSignal) => Promise<Result>
 
+type Company = number | string
+
 type Waiting<Item, Result> = {
   item: Item
+  bytes: number
   sinceMs: number
   signal: AbortSignal | undefined
   resolve: (result: Result) => void
@@ -38,20 +47,29 @@ const RETRY_AFTER_SECONDS = 1
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
   const { maxItems, maxRunning, spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
-  const queue = createBatchQueue<Item, Waiting<Item, Result>>(options)
+  const { bytesOf = () => 0, companyOf } = options
+  const isLate = ({ signal, sinceMs }: Waiting<Item, Result>, nowMs: number): boolean =>
+    signal?.aborted === true || sinceMs <= nowMs - maxWaitMs
+  const line = createFairLine<Company, Waiting<Item, Result>>({
+    maxWaiting: options.maxWaiting,
+    maxWaitingBytes: options.maxWaitingBytes,
+    companyShare: companyOf === undefined ? 1 : COMPANY_SHARE,
+    bytesOf: ({ bytes }) => bytes,
+    expiry: { maxWaitMs, isLate, refuse },
+  })
   const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
   let running = 0
   let startedAtMs = Number.NEGATIVE_INFINITY
 
   const startNext = (): void => {
-    while (running < maxRunning && queue.size() > 0) {
+    while (running < maxRunning && line.size > 0) {
       const nowMs = needsClock ? monotonicMs() : 0
       const waitMs = startedAtMs + spacingMs - nowMs
-      if (waitMs > 0 && queue.size() < maxItems) {
+      if (waitMs > 0 && line.size < maxItems) {
         startLater(waitMs)
         return
       }
-      const batch = queue.take().filter((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))
+      const batch = takeBatch(line, options).filter((waiting) => !isLate(waiting, nowMs) || refuse(waiting))
       if (batch.length === 0) continue
       startedAtMs = nowMs
       running += 1
@@ -68,29 +86,42 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     answer(batch, outcomes)
   }
 
-  const expire = (): void => {
-    const nowMs = monotonicMs()
-    queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))
-    if (queue.size() > 0) expireLater(maxWaitMs / 4)
-  }
-
   const gather = createTimer(startNext)
   const startLater = createTimer(startNext)
-  const expireLater = createTimer(expire)
 
   return (item, signal) =>
     new Promise((resolve, reject) => {
       const sinceMs = needsClock ? monotonicMs() : 0
-      if (!queue.add({ item, signal, sinceMs, resolve, reject })) return reject(overloaded(RETRY_AFTER_SECONDS))
-      if (running < maxRunning) gather()
-      if (Number.isFinite(maxWaitMs)) expireLater(maxWaitMs / 4)
+      const waiting = { item, bytes: bytesOf(item), signal, sinceMs, resolve, reject }
+      if (!line.add(companyOf?.(item) ?? 0, waiting)) refuse(waiting)
+      else if (running < maxRunning) gather()
     })
 }
 
-function keepUnlessStale<Item, Result>(waiting: Waiting<Item, Result>, staleMs: number): boolean {
-  const isKept = waiting.signal?.aborted !== true && waiting.sinceMs > staleMs
-  if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
-  return isKept
+const refuse = ({ reject }: Pick<Waiting<never, never>, 'reject'>): void => reject(overloaded(RETRY_AFTER_SECONDS))
+
+/** Takes one item per company in rotation, each company's in order of arrival. */
+function takeBatch<Item, Result>(
+  line: FairLine<Company, Waiting<Item, Result>>,
+  { maxItems, maxBytes = Number.POSITIVE_INFINITY }: Pick<BatcherOptions<Item, Result>, 'maxItems' | 'maxBytes'>,
+): Waiting<Item, Result>[] {
+  const batch: Waiting<Item, Result>[] = []
+  const mostOfCompany = line.companies > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
+  const takenOf = new Map<Company, number>()
+  let room = maxBytes
+  const mayTake = ({ bytes }: Waiting<Item, Result>, company: Company): boolean => {
+    const taken = takenOf.get(company) ?? 0
+    if (taken === mostOfCompany || (bytes > room && batch.length > 0)) return false
+    takenOf.set(company, taken + 1)
+    room -= bytes
+    return true
+  }
+  while (batch.length < maxItems) {
+    const waiting = line.next(mayTake)
+    if (waiting === undefined) break
+    batch.push(waiting)
+  }
+  return batch
 }
 
 function answer<Item, Result>(batch: Waiting<Item, Result>[], outcomes: PromiseSettledResult<Result>[]): void {

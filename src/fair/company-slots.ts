@@ -1,10 +1,22 @@
-import { createActivity } from './company-activity.ts'
-import { createSlotQueue, noSlot, type SlotQueueLimits, type SlotRequest } from './slot-queue.ts'
+import { monotonicMs } from '../platform/clock.ts'
+import { type AppError, overloaded } from '../platform/errors.ts'
+import { COMPANY_SHARE, createFairLine } from './fair-line.ts'
 
-export type SlotLimits = SlotQueueLimits & {
+export type SlotRequest = {
+  companyId: number
+  /** Keeps a database core busy: always limited to the company share. */
+  isHeavy: boolean
+  /** Whether the caller is still connected. */
+  isAwaited: () => boolean
+}
+
+export type SlotLimits = {
   slots: number
   /** A third of them for one company. */
   maxWaiting: number
+  /** Work that waits longer, in milliseconds, is refused and never runs. */
+  maxWaitMs: number
+  maxHeavyWaitMs: number
 }
 
 export type CompanySlots = {
@@ -14,12 +26,27 @@ export type CompanySlots = {
   hold(companyId: number): () => void
 }
 
-const COMPANY_SHARE = 1 / 3
+type WaitingRequest = {
+  request: SlotRequest
+  sinceMs: number
+  start: () => void
+  refuse: (error: unknown) => void
+}
+
+const RETRY_AFTER_SECONDS = 1
+const ALONE_AFTER_MS = 5_000
 
 /** Serves companies in rotation. Each has at most a third; while alone it can have more, but a third stays free. */
-export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits): CompanySlots {
+export function createCompanySlots({ slots, maxWaiting, maxWaitMs, maxHeavyWaitMs }: SlotLimits): CompanySlots {
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
-  const queue = createSlotQueue(waits)
+  const line = createFairLine<number, WaitingRequest>({
+    maxWaiting,
+    expiry: {
+      maxWaitMs,
+      isLate: ({ request, sinceMs }, nowMs) => nowMs - sinceMs >= (request.isHeavy ? maxHeavyWaitMs : maxWaitMs),
+      refuse: ({ refuse }) => refuse(noSlot()),
+    },
+  })
   const activity = createActivity()
   const runningOf = new Map<number, number>()
   const heldOf = new Map<number, number>()
@@ -53,18 +80,11 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
   }
 
   const startNext = (): void => {
-    for (const companyId of queue.companies()) {
-      if (running >= slots) return
-      let first = queue.first(companyId)
-      while (first !== undefined && mayRun(first.request)) {
-        queue.removeFirst(companyId)
-        if (first.request.isAwaited()) {
-          first.start()
-          break
-        }
-        first.refuse(noSlot())
-        first = queue.first(companyId)
-      }
+    while (running < slots) {
+      const next = line.next(({ request }) => mayRun(request))
+      if (next === undefined) return
+      if (next.request.isAwaited()) next.start()
+      else next.refuse(noSlot())
     }
   }
 
@@ -72,11 +92,10 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
     run: <T>(request: SlotRequest, work: () => Promise<T>): Promise<T> => {
       const { companyId } = request
       activity.note(companyId)
-      const waiting = queue.sizeOf(companyId)
-      if (waiting === 0 && mayRun(request)) return execute(companyId, work)
-      if (queue.size >= maxWaiting || waiting >= maxWaiting * COMPANY_SHARE) return Promise.reject(noSlot())
+      if (line.sizeOf(companyId) === 0 && mayRun(request)) return execute(companyId, work)
       return new Promise<T>((resolve, reject) => {
-        queue.add(request, () => void execute(companyId, work).then(resolve, reject), reject)
+        const start = () => void execute(companyId, work).then(resolve, reject)
+        if (!line.add(companyId, { request, sinceMs: monotonicMs(), start, refuse: reject })) reject(noSlot())
       })
     },
     hold: (companyId) => {
@@ -85,6 +104,24 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
         add(heldOf, companyId, -1)
         startNext()
       }
+    },
+  }
+}
+
+const noSlot = (): AppError => overloaded(RETRY_AFTER_SECONDS)
+
+/** Remembers the last two companies, enough to know whether one is alone. */
+export function createActivity() {
+  let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
+  let earlier = latest
+  return {
+    note: (companyId: number): void => {
+      if (latest.companyId !== companyId) earlier = latest
+      latest = { companyId, atMs: monotonicMs() }
+    },
+    isAlone: (companyId: number): boolean => {
+      const other = latest.companyId === companyId ? earlier : latest
+      return monotonicMs() - other.atMs > ALONE_AFTER_MS
     },
   }
 }

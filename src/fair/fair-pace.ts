@@ -1,5 +1,5 @@
 import { monotonicMs } from '../platform/clock.ts'
-import { createFairQueue } from './fair-queue.ts'
+import { createFairLine } from './fair-line.ts'
 
 const LONGEST_WAIT_MS = 1_000
 
@@ -16,7 +16,7 @@ export type FairPace<Owner> = {
 
 /** Paces work to `perSecond` cost units in total, owners in rotation. A cost must not exceed `burst`. */
 export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monotonicMs): FairPace<Owner> {
-  const waiting = createFairQueue<Owner, Turn<Owner>>()
+  const line = createFairLine<Owner, Turn<Owner>>()
   let room = burst
   let filledAtMs = nowMs()
   let timer: NodeJS.Timeout | undefined
@@ -29,35 +29,29 @@ export function createFairPace<Owner>({ perSecond, burst }: Rate, nowMs = monoto
     room -= cost
     return true
   }
-  const next = (): Turn<Owner> | undefined => {
-    const [owner] = waiting.companies()
-    return owner === undefined ? undefined : waiting.first(owner)
-  }
   const giveTurns = (): void => {
     timer = undefined
-    for (let turn = next(); turn !== undefined && takeRoom(turn.cost); turn = next()) {
-      waiting.next()
+    for (let turn = line.head(); turn !== undefined && takeRoom(turn.cost); turn = line.head()) {
+      line.next()
       turn.onTurn()
     }
     schedule()
   }
   const schedule = (): void => {
-    const turn = next()
+    const turn = line.head()
     if (timer !== undefined || turn === undefined) return
     const waitMs = ((turn.cost - room) / perSecond) * 1_000
     timer = setTimeout(giveTurns, Math.min(waitMs, LONGEST_WAIT_MS)).unref()
   }
   return {
-    waitingOf: waiting.sizeOf,
+    waitingOf: line.sizeOf,
     take: (turn) => {
-      if (waiting.size === 0 && takeRoom(turn.cost)) return true
-      waiting.add(turn.owner, turn)
+      if (line.size === 0 && takeRoom(turn.cost)) return true
+      line.add(turn.owner, turn)
       schedule()
       return false
     },
-    leave: (turn) => {
-      waiting.remove((one) => one === turn)
-    },
+    leave: (turn) => line.remove(turn.owner, turn),
   }
 }
 

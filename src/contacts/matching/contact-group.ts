@@ -2,7 +2,7 @@ import type { Pool } from '../../db/connect.ts'
 import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Batcher } from '../../fair/batch.ts'
-import type { SlotRequest } from '../../fair/slot-queue.ts'
+import type { SlotRequest } from '../../fair/company-slots.ts'
 import { SMALL_BATCH } from '../../people/matching/identity-lock.ts'
 
 /** One group runs while the other waits for the disk. */

@@ -1,7 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { createActivity } from '../../fair/company-activity.ts'
-import type { CompanySlots } from '../../fair/company-slots.ts'
-import type { SlotRequest } from '../../fair/slot-queue.ts'
+import { type CompanySlots, createActivity, type SlotRequest } from '../../fair/company-slots.ts'
 import type { Pool } from '../connect.ts'
 
 const callers = new AsyncLocalStorage<SlotRequest>()

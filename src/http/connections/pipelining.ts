@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { createFairQueue } from '../../fair/fair-queue.ts'
+import { createFairLine } from '../../fair/fair-line.ts'
 import { networkOf } from '../admission/client-address.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 import { createHeadCutter } from './head-cutter.ts'
@@ -26,7 +26,7 @@ export function boundPipelining(connections: Connections, most = MOST_UNANSWERED
 }
 
 function createTurns(): (address: string, work: () => void) => void {
-  const waiting = createFairQueue<string, () => void>()
+  const waiting = createFairLine<string, () => void>()
   const runNext = (): void => {
     const work = waiting.next()
     if (waiting.size > 0) setImmediate(runNext)
