@@ -1,4 +1,4 @@
-import type { AddressRule } from '../http/rules/address-rule.ts'
+import type { AddressRule } from '../http/admission/rules.ts'
 import type { Clock } from '../platform/clock.ts'
 import { gone, notFound } from '../platform/errors.ts'
 import type { Config } from '../platform/settings/config.ts'

@@ -1,8 +1,8 @@
 import { extname, join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isHostOf } from '../http/admission/rules.ts'
 import { ERROR_CODE_HEADER } from '../http/errors/error-reply.ts'
-import { isHostOf } from '../http/rules/host-rule.ts'
 import {
   IMMUTABLE,
   REVALIDATE,

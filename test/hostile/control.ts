@@ -111,7 +111,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'answers to other sites',
-    file: 'src/http/rules/forgery-rule.ts',
+    file: 'src/http/admission/rules.ts',
     text: 'if (!isHostOf(own, host)) throw',
     replacement: 'if (false) throw',
   },

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AppError, missingCredentials, rateLimitExceeded } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { noRouteHere } from '../errors/unreadable-address.ts'
-import { allowOrigin, foreignOrigin, isOwnOrigin, originRefused } from '../rules/cors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { checkPermission, refuseLocked } from './check-caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import { allowOrigin, foreignOrigin, isOwnOrigin, originRefused } from './rules.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; keys: ApiKeys; limiter: RequestLimiter }
 

@@ -2,9 +2,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AppError, httpsRequired, notFound, unauthorized } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { isUnreadable, noRouteHere } from '../errors/unreadable-address.ts'
-import { type AddressRule, addressedTo } from '../rules/address-rule.ts'
-import { answerPreflight, isPreflight } from '../rules/cors.ts'
-import { createHttpsRule } from '../rules/https-rule.ts'
 import { createKeyAdmission } from './admit-key.ts'
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
@@ -14,6 +11,7 @@ import { isForwarded, isLoopback, trustedProxies } from './client-address.ts'
 import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
 import type { RequestLimiter } from './rate-limit.ts'
+import { type AddressRule, addressedTo, answerPreflight, createHttpsRule, isPreflight } from './rules.ts'
 
 type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>

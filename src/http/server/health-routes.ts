@@ -8,7 +8,7 @@ import { sharedReading } from '../../platform/telemetry/shared-reading.ts'
 import { VERSION } from '../../platform/version.ts'
 import { createTokenCheck } from '../admission/authenticate.ts'
 import { isForwarded, isNearby } from '../admission/client-address.ts'
-import { isUnrebindableHost } from '../rules/host-rule.ts'
+import { isUnrebindableHost } from '../admission/rules.ts'
 import type { Stopping } from './stopping.ts'
 
 const DATABASE_DEADLINE_MS = 1_000

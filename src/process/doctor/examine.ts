@@ -1,4 +1,4 @@
-import { adviceOnHttps } from '../../http/rules/https-rule.ts'
+import { adviceOnHttps } from '../../http/admission/rules.ts'
 import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
 import { messageOf } from '../../platform/start-error.ts'
 import { checkDatabase } from './database.ts'

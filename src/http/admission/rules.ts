@@ -1,0 +1,181 @@
+import { isIP, type Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type AppError, forbidden } from '../../platform/errors.ts'
+import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
+import { hasBody } from '../server/request-head.ts'
+import type { ApiKeys } from './authenticate.ts'
+import type { Caller } from './caller.ts'
+import { isForwarded, isLoopback, type TrustedProxies } from './client-address.ts'
+import { consoleMark } from './console-address.ts'
+
+type Peer = { isTrusted: boolean; isLoopback: boolean }
+
+/** Accepts own TLS, HTTPS at a trusted proxy, or local requests with PLAIN_HTTP=loopback (decisions: HTTPS). */
+export function createHttpsRule(
+  config: Pick<Config, 'tls' | 'plainHttp'>,
+  isTrusted: TrustedProxies,
+): (request: FastifyRequest) => boolean {
+  const peerOf = rememberPeers(isTrusted)
+  return ({ raw }) => {
+    if (config.tls !== undefined || raw.socket instanceof TLSSocket) return true
+    const peer = peerOf(raw.socket)
+    if (peer.isTrusted && saysHttps(raw.headers['x-forwarded-proto'])) return true
+    return config.plainHttp === 'loopback' && peer.isLoopback && !isForwarded(raw.headers)
+  }
+}
+
+/** Returns advice if the settings would block every request; otherwise undefined. */
+export function adviceOnHttps(
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'role' | 'host' | 'baseUrl'>,
+): string | undefined {
+  const { tls, plainHttp, trustProxy, role, host, baseUrl } = config
+  if (tls !== undefined || plainHttp !== 'reject' || trustProxy.length > 0 || role === 'worker') return undefined
+  const cause = !isLoopbackHost(host)
+    ? `HOST=${host} takes requests over plain HTTP from other machines`
+    : baseUrl.toLowerCase().startsWith('https:')
+      ? 'BASE_URL is https, and neither a certificate nor a proxy is set'
+      : 'PLAIN_HTTP=reject is set without a certificate or a proxy'
+  return `Every request gets 403 (HTTPS is required): ${cause}. Set TRUST_PROXY to the address of your proxy, which sends X-Forwarded-Proto: https, or TLS_CERT_FILE and TLS_KEY_FILE`
+}
+
+function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
+  const peers = new WeakMap<Socket, Peer>()
+  return (socket) => {
+    const cached = peers.get(socket)
+    if (cached !== undefined) return cached
+    const { remoteAddress } = socket
+    const peer = { isTrusted: isTrusted(remoteAddress), isLoopback: isLoopback(remoteAddress) }
+    peers.set(socket, peer)
+    return peer
+  }
+}
+
+/** Every hop must be HTTPS: a single plain one has exposed the key. */
+const saysHttps = (header: string | string[] | undefined): boolean =>
+  header !== undefined &&
+  String(header)
+    .split(',')
+    .every((scheme) => scheme.trim().toLowerCase() === 'https')
+
+/** Decoded path without query; host in lower case. */
+type Addressed = { readonly method: string; readonly path: string; readonly host: string }
+
+export type AddressRule = (addressed: Addressed) => AppError | undefined
+
+export const addressedTo = (request: FastifyRequest, isTrusted: TrustedProxies): Addressed => ({
+  method: request.method,
+  path: decodePath(request.url),
+  host: hostName(requestedHost(request, isTrusted)),
+})
+
+/** Returns the requested host, with port if given; from `X-Forwarded-Host` behind a trusted proxy. */
+export function requestedHost({ raw: { headers, socket } }: FastifyRequest, isTrusted: TrustedProxies): string {
+  const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
+  const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
+  return first.trim()
+}
+
+const hostName = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:[0-9]*$/, '')
+    .replace(/\.$/, '')
+
+function decodePath(url: string): string {
+  const end = url.search(/[?#]/)
+  const path = end === -1 ? url : url.slice(0, end)
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+export const isHostOf = (own: URL, host: string): boolean =>
+  /^[^@/?#\\]+$/.test(host) && URL.parse(`${own.protocol}//${host}`)?.host === own.host
+
+/** Whether a `Host` header is safe from DNS rebinding: the host of BASE_URL, an IP address, or `localhost`. */
+export function isUnrebindableHost(own: URL, host: string): boolean {
+  if (isHostOf(own, host)) return true
+  const name = /^[^@/?#\\]+$/.test(host) ? URL.parse(`http://${host}`)?.hostname : undefined
+  return name !== undefined && (name === 'localhost' || isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0)
+}
+
+const EXPOSED = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+  'X-Error-Code',
+  'Retry-After',
+  'Idempotent-Replayed',
+].join(', ')
+const METHODS = 'GET, POST, PUT, PATCH, DELETE'
+const HEADERS = 'Authorization, Content-Type, Idempotency-Key'
+// Browsers must notice a removed origin within this time.
+const PREFLIGHT_MAX_AGE_SECONDS = '300'
+
+export const isPreflight = (request: FastifyRequest): boolean =>
+  request.method === 'OPTIONS' &&
+  request.headers.origin !== undefined &&
+  request.headers['access-control-request-method'] !== undefined
+
+const isOpenToOrigins = (url: string): boolean => url.startsWith('/public/v1/') || url.startsWith('/api/')
+
+/** Answers a preflight (decisions: CORS): allows origins listed by any live key, else 403. */
+export async function answerPreflight(keys: ApiKeys, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { origin = '' } = request.headers
+  reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
+  const isOpen = isOpenToOrigins(request.url) && consoleMark(request.raw) === undefined
+  if (!isOpen || !(await keys.isLiveOrigin(origin))) throw originRefused()
+  reply
+    .code(204)
+    .header('access-control-allow-origin', origin)
+    .header('access-control-allow-methods', METHODS)
+    .header('access-control-allow-headers', HEADERS)
+    .header('access-control-max-age', PREFLIGHT_MAX_AGE_SECONDS)
+    .send()
+}
+
+export function allowOrigin(reply: FastifyReply, origin: string): void {
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED)
+}
+
+export const isOwnOrigin = (caller: Caller, origin: string | undefined): boolean =>
+  origin === undefined || caller.allowedOrigins.includes(origin)
+
+/** Returns the request's origin unless it is our own; browsers also send that, for everything but reads. */
+export function foreignOrigin(request: FastifyRequest, ownOrigin: string): string | undefined {
+  const { origin } = request.headers
+  return origin === ownOrigin ? undefined : origin
+}
+
+/** The same for unknown origins and those of another key, so that nothing leaks. */
+export const originRefused = () => forbidden('The origin is not allowed for this API key')
+
+const READING = new Set(['GET', 'HEAD'])
+/** Types no HTML form can send. */
+const BODY_TYPES = new Set(['application/json', 'text/csv', 'application/x-ndjson', 'application/octet-stream'])
+
+/**
+ * Rejects cross-site requests with a visitor's session (docs/security.md, Console): the host must be that of BASE_URL,
+ * the page the console; writes must prove it by `Origin` and a content type no form can send.
+ * @throws {AppError} 403 with the violated rule
+ */
+export function createForgeryRule(baseUrl: string): (request: FastifyRequest, host: string) => void {
+  const own = new URL(baseUrl)
+  return ({ method, headers, raw }, host) => {
+    if (headers['sec-fetch-site'] !== 'same-origin') throw notOfConsole('Sec-Fetch-Site must be same-origin')
+    if (!isHostOf(own, host)) throw notOfConsole(`the host must be ${own.host}`)
+    if (READING.has(method)) return
+    if (headers.origin !== own.origin) throw notOfConsole(`Origin must be ${own.origin}`)
+    const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+    if (type === undefined ? hasBody(raw.headers) : !BODY_TYPES.has(type)) {
+      throw notOfConsole(`the Content-Type must be one of ${[...BODY_TYPES].join(', ')}`)
+    }
+  }
+}
+
+const notOfConsole = (rule: string) => forbidden(`Only pages of the console may use its API: ${rule}`)
