@@ -106,7 +106,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'a message leaves a closed conversation closed',
     model: 'inbox',
-    file: 'src/conversations/recording/inbound-store.ts',
+    file: 'src/conversations/recording/conversation-write-store.ts',
     find: "when input.is_written_to then 'open' else",
     replace: 'else',
   },

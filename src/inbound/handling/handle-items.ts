@@ -8,7 +8,7 @@ import {
   type MessageChange,
   recordMessageChanges,
 } from '../../conversations/recording/message-change-store.ts'
-import { listCreatedContacts } from '../../conversations/recording/new-contact-store.ts'
+import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
 import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { IdentityKey } from '../../people/customer-lock-store.ts'

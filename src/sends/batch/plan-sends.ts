@@ -1,3 +1,4 @@
+import type { ConversationWrite } from '../../conversations/recording/conversation-write-store.ts'
 import { contactOf } from '../../people/person-contact.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 import type { DailyLimitPlace } from './daily-limit-store.ts'
@@ -20,41 +21,33 @@ export type SendPlan = {
   identities: { companyId: number; customerId: number; identity: string; account: string | null }[]
   /** Customers whose contact was deleted, with their new contact. */
   attached: { companyId: number; customerId: number; contactId: number; isInLedger: boolean }[]
-  conversations: {
-    companyId: number
-    id: number
-    isNew: boolean
-    senderId: number
-    customerId: number
-    userId: string | null
-    messages: number
-    lastText: string | null
-    nextMessageMs: number
-  }[]
+  conversations: SendConversation[]
   messages: { send: Send; id: number; conversationId: number; seq: number }[]
   slots: { companyId: number; senderId: number; nextSlotMs: number }[]
   places: DailyLimitPlace[]
 }
+
+type SendConversation = ConversationWrite & { messages: number }
 
 /** Equal for sends to one person, already a customer or not. */
 export const personOf = ({ companyId, identity }: Send, { customerId }: SendRow): string =>
   customerId === null ? `${companyId} ${identity}` : `${companyId} customer ${customerId}`
 
 /** Plans rows for accepted sends; must create a person shared by several sends only once. */
-export function planSends(accepted: readonly AcceptedSend[]): SendPlan {
+export function planSends(accepted: readonly AcceptedSend[], at: Date): SendPlan {
   const plan: SendPlan = {
     ...{ contacts: [], customers: [], identities: [], attached: [] },
     ...{ conversations: [], messages: [], slots: [], places: [] },
   }
   const customers = new Map<string, number>()
-  const conversations = new Map<string, SendPlan['conversations'][number]>()
+  const conversations = new Map<string, SendConversation>()
   const slots = new Map<string, SendPlan['slots'][number]>()
   for (const { send, row, decision } of accepted) {
     const person = personOf(send, row)
     const customerId = customers.get(person) ?? planCustomer(plan, send, row)
     customers.set(person, customerId)
     const key = `${person} ${send.senderId}`
-    const conversation = conversations.get(key) ?? planConversation(send, row, customerId)
+    const conversation = conversations.get(key) ?? planConversation(send, row, customerId, at)
     conversations.set(key, conversation)
     conversation.messages += 1
     conversation.lastText = send.text
@@ -99,7 +92,7 @@ function planContact(plan: SendPlan, send: Send, row: SendRow, phone: string | n
   return id
 }
 
-function planConversation(send: Send, row: SendRow, customerId: number): SendPlan['conversations'][number] {
+function planConversation(send: Send, row: SendRow, customerId: number, at: Date): SendConversation {
   return {
     companyId: send.companyId,
     id: row.conversationId ?? idOf(row.newConversationId),
@@ -107,10 +100,8 @@ function planConversation(send: Send, row: SendRow, customerId: number): SendPla
     senderId: send.senderId,
     customerId,
     // A former user id leads to the same customer.
-    userId: row.userId ?? (send.phone === null ? send.identity : null),
-    messages: 0,
-    lastText: null,
-    nextMessageMs: 0,
+    userId: row.userId ?? (row.conversationId === null && send.phone === null ? send.identity : null),
+    ...{ messages: 0, lastDirection: 'outbound', lastMessageAt: at, place: 0 },
   }
 }
 

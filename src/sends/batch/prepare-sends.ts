@@ -1,4 +1,5 @@
 import { NO_EVENTS, type RecordEvents } from '../../changes/record-change.ts'
+import { writeConversations } from '../../conversations/recording/conversation-write-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
 import { ContentionError, isViolated } from '../../db/pool/failure.ts'
@@ -13,7 +14,7 @@ import { decideSends, type Send, type SendDecision, type SendFacts } from './dec
 import { type AcceptedSend, personOf, planSends, type SendPlan } from './plan-sends.ts'
 import { lockScheduled, recordScheduled } from './scheduled-send-store.ts'
 import { identityKeysOf, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
-import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
+import { attachContacts, insertPendingMessages, writeSlots } from './send-write-store.ts'
 import { LIMITS } from './throttle.ts'
 
 export type PreparedSend =
@@ -40,7 +41,7 @@ export async function prepareSends(
       const [decision, row] = [decisions[index], rows[index]]
       return decision?.refusal === null && row !== undefined ? [{ send, row, decision }] : []
     })
-    const plan = planSends(accepted)
+    const plan = planSends(accepted, at)
     const reservations = await writePlan(tx, plan, at, events, commit)
     const written = new Map(
       plan.messages.map(({ send, id, conversationId }): [Send, WrittenSend] => [
@@ -137,7 +138,7 @@ async function writePlan(
     plan.customers.length > 0 && insertCustomers(tx, plan.customers),
     identities.length > 0 && insertIdentities(tx, identities),
     plan.attached.length > 0 && attachContacts(tx, plan.attached),
-    plan.messages.length > 0 && writeSendConversations(tx, plan.conversations, at),
+    plan.conversations.length > 0 && writeConversations(tx, plan.conversations, at),
     plan.messages.length > 0 ? insertPendingMessages(tx, plan.messages, at) : new Map<number, number>(),
     carried.length > 0 && carryUploads(tx, carried),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),

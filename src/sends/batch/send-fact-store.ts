@@ -74,7 +74,7 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
         )
       end as holders,
       conversation.id as conversation_id,
-      case when conversation.id is null then (
+      case when conversation.id is not null then conversation.user_id else (
         select identity.identity
         from customer_identities identity
         where (identity.company_id, identity.customer_id) = (input.company_id, customer.id)
@@ -123,7 +123,7 @@ const personOfSend = sql`
     limit 1
   ) as contact on true
   left join lateral (
-    select existing.id, existing.message_count, existing.last_inbound_at, existing.next_message_at
+    select existing.id, existing.user_id, existing.message_count, existing.last_inbound_at, existing.next_message_at
     from conversations existing
     where (existing.company_id, existing.sender_id, existing.customer_id) = (input.company_id, input.sender_id, customer.id)
     limit 1

@@ -1,4 +1,4 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { SendPlan } from './plan-sends.ts'
 
@@ -16,83 +16,6 @@ export async function attachContacts(tx: Db, attached: SendPlan['attached']): Pr
     where (customer.company_id, customer.id) = (input.company_id, input.id)
   `
 }
-
-export async function writeSendConversations(
-  tx: Db,
-  conversations: SendPlan['conversations'],
-  at: Date,
-): Promise<void> {
-  const toRow = (conversation: SendPlan['conversations'][number]) => ({
-    company_id: conversation.companyId,
-    id: conversation.id,
-    sender_id: conversation.senderId,
-    customer_id: conversation.customerId,
-    user_id: conversation.userId,
-    messages: conversation.messages,
-    last_text: conversation.lastText,
-    next_message_ms: conversation.nextMessageMs,
-  })
-  const created = conversations.filter(({ isNew }) => isNew).map(toRow)
-  const existing = conversations.filter(({ isNew }) => !isNew).map(toRow)
-  await Promise.all([
-    created.length > 0 && insertConversations(tx, created, at),
-    existing.length > 0 && updateConversations(tx, existing, at),
-  ])
-}
-
-const fromRows = (tx: Db, rows: readonly object[]) => sql`
-  jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, messages integer, last_text text,
-    next_message_ms double precision
-  )
-`
-
-const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
-  with created as (
-    insert into conversations (
-      company_id, id, sender_id, customer_id, user_id, message_count, last_text, last_direction, last_message_at,
-      next_message_at, created_at, updated_at
-    )
-    overriding system value
-    select
-      input.company_id, input.id, input.sender_id, input.customer_id, input.user_id, input.messages, input.last_text,
-      'outbound', ${at}, to_timestamp(input.next_message_ms / 1000), ${at}, ${at}
-    from ${fromRows(tx, rows)}
-    returning company_id, id, sender_id
-  ),
-  listed as (
-    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
-    select company_id, id, ${at}, sender_id
-    from created
-  )
-  insert into conversation_counts as existing (company_id, total)
-  select company_id, count(*)
-  from created
-  group by company_id
-  order by company_id
-  on conflict (company_id, writer) do update set total = existing.total + excluded.total
-`
-
-const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
-  with updated as (
-    update conversations conversation
-    set
-      message_count = conversation.message_count + input.messages,
-      last_text = input.last_text,
-      last_direction = 'outbound',
-      last_message_at = ${at},
-      next_message_at = to_timestamp(input.next_message_ms / 1000),
-      updated_at = ${at}
-    from ${fromRows(tx, rows)}
-    where (conversation.company_id, conversation.id) = (input.company_id, input.id)
-    returning conversation.company_id, conversation.id
-  )
-  update conversation_activity activity
-  -- A slower clock never moves a conversation back.
-  set active_at = greatest(activity.active_at, ${at})
-  from updated
-  where (activity.company_id, activity.conversation_id) = (updated.company_id, updated.id)
-`
 
 /** Inserts pending messages and reserves Idempotency-Keys. Returns reservation ids by message id. */
 export async function insertPendingMessages(

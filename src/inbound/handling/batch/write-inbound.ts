@@ -1,11 +1,9 @@
 import type { RecordChange } from '../../../changes/record-change.ts'
 import {
-  applyMessageChanges,
   type ConversationWrite,
-  insertMessages,
-  insertReactions,
   writeConversations,
-} from '../../../conversations/recording/inbound-store.ts'
+} from '../../../conversations/recording/conversation-write-store.ts'
+import { applyMessageChanges, insertMessages, insertReactions } from '../../../conversations/recording/inbound-store.ts'
 import type { Db } from '../../../db/connect.ts'
 import { refreshConsents, showEarlierConsents } from '../../../people/consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../people/customer-contact-store.ts'
@@ -197,7 +195,7 @@ function writeWritten(
     ...changes.map((change) => toWrite(change, realId, at)),
     ...plan.conversations
       .filter(({ conversation }) => !written.has(conversation))
-      .map(({ companyId, conversation }) => ({ ...NO_CHANGE, ...toPlace(companyId, conversation, realId) })),
+      .map(({ companyId, conversation }) => toPlace(companyId, conversation, realId)),
   ]
   const changed = messages.flatMap(({ companyId, planned: { record } }) => {
     const key = recordKey(record)
@@ -218,11 +216,6 @@ const ifAny = <Row>(rows: readonly Row[], write: (rows: readonly Row[]) => Promi
 function toPlace(companyId: number, conversation: PersonConversation, realId: RealId) {
   const { id, senderId, customerId, userId, isClosed } = conversation
   return { companyId, id: realId(id), isNew: id < 0, senderId, customerId: realId(customerId), userId, isClosed }
-}
-
-const NO_CHANGE: Omit<ConversationWrite, keyof ReturnType<typeof toPlace>> = {
-  ...{ profileName: null, messages: 0, unread: 0, isAnswered: false, isWrittenTo: false, lastText: null },
-  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, window: null, place: null },
 }
 
 /** The window opens at the earlier clock, never in the future. */
