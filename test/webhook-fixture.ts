@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
 import { completeJobs } from '../src/queue/job-store.ts'
+import type { DeliveryClaim } from '../src/webhooks/deliveries/claim-deliveries.ts'
 import {
   type AttemptRecord,
   completeAttempts,
@@ -35,6 +36,14 @@ export async function createCompany(db: Db, name = 'Acme'): Promise<number> {
   >`insert into companies (name, rate_limit_per_minute) values (${name}, 100000) returning id`
   return row.id
 }
+
+/** A claim of one batch of at most so many deliveries, with no lane wide. */
+export const claimRequest = (batch: number): DeliveryClaim => ({
+  ...{ batches: 1, afterLane: '', leaseMs: 15_000 },
+  wide: { lanes: new Set(), batch, batches: 1 },
+  narrow: { batch, ofLane: 1_000, all: 10_000 },
+  laneRooms: new Map(),
+})
 
 export const register = (db: Db, companyId: number, changes: Partial<NewRegistration> = {}): Promise<RegistrationRow> =>
   insertRegistration(db, companyId, {

@@ -1,4 +1,6 @@
+import type { Db } from '../db/connect.ts'
 import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts'
+import type { Claimed, ClaimRoom } from './claim/run-claim.ts'
 import type { Job, Outcome } from './job.ts'
 import { JOBS, type JobTable } from './job-table.ts'
 
@@ -22,27 +24,22 @@ type Caps = {
 
 export type SingleKind = Caps & {
   batch?: undefined
-  narrow?: undefined
+  lanes?: undefined
   handle(job: Job, signal: AbortSignal): Promise<Outcome>
 }
 
 /** Handles up to `batch` jobs in order, with one outcome for all or one each. After a throw, runs them one by one. */
 export type BatchKind = Caps & {
   batch: number
-  /** Caps and batch apply to `wideLanes` (some hundred at most), these bounds to all other lanes. */
-  narrow?: NarrowBounds & {
-    wideLanes(): ReadonlySet<string>
-    laneRooms?(): ReadonlyMap<string, number>
-  }
+  /** Replaces the claim of `jobs`, for lanes with bounds of their own. */
+  lanes?: LaneClaim
   handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
 }
 
-export type NarrowBounds = {
-  batch: number
-  /** Maximum in flight per lane. */
-  jobsOfLane: number
-  /** Shared among companies, then lanes: at least one each. */
-  jobs: number
+export type LaneClaim = {
+  claim(db: Db, room: ClaimRoom): Promise<Claimed>
+  /** Maximum jobs in flight. */
+  roomOf(lane: string): number
 }
 
 export type JobKind = SingleKind | BatchKind

@@ -46,51 +46,6 @@ test('an enqueued job comes back with what it was given, once', async () => {
   expect(await claim()).toEqual([])
 })
 
-test('a lane that is not named as wide has so many jobs in flight, and takes another for each that ends', async () => {
-  await enqueueJobs(db, [...jobs(20, { lane: 'narrow' }), ...jobs(20, { lane: 'wide' })])
-  const narrow = { batch: 2, jobsOfLane: 5, jobs: 100 }
-  const claimed = () => claim({ batchSize: 5, laneCap: 3, wideLanes: ['wide'], narrow })
-  const first = await claimed()
-  expect(first.map(({ lane }) => lane).sort()).toEqual([...Array(5).fill('narrow'), ...Array(15).fill('wide')])
-  expect(await claimed()).toEqual([])
-  const own = first.filter(({ lane }) => lane === 'narrow')
-  expect(new Set(own.map(({ claimId }) => claimId)).size).toBe(3)
-  await completeJobs(db, [own[0]!, own[2]!])
-  expect((await claimed()).map(({ lane }) => lane)).toEqual(['narrow', 'narrow'])
-})
-
-test('a lane whose room is named gives a claim no more jobs than that', async () => {
-  for (const lane of ['free', 'paced', 'closed']) await enqueueJobs(db, jobs(5, { lane }))
-  const laneRooms = new Map([
-    ['paced', 2],
-    ['closed', 0],
-  ])
-  const narrow = { batch: 1, jobsOfLane: 9, jobs: 100 }
-  const lanes = (await claim({ batches: 500, wideLanes: [], narrow, laneRooms })).map(({ lane }) => lane)
-  expect(lanes.sort()).toEqual([...Array(5).fill('free'), 'paced', 'paced'])
-})
-
-test('lanes that are not wide share the jobs in flight: the companies alike, then the lanes of a company', async () => {
-  const lanes = [
-    { companyId: 1, lane: '1a' },
-    ...['2a', '2b', '2c', '2d'].map((lane) => ({ companyId: 2, lane })),
-    ...['3a', '3b'].map((lane) => ({ companyId: 3, lane })),
-  ]
-  const narrow = { batch: 1, jobsOfLane: 9, jobs: 24 }
-  const claimed = () => claim({ batches: 500, wideLanes: [], narrow })
-  for (const one of lanes) await enqueueJobs(db, jobs(1, one))
-  expect(await claimed()).toHaveLength(7)
-  for (const one of lanes) await enqueueJobs(db, jobs(20, one))
-  const counts = Map.groupBy(await claimed(), ({ lane }) => lane)
-  // With the job that each has in flight: 8 for each company, at most 9 for a lane.
-  expect(Object.fromEntries([...counts].map(([lane, own]) => [lane, own.length]))).toEqual({
-    '1a': 7,
-    ...{ '2a': 1, '2b': 1, '2c': 1, '2d': 1 },
-    ...{ '3a': 3, '3b': 3 },
-  })
-  expect(await claimed()).toEqual([])
-})
-
 test('a job of a rolled back transaction never existed', async () => {
   const rollback = new Error('rollback')
   await db

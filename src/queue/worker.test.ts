@@ -68,19 +68,6 @@ test('a job of a removed company ends without a run, and one that runs at the re
   expect(stopped?.companyId).toBe(removed)
 }, 300_000)
 
-test('a wide lane is claimed in whole batches, also when nothing of it is in flight', async () => {
-  const sizes: number[] = []
-  const handle = async (batch: readonly Job[]) => {
-    sizes.push(batch.length)
-    return done
-  }
-  const narrow = { batch: 2, jobsOfLane: 2, jobs: 2, wideLanes: () => new Set(['wide']) }
-  await enqueueJobs(db, jobs(30, { lane: 'wide' }))
-  startWorker({ kind: 'work', laneCap: 1, batch: 10, narrow, handle })
-  await allDone()
-  expect(sizes).toEqual([10, 10, 10])
-})
-
 test('a small lane is not kept waiting by a lane with ten thousand jobs', async () => {
   await enqueueJobs(db, jobs(10_000, { lane: 'big' }))
   await enqueueJobs(db, jobs(10, { lane: 'small' }))

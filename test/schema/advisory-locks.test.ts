@@ -5,7 +5,11 @@ import { ADVISORY_LOCKS } from '../../src/db/advisory-locks.ts'
 
 const SOURCE = fileURLToPath(new URL('../../src/', import.meta.url))
 /** Arguments that may name a lock without its namespace: a number of the registry, or a key that was made before. */
-const KNOWN_KEYS = [/^\$\{MIGRATE_LOCK\}\)/, /^hashtextextended\(\$1, \$\{CLAIM_LOCK_SEED\}\)\)/, /^(locks\.)?key\)/]
+const KNOWN_KEYS = [
+  /^\$\{MIGRATE_LOCK\}\)/,
+  /^hashtextextended\(\$\{kind\}, \$\{CLAIM_LOCK_SEED\}\)\)/,
+  /^(locks\.)?key\)/,
+]
 
 let files: { name: string; text: string }[]
 beforeAll(async () => {

@@ -78,7 +78,7 @@ describe('a message that a customer writes', () => {
     const subscriber = await createSubscriber('unclaimed')
     const held = Promise.withResolvers<void>()
     const mayEnd = Promise.withResolvers<void>()
-    // Claims of deliveries wait for this lock (src/queue/claim/claim-statement.ts).
+    // Claims of deliveries wait for this lock (src/queue/claim/run-claim.ts).
     const holding = service.db.begin(async (tx) => {
       await tx`select pg_advisory_xact_lock(hashtextextended('webhook.deliver', 7237455202))`
       held.resolve()

@@ -18,19 +18,17 @@ const batchesOf = (...sizes: number[]): Job[] =>
     })),
   )
 
-const narrow = { batch: 16, jobsOfLane: 64, jobs: 2_048, wideLanes: () => new Set<string>() }
-
 test.each([
   ['many lanes that give a job each', batchesOf(...Array(35).fill(1)), false, false],
   ['a lane that gives a whole batch', batchesOf(1, 16), false, true],
   ['nothing, and no lane passed over', [], false, false],
   ['a lane passed over for want of room', batchesOf(1), true, true],
 ])('whether the end of a batch is a reason to look for work, after %s', (_, jobs, sawFull, isReason) => {
-  expect(mayLeaveWork({ batch: 150, narrow }, { jobs, sawFull })).toBe(isReason)
+  expect(mayLeaveWork({ jobs, sawFull, fullBatch: 16 })).toBe(isReason)
 })
 
 test('it is one for each job of a kind without batches', () => {
-  expect(mayLeaveWork({ batch: undefined, narrow: undefined }, { jobs: batchesOf(1), sawFull: false })).toBe(true)
+  expect(mayLeaveWork({ jobs: batchesOf(1), sawFull: false, fullBatch: 1 })).toBe(true)
 })
 
 test.each([

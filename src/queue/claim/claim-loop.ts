@@ -1,16 +1,16 @@
 import type { Db } from '../../db/connect.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 import type { Job } from '../job.ts'
-import { type JobKind, limitsOf, tableOf } from '../job-kind.ts'
+import { type JobKind, limitsOf } from '../job-kind.ts'
 import { withStatementTimeout } from '../statements/statement-timeout.ts'
-import { type Claimed, claimJobs } from './claim-store.ts'
+import { claimJobs } from './claim-store.ts'
+import { type Claimed, type ClaimRoom, MOST_LANES } from './run-claim.ts'
 
 const SPACING_MS = 20
 const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
-const MOST_LANES = 100
 
 export type ClaimLoop = {
   wake(): void
@@ -43,11 +43,11 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const batches = concurrency - deps.inFlight()
     wantsRoom = batches <= 0
     if (wantsRoom) return LONGEST_POLL_MS
-    const claimed = await claim(deps, kind, batches, afterLane)
+    const claimed = await claim(deps, kind, { batches, afterLane, leaseMs: deps.leaseMs })
     const { jobs, sawAll, lastLane } = claimed
     afterLane = lastLane
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
-    wantsRoom = mayLeaveWork(kind, claimed)
+    wantsRoom = mayLeaveWork(claimed)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
     return waitAfter(claimed, tookAll, pollMs)
   }
@@ -87,24 +87,17 @@ export function waitAfter(
 }
 
 /** Returns whether due work may remain for lack of room: only where a lane gave a whole batch. */
-export const mayLeaveWork = (
-  { narrow, batch = 1 }: Pick<JobKind, 'narrow' | 'batch'>,
-  { jobs, sawFull }: Pick<Claimed, 'jobs' | 'sawFull'>,
-): boolean => sawFull || byClaim(jobs).some((one) => one.length >= (narrow?.batch ?? batch))
+export const mayLeaveWork = ({ jobs, sawFull, fullBatch }: Pick<Claimed, 'jobs' | 'sawFull' | 'fullBatch'>): boolean =>
+  sawFull || byClaim(jobs).some((one) => one.length >= fullBatch)
 
-async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: string): Promise<Claimed> {
+async function claim(deps: LoopDeps, kind: JobKind, room: ClaimRoom): Promise<Claimed> {
   await deps.recover()
   const startedAtMs = monotonicMs()
   const { laneCap, companyCap } = limitsOf(kind)
-  const narrow = kind.narrow && {
-    wideLanes: [...kind.narrow.wideLanes()],
-    laneRooms: kind.narrow.laneRooms?.(),
-    narrow: kind.narrow,
-  }
-  const caps = { batchSize: kind.batch ?? 1, laneCap, companyCap, leaseMs: deps.leaseMs, ...narrow }
-  const claimed = await withStatementTimeout(
-    claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
-  )
+  const claiming = kind.lanes
+    ? kind.lanes.claim(deps.db, room)
+    : claimJobs(deps.db, { kind: kind.kind, batchSize: kind.batch ?? 1, laneCap, companyCap, ...room })
+  const claimed = await withStatementTimeout(claiming)
   for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
   return claimed
 }

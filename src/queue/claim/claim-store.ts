@@ -1,82 +1,90 @@
-import type { Db } from '../../db/connect.ts'
-import type { Job } from '../job.ts'
-import type { NarrowBounds } from '../job-kind.ts'
-import { JOBS, type JobTable, type PartitionRange } from '../job-table.ts'
-import { claimStatement, hasWaiting, LOCK_CLAIMS } from './claim-statement.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { isWaiting as isWaitingIn, JOBS, NO_WORKER } from '../job-table.ts'
+import { type Claimed, type ClaimRoom, IS_IN_FLIGHT, runClaim } from './run-claim.ts'
 
-export type ClaimRequest = {
+export type ClaimRequest = ClaimRoom & {
   kind: string
-  table?: JobTable
-  partitions?: PartitionRange
-  batches: number
   batchSize: number
-  /** Over all processes. */
+  /** Batches in flight, over all processes. */
   laneCap: number
   companyCap: number
-  afterLane: string
-  leaseMs: number
-  /** Lanes under the lane cap; all others are `narrow`. Absent: all lanes. */
-  wideLanes?: readonly string[] | undefined
-  narrow?: NarrowBounds | undefined
-  laneRooms?: ReadonlyMap<string, number> | undefined
 }
 
-export type Claimed = {
-  /** Ordered by due time; jobs of one batch share a claim id. */
-  jobs: Job[]
-  lastLane: string
-  /** False if the walk stopped early, so more may be due. */
-  sawAll: boolean
-  /** Whether due work was skipped because of a cap or the batch limit. */
-  sawFull: boolean
-  nextDueInMs: number | undefined
+/** Leases due jobs within the caps. Finishes those of removed companies; renewJobs handles the ones in flight. */
+export function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
+  const { kind, batchSize, laneCap, companyCap } = request
+  const isWaiting = sql`job.kind = ${kind} and ${sql.unsafe(isWaitingIn(JOBS))}`
+  return runClaim(db, request, {
+    kind,
+    fullBatch: batchSize,
+    table: sql`jobs`,
+    isWaiting,
+    order: sql.unsafe(JOBS.order),
+    inFlight: countInFlight(kind),
+    laneBounds: sql`
+      select
+        next.due_at, ${batchSize}::integer as size, true as counts_as_full,
+        case when ${inFlightOf(sql`next.company_id`)} < ${companyCap}::integer
+          then (${laneCap}::integer - coalesce(((select lanes from in_flight) ->> next.lane)::integer, 0)) * ${batchSize}::integer
+          else 0
+        end as room
+    `,
+    dueJobs: (limit) => sql`
+      select 0 as rank, job.id, job.due_at
+      from jobs job
+      where job.lane = walk.lane and ${isWaiting} and job.due_at <= (select at from moment)
+      order by job.due_at, job.id
+      limit ${limit}
+    `,
+    isWithinCap: sql`(
+      batch.company_id is null
+      or batch.company_round <= ${companyCap}::integer - ${inFlightOf(sql`batch.company_id`)}
+    )`,
+    leased: leaseJobs(request),
+  })
 }
 
-type ClaimRow = Omit<Job, 'id' | 'kind' | 'companyId'> & {
-  id: number | null
-  companyId: number | null
-  sawAll: boolean | null
-  sawFull: boolean | null
-  nextDueInMs: number | null
-}
+const countInFlight = (kind: string): Fragment => sql`
+  in_flight as materialized (
+    select
+      jsonb_object_agg(counted.lane, counted.batches) filter (where counted.lane is not null) as lanes,
+      jsonb_object_agg(counted.company_id, counted.running) filter (where counted.company_id is not null) as companies
+    from (
+      select
+        job.lane, job.company_id, count(distinct job.claim_id) as batches,
+        count(distinct job.claim_id) filter (where job.claim_id <> ${NO_WORKER}::uuid) as running
+      from jobs job
+      where job.kind = ${kind} and ${IS_IN_FLIGHT}
+      group by grouping sets ((job.lane), (job.company_id))
+    ) as counted
+  )`
 
-const NOTHING: Claimed = { jobs: [], lastLane: '', sawAll: true, sawFull: false, nextDueInMs: undefined }
+const inFlightOf = (companyId: Fragment): Fragment => sql`
+  coalesce(((select companies from in_flight) ->> ${companyId}::text)::integer, 0)`
 
-/** Leases due jobs in lane rotation within the caps, in one short transaction. */
-export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
-  const { kind, table = JOBS, partitions = await table.openPartitions(db) } = request
-  const place = [kind, partitions.first, partitions.last]
-  const [found] = await db.unsafe<[{ hasWaiting: boolean }]>(hasWaiting(table), place, { prepare: true })
-  if (!found.hasWaiting) return NOTHING
-  const claim = async (tx: Db) => {
-    const [, rows] = await Promise.all([
-      tx.unsafe(LOCK_CLAIMS, [kind], { prepare: true }),
-      tx.unsafe<ClaimRow[]>(claimStatement(table), toParameters(request, partitions), { prepare: true }),
-    ])
-    return { rows }
-  }
-  const claimed = 'begin' in db ? await db.begin(claim) : await claim(db)
-  const [report, ...rows] = claimed.rows
-  return {
-    jobs: rows.flatMap((row) => toJob(kind, row)),
-    lastLane: report?.lane ?? '',
-    sawAll: report?.sawAll ?? true,
-    sawFull: report?.sawFull ?? false,
-    nextDueInMs: report?.nextDueInMs ?? undefined,
-  }
-}
-
-function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
-  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrow, laneRooms } = request
-  const wide = wideLanes ? [...wideLanes] : null
-  const { batch = 1, jobsOfLane = 1, jobs = 1 } = narrow ?? {}
-  const rooms = laneRooms && laneRooms.size > 0 ? JSON.stringify(Object.fromEntries(laneRooms)) : null
-  const bounds = [batch, first, last, jobsOfLane, jobs, rooms]
-  return [kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wide, ...bounds]
-}
-
-function toJob(kind: string, row: ClaimRow): Job[] {
-  const { id, lane, companyId, subjectId, dueAt, attempts, claimId, createdAt } = row
-  if (id === null) return []
-  return [{ id, claimId, kind, lane, companyId: companyId ?? undefined, subjectId, dueAt, attempts, createdAt }]
-}
+const leaseJobs = ({ leaseMs }: ClaimRequest): Fragment => sql`
+  locked as materialized (
+    select job.id, picked.claim_id, picked.is_removed
+    from picked
+    cross join lateral (
+      select job.id
+      from jobs job
+      -- not the predicate of the waiting index, which would be scanned by id from end to end
+      where job.id = any (picked.ids) and num_nulls(job.claim_id) = 1 and job.failed_at is null
+      for update of job skip locked
+    ) as job
+  ),
+  removed as (
+    delete from jobs job where job.id = any (array(select locked.id from locked where locked.is_removed))
+  ),
+  claim as materialized (
+    select array_agg(locked.id) as ids, array_agg(locked.claim_id) as claim_ids from locked where not locked.is_removed
+  ),
+  leased as (
+    update jobs job
+    set
+      claim_id = (select claim.claim_ids[array_position(claim.ids, job.id)] from claim),
+      lease_until = (select at from moment) + ${leaseMs}::integer * interval '1 ms'
+    where job.id = any (array(select locked.id from locked where not locked.is_removed))
+    returning job.id, job.lane, job.company_id, job.subject_id, job.due_at, job.attempts, job.claim_id, job.created_at
+  )`

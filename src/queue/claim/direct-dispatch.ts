@@ -12,9 +12,8 @@ import { type LeasedBatch, renewalMs } from './lease.ts'
 export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[], leaseMs: number): DirectDispatch | undefined {
   const { laneCap, companyCap, concurrency } = limitsOf(kind)
   if (own.length >= concurrency / 2) return undefined
-  const { batch = 1, narrow } = kind
-  const wide = narrow?.wideLanes()
-  const roomOf = (lane: string) => (narrow && !wide?.has(lane) ? narrow.jobsOfLane : laneCap * batch)
+  const { batch = 1, lanes } = kind
+  const roomOf = (lane: string) => lanes?.roomOf(lane) ?? laneCap * batch
   const fullLanes = [...countJobs(own, (job) => job.lane)].flatMap(([lane, jobs]) =>
     jobs >= roomOf(lane) / 2 ? [lane] : [],
   )

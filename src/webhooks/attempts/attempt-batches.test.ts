@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { createCompany, envelope, register, statusOf } from '../../../test/webhook-fixture.ts'
+import { claimRequest, createCompany, envelope, register, statusOf } from '../../../test/webhook-fixture.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import { claimJobs } from '../../queue/claim/claim-store.ts'
+import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
-import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
 import { createAttemptBatches } from './attempt-batches.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -12,8 +11,7 @@ const clock = fixedClock('2026-01-01T00:00:00Z')
 const { start, complete } = createAttemptBatches(db, clock)
 
 const claim = async () => {
-  const limits = { batches: 1, batchSize: 1, laneCap: 4, companyCap: 4, afterLane: '', leaseMs: 15_000 }
-  const [job] = (await claimJobs(db, { kind: DELIVER, table: DELIVERIES, ...limits })).jobs
+  const [job] = (await claimDeliveries(db, claimRequest(1))).jobs
   return job!
 }
 

@@ -4,6 +4,7 @@ import { backoffMs, DEFAULT_BACKOFF } from '../../queue/backoff.ts'
 import { LeaseLost } from '../../queue/claim/lease.ts'
 import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../queue/job.ts'
 import type { BatchKind } from '../../queue/job-kind.ts'
+import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { releaseBehind } from '../deliveries/delivery-order-store.ts'
 import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
@@ -14,14 +15,13 @@ import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult 
 import { createSigners } from './signing/signers.ts'
 
 /** Deliveries per claim and concurrent claims of a quick registration, across processes. */
-const BATCH = 150
-const LANE_CAP = 4
+const WIDE = { batch: 150, batches: 4 }
 /**
  * Concurrent deliveries per registration without a quick history, and in all, across processes. The sum bounds the sockets of
  * hanging receivers, where an attempt lasts 10 s.
  */
-const NARROW = { batch: 16, jobsOfLane: MOST_AT_ONCE, jobs: 2_048 }
-/** Batches per process; must exceed `NARROW.jobs`. */
+const NARROW = { batch: 16, ofLane: MOST_AT_ONCE, all: 2_048 }
+/** Batches per process; must exceed `NARROW.all`. */
 const CONCURRENCY = 4_000
 /** Hours of crashing workers must not cost a delivery; no receiver's answer can kill a worker. */
 const MAX_LEASE_EXPIRIES = 1_000
@@ -63,9 +63,18 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
     kind: {
       kind: DELIVER,
       table: DELIVERIES,
-      batch: BATCH,
-      narrow: { ...NARROW, wideLanes: slots.quick, laneRooms: pace.rooms },
-      laneCap: LANE_CAP,
+      batch: WIDE.batch,
+      laneCap: WIDE.batches,
+      lanes: {
+        claim: (db, room) =>
+          claimDeliveries(db, {
+            ...room,
+            wide: { ...WIDE, lanes: slots.quick() },
+            narrow: NARROW,
+            laneRooms: pace.rooms(),
+          }),
+        roomOf: (lane) => (slots.quick().has(lane) ? WIDE.batch * WIDE.batches : NARROW.ofLane),
+      },
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       onDone: (jobs) => afterSkipping(deps, jobs),

@@ -4,12 +4,20 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { countRiskyLocks } from '../../../test/locking-plans.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
-import { createCompany, envelope, hold, register, statusOf, testCipher } from '../../../test/webhook-fixture.ts'
+import {
+  claimRequest,
+  createCompany,
+  envelope,
+  hold,
+  register,
+  statusOf,
+  testCipher,
+} from '../../../test/webhook-fixture.ts'
 import { systemClock } from '../../platform/clock.ts'
-import { claimJobs } from '../../queue/claim/claim-store.ts'
 import { recoverJobs, releaseJobs } from '../../queue/job-store.ts'
 import { createWorker } from '../../queue/worker.ts'
 import { createDeliverer } from '../attempts/deliver.ts'
+import { claimDeliveries } from './claim-deliveries.ts'
 import { holdBack, releaseHeldBack } from './delivery-order-store.ts'
 import {
   completeAttempts,
@@ -33,10 +41,7 @@ beforeEach(async () => {
 })
 
 const [today] = await db<[{ day: number }]>`select (now() at time zone 'UTC')::date - date '1970-01-01' as day`
-const request = {
-  ...{ kind: DELIVER, table: DELIVERIES, batches: 1, batchSize: 2, laneCap: 100, companyCap: 1_000 },
-  ...{ afterLane: '', leaseMs: 60_000, partitions: { first: today.day - 1, last: today.day + 1 } },
-}
+const request = { ...claimRequest(2), leaseMs: 60_000, days: { first: today.day - 1, last: today.day + 1 } }
 
 const add = async (conversationId: number | null): Promise<DeliveryRef> => {
   eventNumber += 1
@@ -48,7 +53,7 @@ type Running = StartedAttempt & { claimId: string }
 
 /** Claims, starts and holds back deliveries like a worker. */
 async function claimAndStart(): Promise<Running[]> {
-  const { jobs } = await claimJobs(db, request)
+  const { jobs } = await claimDeliveries(db, request)
   const held = jobs.map(({ id, claimId }): HeldDelivery => ({ companyId, deliveryId: id, claimId }))
   const claimOf = new Map(held.map(({ deliveryId, claimId }) => [deliveryId, claimId]))
   const started = await startAttempts(db, held)

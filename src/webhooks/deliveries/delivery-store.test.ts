@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, readsOf } from '../../../test/database.ts'
 import { untilBlocked } from '../../../test/held-locks.ts'
 import {
+  claimRequest,
   completeHeld,
   createCompany,
   EVENT,
@@ -11,9 +12,9 @@ import {
   statusOf,
 } from '../../../test/webhook-fixture.ts'
 import { connect, type Db } from '../../db/connect.ts'
-import { claimJobs } from '../../queue/claim/claim-store.ts'
 import { recoverJobs } from '../../queue/job-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from '../registrations/registration-store.ts'
+import { claimDeliveries } from './claim-deliveries.ts'
 import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { listLogs } from './log/delivery-log-store.ts'
@@ -305,16 +306,6 @@ describe('a plan that is made while there are no deliveries', () => {
         and id in (select id from deliveries where company_id = ${companyId} order by id limit 2500)
     `
     await session`vacuum analyze deliveries`
-    const request = {
-      kind: DELIVER,
-      table: DELIVERIES,
-      batches: 1,
-      batchSize: 20,
-      laneCap: 1,
-      companyCap: 1_000,
-      afterLane: '',
-      leaseMs: 15_000,
-    }
     const readRows = async (tx: Db): Promise<number> => {
       const [row] = await tx<[{ rows: number }]>`
         select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname ~ '^deliveries'
@@ -323,7 +314,7 @@ describe('a plan that is made while there are no deliveries', () => {
     }
     await session.begin(async (tx) => {
       const before = await readRows(tx)
-      const { jobs } = await claimJobs(tx, request)
+      const { jobs } = await claimDeliveries(tx, claimRequest(20))
       expect(jobs.map(({ lane }) => lane)).toEqual(Array(20).fill(`${companyId}.${id}`))
       await recoverJobs(tx, [DELIVER], 10, DELIVERIES)
       expect((await readRows(tx)) - before).toBeLessThan(500)

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../../test/database.ts'
 import {
+  claimRequest,
   completeHeld,
   createCompany,
   envelope,
@@ -9,9 +10,8 @@ import {
   statusOf,
 } from '../../../../test/webhook-fixture.ts'
 import { connect } from '../../../db/connect.ts'
-import { claimJobs } from '../../../queue/claim/claim-store.ts'
+import { claimDeliveries } from '../claim-deliveries.ts'
 import { enqueueDeliveries } from '../delivery-store.ts'
-import { DELIVER, DELIVERIES } from '../delivery-table.ts'
 import { findLoggedDelivery, listLogs } from '../log/delivery-log-store.ts'
 import { renewDelivery } from '../redelivery/redelivery-store.ts'
 import { makeDeliveryDays } from './delivery-day-store.ts'
@@ -52,10 +52,9 @@ async function pastDelivery(daysAgo: number, companyId: number, registrationId: 
 }
 
 const claim = async () => {
-  const limits = { batches: 9, batchSize: 9, laneCap: 9, companyCap: 9, afterLane: '', leaseMs: 15_000 }
   // A new pool has no cached days.
   const own = connect(url, { max: 1 })
-  const { jobs } = await claimJobs(own, { kind: DELIVER, table: DELIVERIES, ...limits }).finally(() => own.end())
+  const { jobs } = await claimDeliveries(own, { ...claimRequest(9), batches: 9 }).finally(() => own.end())
   return jobs.map(({ id }) => id)
 }
 
