@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { RequireUnlocked } from '../db/pool/fair-pool.ts'
-import { monotonicMs } from '../platform/clock.ts'
+import { refreshed } from '../platform/cache.ts'
 import { companyMoving } from '../platform/errors.ts'
 
 /** Once a company has been locked this long, no process starts a statement for it. */
@@ -8,23 +8,13 @@ const TTL_MS = 3_000
 
 /** Creates the lock check; reads the locked companies on demand, at most once in three seconds. */
 export function createRequireUnlocked(db: Db): RequireUnlocked {
-  let locked: ReadonlySet<number> = new Set()
-  let untilMs = 0
-  let reading: Promise<void> | undefined
-  const read = async (): Promise<void> => {
-    const startedAtMs = monotonicMs()
-    locked = new Set(await findLockedCompanies(db))
-    untilMs = startedAtMs + TTL_MS
-  }
-  const check = (companyId: number): undefined => {
+  const readLocked = refreshed(async (): Promise<ReadonlySet<number>> => new Set(await findLockedCompanies(db)), TTL_MS)
+  const check = (locked: ReadonlySet<number>, companyId: number): undefined => {
     if (locked.has(companyId)) throw companyMoving()
   }
   return (companyId) => {
-    if (monotonicMs() < untilMs) return check(companyId)
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    return reading.then(() => check(companyId))
+    const locked = readLocked()
+    return locked instanceof Promise ? locked.then((ids) => check(ids, companyId)) : check(locked, companyId)
   }
 }
 

@@ -7,7 +7,7 @@ import {
   handleWhenResult,
 } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../platform/cache/cache-bound.ts'
+import { maxEntries } from '../platform/cache.ts'
 import { recordKeyOf } from '../platform/ids.ts'
 import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 

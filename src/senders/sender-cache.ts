@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { createPromiseCache } from '../platform/cache/promise-cache.ts'
+import { createPromiseCache } from '../platform/cache.ts'
 import { effectiveDailyLimit, type Sender, type SenderCipher } from './sender.ts'
 import { type SenderRow, selectSenders } from './sender-store.ts'
 

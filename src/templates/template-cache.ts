@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { createPromiseCache } from '../platform/cache/promise-cache.ts'
+import { createPromiseCache } from '../platform/cache.ts'
 import type { Template } from './template.ts'
 import { findVersions } from './template-store.ts'
 

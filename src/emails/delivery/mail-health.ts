@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
-import { maxEntries } from '../../platform/cache/cache-bound.ts'
+import { maxEntries } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 const MAX_COMPANIES = 10_000

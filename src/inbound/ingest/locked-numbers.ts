@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { monotonicMs } from '../../platform/clock.ts'
+import { refreshed } from '../../platform/cache.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 
 const TTL_MS = 3_000
@@ -9,25 +9,15 @@ export function createLockedCheck(
   db: Db,
   events: Pick<EventReader, 'idsOf'>,
 ): (body: Buffer) => boolean | Promise<boolean> {
-  let locked: ReadonlySet<string> = new Set()
-  let untilMs = 0
-  let reading: Promise<void> | undefined
-  const read = async (): Promise<void> => {
-    const startedAtMs = monotonicMs()
-    locked = new Set(await findLockedIds(db))
-    untilMs = startedAtMs + TTL_MS
-  }
-  const names = (body: Buffer): boolean => {
+  const readLocked = refreshed(async (): Promise<ReadonlySet<string>> => new Set(await findLockedIds(db)), TTL_MS)
+  const names = (locked: ReadonlySet<string>, body: Buffer): boolean => {
     if (locked.size === 0) return false
     for (const id of events.idsOf(body) ?? []) if (locked.has(id)) return true
     return false
   }
   return (body) => {
-    if (monotonicMs() < untilMs) return names(body)
-    reading ??= read().finally(() => {
-      reading = undefined
-    })
-    return reading.then(() => names(body))
+    const locked = readLocked()
+    return locked instanceof Promise ? locked.then((ids) => names(ids, body)) : names(locked, body)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { createPromiseCache } from '../../platform/cache/promise-cache.ts'
-import { monotonicMs } from '../../platform/clock.ts'
+import { createPromiseCache, refreshed } from '../../platform/cache.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from '../handling/routing/routing-store.ts'
 import type { NumberSecrets, Requirement } from './signature.ts'
 
@@ -18,13 +17,11 @@ export type SecretCache = {
 /** Caches senders' secrets for 3 s. */
 export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
   const held = createPromiseCache<string, readonly Requirement[]>({ max: MAX_IDS, ttlMs: TTL_MS })
-  let any: AnySecret | undefined
+  const readAny = () => refreshed(() => hasSecret(deps.db), TTL_MS)
+  let isAny = readAny()
 
   return {
-    isAny: () => {
-      if (any === undefined || any.hasFailed || monotonicMs() >= any.untilMs) any = lookUp(deps.db)
-      return any.value ?? any.answer
-    },
+    isAny: () => isAny(),
     requiredBy: async (ids) => {
       let found: Promise<Map<string, SenderSecrets[]>> | undefined
       const load = async (id: string) => {
@@ -35,25 +32,10 @@ export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => s
       return all.flat()
     },
     drop: () => {
-      any = undefined
+      isAny = readAny()
       held.clear()
     },
   }
-}
-
-type AnySecret = { untilMs: number; answer: Promise<boolean>; value?: boolean; hasFailed?: boolean }
-
-function lookUp(db: Db): AnySecret {
-  const one: AnySecret = { untilMs: monotonicMs() + TTL_MS, answer: hasSecret(db) }
-  one.answer.then(
-    (value) => {
-      one.value = value
-    },
-    () => {
-      one.hasFailed = true
-    },
-  )
-  return one
 }
 
 function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {

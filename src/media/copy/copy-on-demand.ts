@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../platform/cache/cache-bound.ts'
+import { maxEntries } from '../../platform/cache.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import type { MediaRow } from '../media-store.ts'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
-import { createPromiseCache } from '../../platform/cache/promise-cache.ts'
+import { createPromiseCache } from '../../platform/cache.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { failed } from '../../providers/graph-answer.ts'
 import type { Fetched, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'

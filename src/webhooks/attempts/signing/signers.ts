@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../../platform/cache/cache-bound.ts'
+import { maxEntries } from '../../../platform/cache.ts'
 import type { SecretCipher } from '../../registrations/registration.ts'
 import { createSigner, type Signer } from './sign.ts'
 

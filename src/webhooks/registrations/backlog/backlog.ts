@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Pool } from '../../../db/connect.ts'
-import { maxEntries } from '../../../platform/cache/cache-bound.ts'
+import { maxEntries } from '../../../platform/cache.ts'
 import {
   listBacklogs,
   listPausedCompanies,
