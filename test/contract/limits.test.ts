@@ -10,11 +10,11 @@ import {
   ROWS_PER_TURN,
 } from '../../src/contacts/matching/bulk-pace.ts'
 import { AGENT_CONTACTS_LIMIT, SESSION_LIMIT, SIGN_IN_LIMIT } from '../../src/http/admission/rate-limit.ts'
-import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connection-limit.ts'
+import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connections.ts'
 import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
 import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
-import { LIST_PACE } from '../../src/http/server/answers/long-lists.ts'
+import { LIST_PACE } from '../../src/http/server/answers/answers.ts'
 import { METRICS_SPACING_MS } from '../../src/platform/telemetry/shared-reading.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/sends/batch/throttle.ts'
 

@@ -85,13 +85,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/connections/connection-limit.ts',
+    file: 'src/http/connections/connections.ts',
     text: 'connections.end(ended ?? newcomer)',
     replacement: 'connections.end(newcomer)',
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/body/body-ledger.ts',
+    file: 'src/http/body/body-budget.ts',
     text: 'if (makeRoom(body, candidates())) continue',
     replacement: '',
   },
@@ -130,7 +130,7 @@ export const FAULTS: readonly Fault[] = [
   {
     // The company is counted before the key is refused.
     raises: 'limits spent by a browser key',
-    file: 'src/http/admission/admit-key.ts',
+    file: 'src/http/admission/admit.ts',
     text: 'refuseOver(reply, ofKey, refusal)',
     replacement: '',
   },
@@ -155,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'bytes or rows kept beyond the bound',
-    file: 'src/http/admission/stored-bytes.ts',
+    file: 'src/http/admission/admit.ts',
     text: 'if (isOver) throw',
     replacement: 'if (false) throw',
   },
@@ -209,7 +209,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'connections beyond the share of an address',
-    file: 'src/http/connections/connection-limit.ts',
+    file: 'src/http/connections/connections.ts',
     text: 'if (holders.isBeyond(connection, maxOfAddress)) {',
     replacement: 'if (false) {',
   },
@@ -222,13 +222,13 @@ export const FAULTS: readonly Fault[] = [
   {
     // Paced lists would stay within the budget.
     raises: 'waiting answers beyond the budget',
-    file: 'src/http/server/answers/long-lists.ts',
+    file: 'src/http/server/answers/answers.ts',
     text: 'if (!isAlone(owner)) return',
     replacement: 'if (owner < 0) return',
   },
   {
     raises: 'waiting answers beyond the budget',
-    file: 'src/http/server/answers/long-lists.ts',
+    file: 'src/http/server/answers/answers.ts',
     text: 'const release = holdSlot(owner)',
     replacement: 'const release = () => {}',
   },

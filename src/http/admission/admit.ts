@@ -1,17 +1,34 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type AppError, httpsRequired, notFound, unauthorized } from '../../platform/errors.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  type AppError,
+  companyMoving,
+  forbidden,
+  httpsRequired,
+  missingCredentials,
+  notFound,
+  rateLimitExceeded,
+  unauthorized,
+} from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
-import { isUnreadable, noRouteHere } from '../errors/unreadable-address.ts'
-import { createKeyAdmission } from './admit-key.ts'
+import { withTimeout } from '../errors/database-timeout.ts'
+import { consoleMark, isUnreadable, noRouteHere } from '../server/request-head.ts'
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
-import type { Permission } from './caller.ts'
-import { checkPermission, refuseLocked } from './check-caller.ts'
-import { isForwarded, isLoopback, trustedProxies } from './client-address.ts'
-import { consoleMark } from './console-address.ts'
+import type { BrowserKey, Caller, Permission } from './caller.ts'
+import { clientAddress, isForwarded, isLoopback, type TrustedProxies, trustedProxies } from './client-address.ts'
 import type { Sessions } from './console-session.ts'
-import type { RequestLimiter } from './rate-limit.ts'
-import { type AddressRule, addressedTo, answerPreflight, createHttpsRule, isPreflight } from './rules.ts'
+import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import {
+  type AddressRule,
+  addressedTo,
+  allowOrigin,
+  answerPreflight,
+  createHttpsRule,
+  foreignOrigin,
+  isOwnOrigin,
+  isPreflight,
+  originRefused,
+} from './rules.ts'
 
 type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
@@ -63,3 +80,114 @@ const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] 
 /** The sandbox posts keyless events from this machine, even with PLAIN_HTTP off. */
 const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
   isLoopback(socket.remoteAddress) && !isForwarded(headers)
+
+type Deps = { config: Pick<Config, 'baseUrl'>; keys: ApiKeys; limiter: RequestLimiter }
+
+/**
+ * Admits API-key requests and sets `request.caller`: key, count, address `refusal`, company, origin, permission, in
+ * this order. Requests without a valid key count against their client address and get 401.
+ */
+function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: TrustedProxies) {
+  const ownOrigin = new URL(config.baseUrl).origin
+
+  const refuseUnknownCaller = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    origin: string | undefined,
+    refusal: AppError | undefined,
+  ) => {
+    if (origin !== undefined && (await keys.isLiveOrigin(origin))) allowOrigin(reply, origin)
+    const standing = await limiter.countAddress(clientAddress(request.raw, isTrusted))
+    refuseOver(reply, standing, refusal)
+    throw request.is404 ? noRouteHere(request) : missingCredentials()
+  }
+
+  /** Counts browser keys by address and key before the company, so visitors can use only part of the company limit. */
+  const count = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { companyId, clientId, rateLimitPerMinute, browser }: Caller,
+    refusal: AppError | undefined,
+  ) => {
+    const ofCompany = () => limiter.countCompany(companyId, rateLimitPerMinute)
+    if (browser === undefined) return refuseOver(reply, await ofCompany(), refusal)
+    const address = clientAddress(request.raw, isTrusted)
+    const ofAddress = await limiter.countKeyAddress(clientId, address, browser.limits.ofAddress)
+    refuseOver(reply, ofAddress, refusal)
+    const ofKey = await limiter.countKey(clientId, browser.limits.ofKey)
+    refuseOver(reply, ofKey, refusal)
+    const standings = [ofAddress, ofKey, await ofCompany()]
+    refuseOver(reply, standings.reduce(tightest), refusal)
+  }
+
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    permissions: readonly Permission[],
+    refusal: AppError | undefined,
+  ): Promise<void> => {
+    const origin = foreignOrigin(request, ownOrigin)
+    reply.header('vary', 'Origin')
+    const caller = await keys.findCaller(request.headers.authorization)
+    if (caller === undefined) return refuseUnknownCaller(request, reply, origin, refusal)
+
+    request.caller = caller
+    if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
+    await count(request, reply, caller, refusal)
+    refuseLocked(caller)
+    if (request.is404) throw noRouteHere(request)
+    if (!isOwnOrigin(caller, origin)) throw originRefused()
+    checkPermission(caller, permissions)
+  }
+}
+
+const tightest = (one: Standing, other: Standing): Standing =>
+  other.isOver || (!one.isOver && other.remaining < one.remaining) ? other : one
+
+/** The address refusal wins over the rate limit. */
+function refuseOver(reply: FastifyReply, standing: Standing, refusal: AppError | undefined): void {
+  setRateLimitHeaders(reply, standing)
+  if (refusal !== undefined) throw refusal
+  if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
+}
+
+/** @throws {AppError} 503 `service_unavailable` with `Retry-After` during a company move */
+function refuseLocked({ isLocked }: Caller): void {
+  if (isLocked) throw companyMoving()
+}
+
+/** @throws {AppError} 403 `forbidden` unless the caller has one of the permissions */
+function checkPermission(caller: Caller, permissions: readonly Permission[]): void {
+  if (permissions.some((permission) => caller.permissions.includes(permission))) return
+  throw forbidden(`The ${kindOf(caller)} needs the permission ${permissions.join(' or ')}`)
+}
+
+const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
+
+const ANSWER_BYTES = 1_024
+
+/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
+export function boundStoredBytes(
+  app: FastifyInstance,
+  limiter: RequestLimiter,
+  addressOf: (request: FastifyRequest) => string,
+): void {
+  const count = async (request: FastifyRequest, { storedBytes }: BrowserKey): Promise<void> => {
+    const { clientId } = request.caller
+    const bytes = storedBytesOf(request)
+    const ofAddress = await limiter.countStoredBytesFrom(clientId, addressOf(request), bytes, storedBytes.ofAddress)
+    const { isOver, retryAfterSeconds } = ofAddress.isOver
+      ? ofAddress
+      : await limiter.countStoredBytes(clientId, bytes, storedBytes.ofKey)
+    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'This key stores no more for now')
+  }
+  app.addHook('preHandler', (request, _reply, done) => {
+    const browser = request.caller?.browser
+    return browser === undefined || request.body == null ? done() : withTimeout(count(request, browser))
+  })
+}
+
+function storedBytesOf({ bodyBytes, body, headers }: FastifyRequest): number {
+  const bytes = bodyBytes?.length ?? Buffer.byteLength(JSON.stringify(body))
+  return headers['idempotency-key'] === undefined ? bytes : bytes + Math.max(bytes, ANSWER_BYTES)
+}

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { RequireUnlocked } from '../../db/pool/fair-pool.ts'
 import { AppError } from '../../platform/errors.ts'
+import { consoleMark } from '../server/request-head.ts'
 import type { ApiKeys } from './authenticate.ts'
-import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
 
 declare module 'fastify' {

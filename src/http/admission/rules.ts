@@ -3,11 +3,10 @@ import { TLSSocket } from 'node:tls'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type AppError, forbidden } from '../../platform/errors.ts'
 import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
-import { hasBody } from '../server/request-head.ts'
+import { consoleMark, hasBody } from '../server/request-head.ts'
 import type { ApiKeys } from './authenticate.ts'
 import type { Caller } from './caller.ts'
 import { isForwarded, isLoopback, type TrustedProxies } from './client-address.ts'
-import { consoleMark } from './console-address.ts'
 
 type Peer = { isTrusted: boolean; isLoopback: boolean }
 

@@ -4,7 +4,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { createBodyPaces } from './body-pace.ts'
+import { createBodyPaces } from './body-budget.ts'
 
 const MIB = 1024 * 1024
 let handled = 0

@@ -1,8 +1,10 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
+import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { type AppError, serviceUnavailable, slowBody } from '../../platform/errors.ts'
 import { hasBody } from '../server/request-head.ts'
-import { type BodyLedger, createBodyLedger, type HeldBody } from './body-ledger.ts'
-import { type BodyInTurn, type BodyPace, type BodyPaces, createBodyPaces, TURN_BYTES } from './body-pace.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,7 +18,6 @@ declare module 'fastify' {
 }
 
 type Surface = NonNullable<FastifyContextConfig['surface']>
-
 const MIB = 1024 * 1024
 /** Bytes in flight per process. Separate per surface, so that none can block another. */
 const BUDGETS: Record<Surface, number> = {
@@ -31,16 +32,11 @@ export const MOST_BYTES_IN_FLIGHT = Object.values(BUDGETS).reduce((sum, budget) 
 /** Share of a budget per company, or per unproven address. */
 const GROUP_SHARE = 1 / 4
 const RETRY_AFTER_SECONDS = 2
-
 const LEAST_BYTES_PER_SECOND = 8 * 1024
 const WINDOW_SECONDS = 5
-
-type Options = {
-  addressOf: (request: FastifyRequest) => string
-  paces?: BodyPaces
-  windowSeconds?: number
-}
 const TICK_MS = 1_000
+
+type Options = { addressOf: (request: FastifyRequest) => string; paces?: BodyPaces; windowSeconds?: number }
 
 /**
  * Counts body bytes in flight until the response. Over budget, answers 503 with `Retry-After`: within a company the new
@@ -127,7 +123,7 @@ const isUnread = ({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequ
   !hasBody(headers) || Number(headers['content-length'] ?? 0) > bodyLimit
 
 /** Returns the owner charged for a body or response: a company's client, or an address. */
-export function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
+export function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']): Owner {
   const { caller } = request
   if (caller !== undefined) return { group: `company:${caller.companyId}`, client: caller.clientId, isKnown: true }
   const address = addressOf(request)
@@ -146,5 +142,159 @@ function endSlowBodies(ledgers: readonly BodyLedger[], windowSeconds: number): v
     if (window.seconds < windowSeconds) continue
     if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * windowSeconds) body.refuse(slowBody())
     else Object.assign(window, { seconds: 0, bytesBefore: body.bytes })
+  }
+}
+
+/** `client`: a key, or the address of an anonymous caller. */
+type Owner = { readonly group: string; readonly client: string; readonly isKnown: boolean }
+
+type HeldBody = UnorderedItem &
+  Owner & {
+    readonly number: number
+    bytes: number
+    isComplete: boolean
+    isWaiting: boolean
+    readonly window: { seconds: number; bytesBefore: number }
+    readonly refuse: (fault?: AppError) => void
+  }
+
+type BodyLedger = {
+  open(owner: Owner, refuse: HeldBody['refuse']): HeldBody
+  incomplete(): HeldBody[]
+  /** Returns false if there is no room; the body is then no longer counted. */
+  add(body: HeldBody, bytes: number): boolean
+  close(body: HeldBody): void
+}
+
+/** To make room, ends the oldest incomplete body of the largest client, in the group over its share or overall. */
+function createBodyLedger({ budget, groupShare }: { budget: number; groupShare: number }): BodyLedger {
+  const bodies = createUnorderedList<HeldBody>()
+  const groups = new Map<string, number>()
+  let total = 0
+  let opened = 0
+
+  const change = (body: HeldBody, bytes: number): void => {
+    body.bytes += bytes
+    total += bytes
+    const held = (groups.get(body.group) ?? 0) + bytes
+    if (held === 0) groups.delete(body.group)
+    else groups.set(body.group, held)
+  }
+  const close = (body: HeldBody): void => {
+    if (bodies.delete(body)) change(body, -body.bytes)
+  }
+
+  const makeRoom = (body: HeldBody, among: readonly HeldBody[]): boolean => {
+    const evicted = chooseEvicted(among)
+    if (evicted === undefined || evicted === body || (evicted.isKnown && evicted.client === body.client)) return false
+    close(evicted)
+    evicted.refuse()
+    return true
+  }
+
+  return {
+    open: (owner, refuse) => {
+      opened += 1
+      const state = { bytes: 0, isComplete: false, isWaiting: false, window: { seconds: 0, bytesBefore: 0 } }
+      const body: HeldBody = { ...owner, ...state, number: opened, refuse }
+      bodies.add(body)
+      return body
+    },
+    incomplete: () => [...bodies].filter(({ isComplete }) => !isComplete),
+    add: (body, bytes) => {
+      if (!bodies.has(body)) return true
+      change(body, bytes)
+      while (isOver()) {
+        if (makeRoom(body, candidates())) continue
+        close(body)
+        return false
+      }
+      return true
+
+      function isOver(): boolean {
+        return total > budget || isGroupOver()
+      }
+      function isGroupOver(): boolean {
+        return (groups.get(body.group) ?? 0) > budget * groupShare
+      }
+      function candidates(): HeldBody[] {
+        return isGroupOver() ? [...bodies].filter(({ group }) => group === body.group) : [...bodies]
+      }
+    },
+    close,
+  }
+}
+
+/** Complete bodies count towards a client's size. */
+function chooseEvicted(bodies: readonly HeldBody[]): HeldBody | undefined {
+  const held = new Map<string, number>()
+  for (const { client, bytes } of bodies) held.set(client, (held.get(client) ?? 0) + bytes)
+  let evicted: HeldBody | undefined
+  for (const body of bodies) {
+    if (body.isComplete) continue
+    const more = evicted === undefined ? 1 : (held.get(body.client) ?? 0) - (held.get(evicted.client) ?? 0)
+    if (evicted === undefined || more > 0 || (more === 0 && body.number < evicted.number)) evicted = body
+  }
+  return evicted
+}
+
+/** Bytes per read, at first and at every turn. */
+export const TURN_BYTES = 64 * 1024
+
+/** Shared by all unproven clients; also the pace of each address proven within the hour. */
+const OF_UNPROVEN: Pace = { bytesPerSecond: 2 * MIB, burstBytes: MIB }
+/** Per company. The burst fits a whole body for most routes. */
+const OF_COMPANY: Pace = { bytesPerSecond: MIB, burstBytes: MIB }
+const PROVEN_FOR_MS = 3_600_000
+const MOST_GROUPS = 1_000
+
+type Pace = { readonly bytesPerSecond: number; readonly burstBytes: number }
+
+export type BodyInTurn = { readonly client: string; readonly onTurn: () => void }
+
+type BodyPace = {
+  /** Returns false if the body must wait for its turn. */
+  take(body: BodyInTurn): boolean
+  leave(body: BodyInTurn): void
+}
+
+export type BodyPaces = {
+  of(owner: Owner): BodyPace
+  noteProven(address: string): void
+}
+
+/**
+ * Reads the first 64 KiB of each body at once, the rest at a bounded rate per company, per address proven within the
+ * hour, and for all others together. So large unproven bodies delay only each other.
+ */
+export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY): BodyPaces {
+  const paces = new LRUCache<string, BodyPace>({ max: MOST_GROUPS })
+  const proven = new LRUCache<string, true>({ max: MOST_GROUPS, ttl: PROVEN_FOR_MS })
+  const unproven = createBodyPace(ofUnproven)
+  return {
+    of: ({ group, client, isKnown }) => {
+      if (!isKnown && !proven.has(client)) return unproven
+      const pace = paces.get(group) ?? createBodyPace(isKnown ? ofCompany : ofUnproven)
+      paces.set(group, pace)
+      return pace
+    },
+    noteProven: (address) => void proven.set(address, true),
+  }
+}
+
+/** Reads a group's bodies in turns of `TURN_BYTES`, round robin over clients, then over a client's bodies. */
+export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
+  const pace = createFairPace<string>({ perSecond: bytesPerSecond, burst: burstBytes }, nowMs)
+  const turns = new WeakMap<BodyInTurn, Turn<string>>()
+  return {
+    take: (body) => {
+      const turn = { owner: body.client, cost: TURN_BYTES, onTurn: body.onTurn }
+      turns.set(body, turn)
+      return pace.take(turn)
+    },
+    leave: (body) => {
+      const turn = turns.get(body)
+      if (turn !== undefined) pace.leave(turn)
+    },
   }
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { type BodyInTurn, createBodyPace, createBodyPaces, TURN_BYTES } from './body-pace.ts'
+import { type BodyInTurn, createBodyPace, createBodyPaces, TURN_BYTES } from './body-budget.ts'
 
 const MIB = 1024 * 1024
 const KIB = 1024

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../../platform/errors.ts'
-import { requireUtf8Charset } from './charset.ts'
+import { requireUtf8Charset } from './json-body.ts'
 import { readMultipart } from './multipart.ts'
 
 type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
+import { MIMEType } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest, type FieldFault, validationError } from '../../platform/errors.ts'
+import { badRequest, type FieldFault, unsupportedMediaType, validationError } from '../../platform/errors.ts'
 import { parseJsonText } from '../../platform/text/json-text.ts'
 import { isRounded, mayHaveLongIntegers } from '../../platform/text/long-integer.ts'
+import { memberOf } from '../../platform/text/own-member.ts'
 import { MAX_FAULTS } from '../errors/fault.ts'
-import { requireUtf8Charset } from './charset.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -110,4 +111,32 @@ function pathOf(parent: Place | undefined, key: string | number): string {
     .map((step, place) => (typeof step === 'number' ? `[${step}]` : place === 0 ? step : `.${step}`))
     .join('')
   return path === '' ? 'body' : path
+}
+
+const UTF8 = /^utf-?8$/i
+
+/** @throws {AppError} 415 for charsets other than UTF-8 */
+export function requireUtf8Charset(request: FastifyRequest): void {
+  const type = request.headers['content-type'] ?? ''
+  if (!type.includes(';')) return
+  const charset = charsetOf(type)
+  if (charset === null || UTF8.test(charset)) return
+  throw unsupportedMediaType(
+    `Texts are read as UTF-8 only, not as ${charset.slice(0, 40)}: the Content-Type may be ${contentTypesOf(request)}`,
+  )
+}
+
+export function charsetOf(type: string): string | null {
+  try {
+    return new MIMEType(type).params.get('charset')
+  } catch {
+    return null
+  }
+}
+
+export function contentTypesOf({ routeOptions: { schema } }: FastifyRequest): string {
+  const consumes = memberOf(schema, 'consumes')
+  if (Array.isArray(consumes)) return consumes.map(String).join(', ')
+  const content = memberOf(memberOf(schema, 'body'), 'content')
+  return typeof content === 'object' && content !== null ? Object.keys(content).join(', ') : 'application/json'
 }

@@ -1,19 +1,16 @@
-import type { ClientConnection } from './connections.ts'
-
-type Holders = {
-  add(address: string, connection: ClientConnection): void
-  remove(connection: ClientConnection): void
-  sharing(connection: ClientConnection): ReadonlySet<ClientConnection>
-  isBeyond(connection: ClientConnection, bound: number): boolean
-  byMost(): Generator<ReadonlySet<ClientConnection>>
+type Holders<Connection> = {
+  add(address: string, connection: Connection): void
+  remove(connection: Connection): void
+  sharing(connection: Connection): ReadonlySet<Connection>
+  isBeyond(connection: Connection, bound: number): boolean
+  byMost(): Generator<ReadonlySet<Connection>>
 }
 
-const NONE: ReadonlySet<ClientConnection> = new Set()
-
 /** Indexes addresses by connection count, so finding the largest holder needs no search. */
-export function createHolders(): Holders {
-  const addresses = new Map<ClientConnection, string>()
-  const held = new Map<string, Set<ClientConnection>>()
+export function createHolders<Connection>(): Holders<Connection> {
+  const none: ReadonlySet<Connection> = new Set()
+  const addresses = new Map<Connection, string>()
+  const held = new Map<string, Set<Connection>>()
   const byCount: Set<string>[] = []
 
   const move = (address: string, from: number, to: number): void => {
@@ -22,7 +19,7 @@ export function createHolders(): Holders {
     if (to > 0) byCount[to].add(address)
     while (byCount.length > 0 && (byCount.at(-1)?.size ?? 0) === 0) byCount.pop()
   }
-  const remove = (connection: ClientConnection): void => {
+  const remove = (connection: Connection): void => {
     const address = addresses.get(connection)
     if (address === undefined) return
     addresses.delete(connection)
@@ -31,10 +28,10 @@ export function createHolders(): Holders {
     move(address, own.size + 1, own.size)
     if (own.size === 0) held.delete(address)
   }
-  const sharing = (connection: ClientConnection) => held.get(addresses.get(connection) ?? '') ?? NONE
-  function* byMost(): Generator<ReadonlySet<ClientConnection>> {
+  const sharing = (connection: Connection) => held.get(addresses.get(connection) ?? '') ?? none
+  function* byMost(): Generator<ReadonlySet<Connection>> {
     for (let count = byCount.length - 1; count > 0; count -= 1) {
-      for (const address of byCount[count] ?? []) yield held.get(address) ?? NONE
+      for (const address of byCount[count] ?? []) yield held.get(address) ?? none
     }
   }
   return {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createHeadCutter } from './head-cutter.ts'
+import { createHeadCutter } from './pipelining.ts'
 
 const END = '\r\n\r\n'
 

@@ -1,8 +1,11 @@
 import { Ajv2019, type AnySchema, type ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
-import type { FastifySchemaCompiler } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance, FastifySchemaCompiler } from 'fastify'
+import { badRequest, validationError } from '../../platform/errors.ts'
+import { unknownName } from '../../platform/text/closest-name.ts'
 import { isInstant } from '../../platform/text/instant.ts'
 import { isRecord } from '../record.ts'
+import { mapShapes } from '../shapes.ts'
 import { type Faults, toFaults } from './fault.ts'
 
 export class InvalidRequest extends Error {
@@ -78,4 +81,51 @@ function withoutLenient(schema: AnySchema): AnySchema {
     isRecord(shape) && shape['x-lenient'] === true ? {} : shape,
   ])
   return { ...schema, properties: Object.fromEntries(members) }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Legacy addresses have always ignored unknown members and query parameters. */
+    ignoresUnknown?: boolean
+  }
+}
+
+const CLOSED: ReadonlySet<string> = new Set(['api-key', 'operator', 'console'])
+const NO_PARAMETERS = { type: 'object', properties: {} }
+
+/** Rejects unknown body members and query parameters on routes with schemas registered afterwards. */
+export function closeInput(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    if (!isClosed(route.config) || route.schema === undefined) return
+    const { body, querystring = NO_PARAMETERS } = route.schema
+    route.schema = {
+      ...route.schema,
+      querystring: closedShape(querystring),
+      ...(body !== undefined && { body: closedShape(body) }),
+    }
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    const { schema, config } = request.routeOptions
+    const hasShape = schema === undefined || schema.body !== undefined
+    if (request.body === undefined || hasShape || !isClosed(config)) return done()
+    refuseMembers(request.body)
+    done()
+  })
+}
+
+export const isClosed = ({ surface = 'api-key', ignoresUnknown = false }: FastifyContextConfig = {}): boolean =>
+  CLOSED.has(surface) && !ignoresUnknown
+
+function refuseMembers(body: unknown): void {
+  if (!isRecord(body)) throw badRequest('The request takes no body')
+  const faults = Object.keys(body).map((path) => ({ path, message: unknownName(path, []) }))
+  if (faults.length > 0) throw validationError(faults)
+}
+
+export function closedShape(shape: unknown): unknown {
+  if (!isRecord(shape)) return shape
+  const closed = mapShapes(shape, closedShape)
+  return isRecord(shape.properties) && !('additionalProperties' in shape)
+    ? { ...closed, additionalProperties: false }
+    : closed
 }

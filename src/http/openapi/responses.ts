@@ -1,5 +1,5 @@
 import type { FastifyContextConfig } from 'fastify'
-import { isClosed } from '../errors/closed-input.ts'
+import { isClosed } from '../errors/validate.ts'
 import { TAKES_KEYS } from '../idempotency/idempotency.ts'
 import { type ErrorKind, errorExample, errorName, errorShape } from './errors.ts'
 

@@ -23,34 +23,31 @@ import { codeOf, messageOf, StartError } from '../../platform/start-error.ts'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
 import type { Tracing } from '../../platform/telemetry/tracing.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
-import { actForCompanies } from '../admission/act-for-company.ts'
-import { createAdmission } from '../admission/admit.ts'
+import { boundStoredBytes, createAdmission } from '../admission/admit.ts'
 import type { ApiKeys } from '../admission/authenticate.ts'
 import { clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/client-address.ts'
-import { unprefixedAddress } from '../admission/console-address.ts'
 import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
 import type { AddressRule } from '../admission/rules.ts'
-import { boundStoredBytes } from '../admission/stored-bytes.ts'
+import type { BodyPaces } from '../body/body-budget.ts'
 import { countBodies, ownerOf } from '../body/body-budget.ts'
-import type { BodyPaces } from '../body/body-pace.ts'
 import { readJsonBodies } from '../body/json-body.ts'
-import { boundConnections, type ConnectionBounds } from '../connections/connection-limit.ts'
-import { type ClientConnection, trackConnections } from '../connections/connections.ts'
+import {
+  boundConnections,
+  type ClientConnection,
+  type ConnectionBounds,
+  trackConnections,
+} from '../connections/connections.ts'
 import { boundPipelining } from '../connections/pipelining.ts'
 import { endSlowUploads, UPLOAD_MS, type UploadBounds } from '../connections/slow-uploads.ts'
 import { type AnswerBounds, boundAnswers } from '../connections/waiting-answers.ts'
-import { closeInput } from '../errors/closed-input.ts'
-import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
+import { actForCompanies, boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
-import { readableAddress } from '../errors/unreadable-address.ts'
-import { compileValidator } from '../errors/validate.ts'
+import { closeInput, compileValidator } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
-import { compressAnswers } from './answers/compress-answers.ts'
-import { serializeLongLists } from './answers/long-lists.ts'
-import { checkContentEncoding, checkProtocol } from './request-head.ts'
-import { recordRequests } from './request-log.ts'
+import { compressAnswers, recordRequests, serializeLongLists } from './answers/answers.ts'
+import { checkContentEncoding, checkProtocol, readableAddress, unprefixedAddress } from './request-head.ts'
 import type { Stopping } from './stopping.ts'
 import { traceRequests } from './trace-requests.ts'
 
@@ -109,6 +106,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   })
   const isTrusted = trustedProxies(deps.config.trustProxy)
   const addressOf = ({ raw }: Pick<FastifyRequest, 'raw'>) => clientAddress(raw, isTrusted)
+  // Per-request hooks use callbacks: a promise would cost more than most hooks do.
   boundCosts(app, { ...deps, isTrusted, addressOf })
   app.setValidatorCompiler(compileValidator)
   app.setSerializerCompiler(compileSerializer)
@@ -125,7 +123,6 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     route.schema = { tags: ['Operator'], ...route.schema }
   })
   closeInput(app)
-  // Per-request hooks use callbacks: a promise would cost more than most hooks do.
   app.addHook('onRequest', (_request, reply, done) => {
     if (deps.stopping?.isStopping) reply.header('connection', 'close')
     const closing = deps.stopping?.closing
@@ -133,7 +130,6 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     else done()
   })
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
     checkProtocol(request.raw)
     const admitted = admit(request, reply)
     return admitted ? withTimeout(admitted) : done()
@@ -178,9 +174,9 @@ function boundCosts(app: FastifyInstance, { log, bounds = {}, isTrusted, address
   })
   app.addHook('onRequest', (request, reply, done) => {
     const exchange = connections.exchangeOf(request.raw)
+    reply.header('x-request-id', request.id)
     if (exchange === undefined) return done()
     exchange.as = request
-    reply.header('x-request-id', request.id)
     checkInFlight(request.raw)
     done()
   })

@@ -24,27 +24,22 @@ const MAX_WAIT_MS = 1_000
  * gives clients no reason to connect.
  */
 export function createStopping(): StoppingServer {
-  let isStopping = false
-  let closing: Promise<void> | undefined
-  return {
-    get isStopping() {
-      return isStopping
-    },
-    get closing() {
-      return closing
-    },
+  const stopping: { -readonly [Member in keyof StoppingServer]: StoppingServer[Member] } = {
+    isStopping: false,
+    closing: undefined,
     begin: () => {
-      isStopping = true
+      stopping.isStopping = true
     },
     closeListener: async (server) => {
       const closed = Promise.withResolvers<void>()
-      closing = closed.promise
+      stopping.closing = closed.promise
       await noneConnects(server)
       NetServerClass.prototype.close.call(server)
       closed.resolve()
-      closing = undefined
+      stopping.closing = undefined
     },
   }
+  return stopping
 }
 
 async function noneConnects(server: NetServer): Promise<void> {

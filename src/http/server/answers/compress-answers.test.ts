@@ -1,8 +1,8 @@
 import { gunzipSync } from 'node:zlib'
 import Fastify from 'fastify'
 import { expect, test } from 'vitest'
-import { unprefixedAddress } from '../../admission/console-address.ts'
-import { compressAnswers } from './compress-answers.ts'
+import { unprefixedAddress } from '../request-head.ts'
+import { compressAnswers } from './answers.ts'
 
 const LIST = { data: Array.from({ length: 100 }, (_, id) => ({ id, text: 'Is it ready?' })) }
 const PAGE = '/console/api/public/v1/list'

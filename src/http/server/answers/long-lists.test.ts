@@ -6,10 +6,9 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { onBehalfOf } from '../../../db/pool/fair-pool.ts'
-import { unprefixedAddress } from '../../admission/console-address.ts'
+import { unprefixedAddress } from '../request-head.ts'
 import { compileSerializer } from '../server.ts'
-import { compressAnswers } from './compress-answers.ts'
-import { serializeLongLists } from './long-lists.ts'
+import { compressAnswers, serializeLongLists } from './answers.ts'
 
 const Item = Type.Object({ id: Type.Integer(), text: Type.String() })
 const Page = Type.Object({ total: Type.Integer(), data: Type.Array(Item), next: Type.String() })

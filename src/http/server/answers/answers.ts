@@ -1,8 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply } from 'fastify'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isAlone } from '../../../db/pool/fair-pool.ts'
 import type { CompanySlots } from '../../../fair/company-slots.ts'
 import { createFairPace, waitForTurn } from '../../../fair/fair-pace.ts'
+import type { Metrics } from '../../../platform/telemetry/metrics.ts'
+import { consoleMark } from '../request-head.ts'
 
 /** Shorter lists are serialized at once. */
 const LONG_LIST_ITEMS = 17
@@ -76,4 +81,61 @@ async function serializeInTurns(
     if (!(await nextTurn())) return ''
   }
   return encoded.length === 0 ? text + rest : Buffer.concat([...encoded, Buffer.from(text + rest)])
+}
+
+const toGzip = promisify(gzip)
+/** Smaller responses fit into one packet. */
+const MIN_BYTES = 1_024
+
+/** Compresses JSON for console pages only: other sites cannot trigger these requests, so sizes leak nothing. */
+export function compressAnswers(app: FastifyInstance): void {
+  app.addHook('onSend', async (request, reply, payload) => {
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    if (payload.length < MIN_BYTES || consoleMark(request.raw) === undefined) return payload
+    const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
+    if (!isJson || reply.hasHeader('content-encoding')) return payload
+    reply.header('vary', 'Accept-Encoding')
+    if (!takesGzip(request)) return payload
+    reply.header('content-encoding', 'gzip').removeHeader('content-length')
+    return toGzip(payload)
+  })
+}
+
+const takesGzip = ({ headers }: FastifyRequest): boolean =>
+  negotiate(String(headers['accept-encoding'] ?? ''), ['gzip', 'identity']) === 'gzip'
+
+/** A defect; a single one should alert. */
+const DEFECT = 500
+
+/** Logs and counts requests. Must use the route pattern: addresses contain contact emails and searches. */
+export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>): void {
+  // Start at 0, because alerts cannot see an increase in a counter starting at 1. Other statuses and the 17 duration
+  // series start with the first request; preset for every route they would add thousands of lines to each scrape.
+  app.addHook('onRoute', ({ method, url: route }) => {
+    const methods = [method].flat().filter((one) => one !== 'HEAD')
+    for (const one of methods) metrics.requests.inc({ method: one, route, status: DEFECT }, 0)
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method } = request
+    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
+    const status = reply.statusCode
+    metrics.requests.inc({ method, route, status })
+    if (!request.routeOptions.config.isStream)
+      metrics.requestSeconds.observe({ method, route }, reply.elapsedTime / 1000)
+    request.log.info(
+      {
+        requestId: request.id,
+        method,
+        route,
+        status,
+        durationMs: Math.round(reply.elapsedTime * 100) / 100,
+        companyId: request.caller?.companyId,
+        clientId: request.caller?.clientId,
+        sessionId: request.session?.id,
+        bytes: Number(reply.getHeader('content-length') ?? 0),
+      },
+      'request.answered',
+    )
+    done()
+  })
 }
