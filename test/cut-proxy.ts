@@ -83,8 +83,12 @@ export async function startCutProxy(
       repliesToPass = n
     },
     openCount: () => pairs.size,
-    /** How often a client said something after the server had answered, on all connections. */
-    roundTrips: () => roundTrips,
+    /** How often a client says something after the server has answered, on all connections, during the work. */
+    roundTripsOf: async (work: () => Promise<unknown>): Promise<number> => {
+      const before = roundTrips
+      await work()
+      return roundTrips - before
+    },
     /** Whether that answer has come. */
     hasCut: () => repliesToPass <= 0,
     /** Resets each connection once the server has said so much. */

@@ -15,12 +15,7 @@ async function countedCompany() {
   const senderId = await createSender(db, companyId)
   const proxy = await startCutProxy(url)
   const one = connect(proxy.url, { max: 1 })
-  const count = async (work: () => Promise<unknown>) => {
-    const before = proxy.roundTrips()
-    await work()
-    return proxy.roundTrips() - before
-  }
-  return { db, one, companyId, senderId, count }
+  return { db, one, companyId, senderId, count: proxy.roundTripsOf }
 }
 
 test('a send takes two round trips, to a new person, a known one and one whose contact was deleted', async () => {
