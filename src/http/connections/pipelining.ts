@@ -1,51 +1,70 @@
 import type { Socket } from 'node:net'
 import { createFairLine } from '../../fair/fair-line.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { networkOf } from '../admission/client-address.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 
 export const MOST_UNANSWERED = 8
 
+/** After this time, requests that have arrived together wait for the next turn of the event loop. */
+const TURN_MS = 2
+
 /**
- * Limits unanswered requests per connection to `most`. Reads one pipelined request per event-loop turn, client
- * addresses round robin. At most one 64 KiB chunk per connection waits here, the rest with the client.
+ * Limits unanswered requests per connection to `most`. Requests begin for 2 ms per turn of the event loop, client
+ * addresses round robin; pipelined ones never begin beside the request they follow. At most one 64 KiB chunk per
+ * connection waits here, the rest with the client.
  */
 export function boundPipelining(connections: Connections, most = MOST_UNANSWERED): void {
   const readers = new WeakMap<ClientConnection, () => void>()
-  const inTurn = createTurns()
+  const turns = createTurns()
   connections.watch({
     ready: (connection) => {
       const address = networkOf(connection.socket.remoteAddress)
-      readers.set(
-        connection,
-        readInTurns(connection, most, (read) => inTurn(address, read)),
-      )
+      const later = (read: () => void) => turns.add(address, read)
+      readers.set(connection, readInTurns(connection, most, { hasTime: turns.hasTime, later }))
     },
     answered: (connection) => readers.get(connection)?.(),
   })
 }
 
-function createTurns(): (address: string, work: () => void) => void {
+type Turns = { hasTime(): boolean; later(read: () => void): void }
+
+function createTurns(): { hasTime: Turns['hasTime']; add(address: string, work: () => void): void } {
   const waiting = createFairLine<string, () => void>()
-  const runNext = (): void => {
-    const work = waiting.next()
-    if (waiting.size > 0) setImmediate(runNext)
-    work?.()
+  let endsMs: number | undefined
+  const endTurn = (): void => {
+    endsMs = undefined
   }
-  return (address, work) => {
-    waiting.add(address, work)
-    if (waiting.size === 1) setImmediate(runNext)
+  const runTurn = (): void => {
+    const untilMs = monotonicMs() + TURN_MS
+    do waiting.next()?.()
+    while (waiting.size > 0 && monotonicMs() < untilMs)
+    if (waiting.size > 0) setImmediate(runTurn)
+  }
+  return {
+    hasTime: () => {
+      if (waiting.size > 0) return false
+      if (endsMs !== undefined) return monotonicMs() < endsMs
+      endsMs = monotonicMs() + TURN_MS
+      setImmediate(endTurn)
+      return true
+    },
+    add: (address, work) => {
+      waiting.add(address, work)
+      if (waiting.size === 1) setImmediate(runTurn)
+    },
   }
 }
 
 /** Keeps Node's parser from parsing all requests of a chunk at once. Returns a function to continue reading. */
-function readInTurns(connection: ClientConnection, most: number, inTurn: (read: () => void) => void): () => void {
+function readInTurns(connection: ClientConnection, most: number, { hasTime, later }: Turns): () => void {
   const { socket } = connection
   const cutter = createHeadCutter()
   let isScheduled = false
   const goOn = (): void => {
     if (isScheduled || !cutter.holdsBytes()) return
     isScheduled = true
-    inTurn(() => {
+    later(() => {
       isScheduled = false
       read({ isOwnTurn: true })
     })
@@ -58,8 +77,7 @@ function readInTurns(connection: ClientConnection, most: number, inTurn: (read: 
 
   const isInBody = (): boolean => connection.latest?.complete === false
   const read = ({ isOwnTurn }: { isOwnTurn: boolean }): void => {
-    // The first request on an idle connection is not pipelined.
-    let mayBegin = isOwnTurn || connection.exchanges.length === 0
+    let mayBegin = isOwnTurn || (connection.exchanges.length === 0 && hasTime())
     while (cutter.holdsBytes() && !socket.destroyed && gate.isOpen()) {
       if (!isInBody() && connection.exchanges.length >= most) break
       if (!isInBody() && !mayBegin) {
