@@ -71,6 +71,17 @@ test('one statement carries at most 8 MiB', async () => {
   for (const { bytes } of statements) expect(bytes).toBeLessThanOrEqual(8 * 1024 * 1024)
 })
 
+test('a small body does not wait for the statement of a large one', async () => {
+  const statement = Promise.withResolvers<void>()
+  const accept = createAccept(db, eventReader, async ([event]) => {
+    if ((event?.body.length ?? 0) > 64 * 1024) await statement.promise
+  })
+  const large = accept(posted(Buffer.alloc(1024 * 1024)))
+  await accept(posted('small'))
+  statement.resolve()
+  await large
+})
+
 test('a large body of many numbers is stored no more often than one statement carries', () => {
   const body = Buffer.concat([naming(...Array.from({ length: 10 }, (_, n) => `9${n}`)), Buffer.alloc(3 * 1024 * 1024)])
   expect(toEvents(eventReader, body)).toHaveLength(2)

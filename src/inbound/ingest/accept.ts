@@ -10,6 +10,9 @@ const MAX_BYTES = 8 * 1024 * 1024
 /** Bodies arriving during a commit share the next one; two statements at a time would each be half as large. */
 const MAX_RUNNING = 1
 
+/** Larger bodies commit apart from smaller ones, which would wait up to 0.1 s for a statement with 4 MiB. */
+const LARGE_BYTES = 64 * 1024
+
 /** Copies per body, one for each number; the total must also fit MAX_BYTES. */
 const MAX_PARTS = 64
 
@@ -29,8 +32,8 @@ export function createAccept(
   events: RouteKeys,
   take: (events: readonly NewEvent[]) => Promise<unknown> = (one) => storeEvents(db, one),
 ): (posted: Posted) => Promise<void> {
-  return createStatementBatcher<Posted, void>({
-    run: async (posted) => {
+  const options = {
+    run: async (posted: Posted[]) => {
       await take(eventsOf(events, posted.map(arrivedNow)))
       return posted.map(() => undefined)
     },
@@ -39,8 +42,11 @@ export function createAccept(
     maxRunning: MAX_RUNNING,
     maxWaitingBytes: MAX_WAITING_BYTES,
     maxWaitMs: MAX_WAIT_MS,
-    bytesOf: ({ body }) => body.length,
-  })
+    bytesOf: ({ body }: Posted) => body.length,
+  }
+  const small = createStatementBatcher<Posted, void>(options)
+  const large = createStatementBatcher<Posted, void>(options)
+  return (posted) => (posted.body.length > LARGE_BYTES ? large : small)(posted)
 }
 
 type RouteKeys = Pick<EventReader, 'routeKeys'>
