@@ -12,7 +12,7 @@ import { encodingName, withoutBlank } from '../../platform/text/lists/list-scan.
 import { createRecordReader, type ListRecord } from '../../platform/text/lists/record-reader.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import { JobError } from '../../queue/job.ts'
-import { ROWS_PER_TURN, waitForRows } from '../matching/bulk-pace.ts'
+import { rowsAtOnce, waitForRows } from '../matching/bulk-pace.ts'
 import { rekeyMailboxes } from '../matching/mailbox.ts'
 import type { Twins } from '../matching/mailbox-store.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
@@ -52,7 +52,7 @@ export async function runImport(
   let place: Place = { readBytes: started.readBytes, readLines: started.readLines }
   let writing: Promise<void> = Promise.resolve()
   const read = createRecordParser(started)
-  for await (const records of readBatches(deps, started)) {
+  for await (const records of readBatches(deps, companyId, started)) {
     await waitForRows(deps.db, companyId, records.length, { signal })
     const batch = await checkBatch(deps, companyId, started, read, records, place)
     await writing
@@ -77,7 +77,11 @@ export async function abandonImport(deps: ImportRunDeps, companyId: number, id: 
 
 type Place = { readBytes: number; readLines: number }
 
-async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport): AsyncGenerator<ListRecord[]> {
+async function* readBatches(
+  { blobStore }: ImportRunDeps,
+  companyId: number,
+  started: StartedImport,
+): AsyncGenerator<ListRecord[]> {
   if (started.readBytes >= started.sizeBytes) return
   const range = { start: started.readBytes, end: started.sizeBytes - 1 }
   const bytes: Readable | undefined = await blobStore.open(started.storageKey, range)
@@ -88,12 +92,10 @@ async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {
     waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.push(chunk))]
-    const ready = waiting.length - (waiting.length % ROWS_PER_TURN)
-    for (let at = 0; at < ready; at += ROWS_PER_TURN) yield waiting.slice(at, at + ROWS_PER_TURN)
-    waiting = waiting.slice(ready)
+    while (waiting.length >= rowsAtOnce(companyId)) yield waiting.splice(0, rowsAtOnce(companyId))
   }
   waiting = [...waiting, ...withoutBlank(started.format, delimiter, reader.end())]
-  for (let at = 0; at < waiting.length; at += ROWS_PER_TURN) yield waiting.slice(at, at + ROWS_PER_TURN)
+  while (waiting.length > 0) yield waiting.splice(0, rowsAtOnce(companyId))
 }
 
 type Row = {

@@ -5,7 +5,7 @@ import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
 import { createFairPace } from '../../fair/fair-pace.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
-import { ARRAYS_WAITING_MAX, ROWS_PER_SECOND, ROWS_PER_STATEMENT, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
+import { ARRAYS_WAITING_MAX, ROWS_ALONE, ROWS_PER_SECOND, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
 
 const { db } = await createTestDatabase()
 const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
@@ -68,13 +68,13 @@ test('an array is written in small statements only while other companies call', 
     const { id = 0 } = company ?? {}
     for (const one of [...neighbours, id]) call(one)
     await expect.poll(() => isAlone(id), { timeout: 10_000 }).toBe(neighbours.length === 0)
-    const writes = Array.from({ length: ROWS_PER_TURN }, (_, n) => ({ email: `ada${n}@example.com` }))
+    const writes = Array.from({ length: ROWS_ALONE }, (_, n) => ({ email: `ada${n}@example.com` }))
     await upsertContacts(db, id, writes, { clientId: null, source: 'api' }, { isArray: true })
     // Rows of one statement have one time.
     return db`select created_at from contacts where company_id = ${id} group by created_at`
   }
   expect(await statementsOf([])).toHaveLength(1)
-  expect(await statementsOf([301])).toHaveLength(ROWS_PER_TURN / ROWS_PER_STATEMENT)
+  expect(await statementsOf([301])).toHaveLength(ROWS_ALONE / ROWS_PER_TURN)
 })
 
 test('pauses between the statements of a large write while other companies call', async () => {

@@ -3,11 +3,15 @@ import { isAlone } from '../../db/pool/fair-pool.ts'
 import { createFairPace, type FairPace, waitForTurn } from '../../fair/fair-pace.ts'
 import { overloaded } from '../../platform/errors.ts'
 
-/** Rows per turn and import transaction; more would block other requests for longer. */
-export const ROWS_PER_TURN = 250
+/**
+ * Rows per turn, statement and import transaction while several companies are active. With turns of 250, eight imports
+ * raised the 99th percentile of others' requests to 30 ms instead of 16.
+ */
+export const ROWS_PER_TURN = 50
+/** The same, for a company working alone. */
+export const ROWS_ALONE = 250
 /** Rows per second in a process, while several companies are active. */
 export const ROWS_PER_SECOND = 1_500
-export const ROWS_PER_STATEMENT = 50
 export const ARRAYS_WAITING_MAX = 100
 export const ARRAY_WAIT_MS = 20_000
 const RETRY_AFTER_SECONDS = 5
@@ -35,7 +39,7 @@ export async function waitForRows(pool: Pool, companyId: number, rows: number, {
   }
 }
 
-export const rowsPerStatement = (companyId: number): number => (isAlone(companyId) ? ROWS_PER_TURN : ROWS_PER_STATEMENT)
+export const rowsAtOnce = (companyId: number): number => (isAlone(companyId) ? ROWS_ALONE : ROWS_PER_TURN)
 
 function paceOf(pool: Pool): FairPace<number> {
   const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_PER_TURN })

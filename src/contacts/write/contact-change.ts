@@ -18,7 +18,7 @@ import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../../peopl
 import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../../people/members/text-members.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
-import { rowsPerStatement } from '../matching/bulk-pace.ts'
+import { rowsAtOnce } from '../matching/bulk-pace.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024
@@ -116,7 +116,7 @@ export async function writeChanges(
   // Events read the written rows, in the same transaction.
   const isReported = events.isSubscribed('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
-  const most = rowsPerStatement(companyId)
+  const most = rowsAtOnce(companyId)
   const { writes, writtenAt } = writesOf(tx, companyId, { updated, added, addedRows, most })
   const isLarge = contacts.length > most
   if (isLarge) await runWithPauses(companyId, writes)
