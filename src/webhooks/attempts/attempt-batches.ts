@@ -24,8 +24,8 @@ export type AttemptBatches = {
 }
 
 /** Larger statements cost less. The receiver waits for the start; completions wait only for the disk, so two can run. */
-const STARTING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
-const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
+const STARTING = { maxItems: 50, maxRunning: 1, spacingMs: 4 }
+const COMPLETING = { maxItems: 100, maxRunning: 2, spacingMs: 20 }
 
 export function createAttemptBatches(db: Pool, clock: Clock): AttemptBatches {
   return {
