@@ -1,9 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import type { Db } from '../db/connect.ts'
 import type { ApiKeys } from '../http/admission/authenticate.ts'
 import type { BrowserKey, Caller } from '../http/admission/caller.ts'
-import { maxEntries } from '../platform/cache.ts'
+import { createPromiseCache } from '../platform/cache.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/settings/config.ts'
 import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
@@ -19,16 +18,18 @@ type CachedKey = { key: LiveApiKey | undefined; caller: Caller | undefined }
 /** Creates the API key lookup (spec: Authentication). */
 export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: Db; clock: Clock }): ApiKeys {
   const token = new RegExp(`^${BEARER} +${deps.config.apiKeyPrefix}-([a-z0-9]{16})-([A-Za-z0-9]{43})$`)
-  const keys = createCache(MAX_CACHED_KEYS, async (clientId): Promise<CachedKey> => {
+  const keys = createPromiseCache<string, CachedKey>({ max: MAX_CACHED_KEYS, ttlMs: KEY_TTL_MS })
+  const origins = createPromiseCache<'all', ReadonlySet<string>>({ max: 1, ttlMs: KEY_TTL_MS })
+  const readKey = async (clientId: string): Promise<CachedKey> => {
     const key = await findApiKey(deps.db, clientId)
     return { key, caller: key && toCaller(key) }
-  })
-  const origins = createCache(1, async () => new Set(await listLiveOrigins(deps.db)))
+  }
+  const readOrigins = async () => new Set(await listLiveOrigins(deps.db))
 
   return {
     async findCaller(authorization) {
       const [, clientId = '', secret = ''] = token.exec(authorization ?? '') ?? []
-      const existing = clientId === '' ? undefined : await keys.read(clientId)
+      const existing = clientId === '' ? undefined : await keys.get(clientId, () => readKey(clientId))
       // Always compare, so that an unknown client id takes as long as a wrong secret.
       const isRight = isSecretOf(secret, existing?.key?.digest ?? NO_DIGEST)
       const expiresAt = existing?.key?.expiresAt ?? null
@@ -36,7 +37,7 @@ export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: 
       return existing?.caller
     },
     async isLiveOrigin(origin) {
-      return (await origins.read('all')).has(origin)
+      return (await origins.get('all', readOrigins)).has(origin)
     },
     drop(clientId) {
       keys.drop(clientId)
@@ -71,21 +72,3 @@ const toBrowserKey = (key: LiveApiKey): BrowserKey => ({
   writableFields: key.writableFields,
   identitySecret: key.identitySecret,
 })
-
-/** A cache with one read in flight per key. An entry dropped during its read is returned but not cached. */
-function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {
-  const cache = new LRUCache<string, Value>({
-    ...maxEntries(max),
-    ttl: KEY_TTL_MS,
-    fetchMethod: (key) => read(key),
-    ignoreFetchAbort: true,
-  })
-  return {
-    async read(key: string): Promise<Value> {
-      return cache.get(key) ?? (await cache.forceFetch(key))
-    },
-    drop: (key: string): void => {
-      cache.delete(key)
-    },
-  }
-}

@@ -1,13 +1,12 @@
 import type { Db } from '../../../db/connect.ts'
-import { monotonicMs } from '../../../platform/clock.ts'
+import { refreshed } from '../../../platform/cache.ts'
 import type { PartitionRange } from '../../../queue/job-table.ts'
 
 /** The service can be stopped this long without running out of partitions. */
 const DAYS_AHEAD = 7
 const FRESH_MS = 1_000
 
-type Known = { atMs: number; days: Promise<PartitionRange> }
-const cached = new WeakMap<Db, Known>()
+const readers = new WeakMap<Db, () => PartitionRange | Promise<PartitionRange>>()
 
 /**
  * Returns the days (since 1970) that claims and expiry must scan: from the oldest open delivery to tomorrow. Cached for one
@@ -15,13 +14,9 @@ const cached = new WeakMap<Db, Known>()
  * plans read every finished row.
  */
 export async function openDays(db: Db): Promise<PartitionRange> {
-  const last = cached.get(db)
-  if (last !== undefined && monotonicMs() - last.atMs < FRESH_MS) return await last.days
-  const days = readOpenDays(db)
-  cached.set(db, { atMs: monotonicMs(), days })
-  // Don't cache failures.
-  days.catch(() => cached.delete(db))
-  return await days
+  const read = readers.get(db) ?? refreshed(() => readOpenDays(db), FRESH_MS)
+  readers.set(db, read)
+  return await read()
 }
 
 async function readOpenDays(db: Db): Promise<PartitionRange> {
