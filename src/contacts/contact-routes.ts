@@ -11,11 +11,10 @@ import { compileExceptBody } from '../http/errors/validate.ts'
 import { completeKey } from '../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import type { ChangedBy, Contact } from '../people/members/contact-record.ts'
-import { contactNotFound, forbidden, rateLimitExceeded } from '../platform/errors.ts'
-import { parseId } from '../platform/ids.ts'
+import { forbidden, rateLimitExceeded } from '../platform/errors.ts'
 import { mapInStretches } from '../platform/stretches.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
+import { contactIdOf, getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
 import { CONTACT_EXAMPLE, ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { formToWriteBody } from './members/contact-form.ts'
 import { listContacts } from './search/contact-list.ts'
@@ -171,7 +170,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { companyId } = request.caller
-        const contact = await getContact(deps.db, companyId, contactId(request.params.id))
+        const contact = await getContact(deps.db, companyId, contactIdOf(request.params.id))
         return { data: toContactReply(companyId, contact) }
       },
     )
@@ -215,7 +214,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       async (request) => {
         const { caller } = request
         const write = parseContactWrite(request.body, 'update', await readPhoneRules(deps.db, caller, [request.body]))
-        const id = contactId(request.params.id)
+        const id = contactIdOf(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller), deps.recordEvents)
         deps.publish([{ topic: 'contact', companyId: caller.companyId, id }])
         return { data: toContactReply(caller.companyId, contact) }
@@ -242,7 +241,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { companyId } = request.caller
-        const id = contactId(request.params.id)
+        const id = contactIdOf(request.params.id)
         if (request.query.erase) {
           refuseToErase(request.session)
           await deps.erase(companyId, id)
@@ -273,9 +272,3 @@ function refuseToErase(session: Session | null): void {
 }
 
 const changedBy = (caller: Caller): ChangedBy => ({ clientId: caller.clientId, source: 'api' })
-
-function contactId(text: string): number {
-  const id = parseId(text)
-  if (id === undefined) throw contactNotFound()
-  return id
-}

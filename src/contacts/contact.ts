@@ -8,6 +8,7 @@ import { attachCustomersOf, lockAlso, withMatchesLocked } from '../people/matchi
 import { hasTwinWithoutEmail, type Match } from '../people/matching/identity-store.ts'
 import type { ChangedBy, Contact, ContactWrite, ShownContact } from '../people/members/contact-record.ts'
 import { badRequest, contactNotFound, duplicateResource, validationError } from '../platform/errors.ts'
+import { parseId } from '../platform/ids.ts'
 import { emailKey, isEmail } from '../platform/text/email-address.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 import { applyLocked } from './matching/apply-locked.ts'
@@ -17,6 +18,13 @@ import { listHolders } from './matching/mailbox-store.ts'
 import { writeChanges } from './write/contact-change.ts'
 import { refuseClaims } from './write/contact-faults.ts'
 import { findWrongClaims } from './write/record-claims.ts'
+
+/** Reads the id of an address. Throws 404 `Contact not found`. */
+export function contactIdOf(text: string): number {
+  const id = parseId(text)
+  if (id === undefined) throw contactNotFound()
+  return id
+}
 
 /** Returns a living contact. Throws 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<ShownContact> {

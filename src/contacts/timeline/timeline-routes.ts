@@ -4,9 +4,7 @@ import type { Pool } from '../../db/connect.ts'
 import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { pathId } from '../../http/shapes.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { contactNotFound } from '../../platform/errors.ts'
-import { parseId } from '../../platform/ids.ts'
-import { getContact } from '../contact.ts'
+import { contactIdOf, getContact } from '../contact.ts'
 import { readActivity } from './activity.ts'
 import { readConsentHistory } from './consent-history-store.ts'
 import { ActivityReply, ConsentHistoryReply, toActivityItem, toConsentEntry } from './timeline-shape.ts'
@@ -37,7 +35,7 @@ export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPlugi
       },
       async (request) => {
         const { companyId } = request.caller
-        const { id } = await getContact(db, companyId, contactId(request.params.id))
+        const { id } = await getContact(db, companyId, contactIdOf(request.params.id))
         return { data: (await readConsentHistory(db, companyId, id)).map(toConsentEntry) }
       },
     )
@@ -62,7 +60,7 @@ export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPlugi
       },
       async (request) => {
         const { companyId, permissions } = request.caller
-        const contact = await getContact(db, companyId, contactId(request.params.id))
+        const contact = await getContact(db, companyId, contactIdOf(request.params.id))
         const { items, nextBefore } = await readActivity(db, companyId, contact, {
           before: request.query.before,
           limit: parsePage(request.query, LIMITS).pageSize,
@@ -73,10 +71,4 @@ export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPlugi
       },
     )
   }
-}
-
-function contactId(text: string): number {
-  const id = parseId(text)
-  if (id === undefined) throw contactNotFound()
-  return id
 }

@@ -6,6 +6,11 @@ export const DELIVER = 'webhook.deliver'
 /** Ids of deliveries and log entries: days since 1970 times this, plus a number. */
 export const IDS_A_DAY = 1_000_000_000
 
+const DAY_MS = 86_400_000
+
+/** Returns the day since 1970, in UTC. */
+export const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
+
 export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
 
 export const DELIVERIES: JobTable = {

@@ -1,5 +1,5 @@
 import { type Db, type Fragment, sql } from '../../../db/connect.ts'
-import { dayOfId, IDS_A_DAY } from '../delivery-table.ts'
+import { dayOf, dayOfId, IDS_A_DAY } from '../delivery-table.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
@@ -27,7 +27,6 @@ export type DeliveryFilter = {
 
 /** The last nine digits follow a 32-bit day. */
 export const MAX_DELIVERY_ID = (2 ** 31 - 1) * IDS_A_DAY
-const DAY_MS = 86_400_000
 /** Ids are time-ordered, give or take one transaction. */
 const SKEW_MS = 60_000
 
@@ -114,8 +113,6 @@ const upTo = (at: Date) => {
     day <= ${day}::integer and id < (select delivery_id_at(${day}::integer, ${new Date(at.getTime() + SKEW_MS)}))
   `
 }
-
-const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
 export type DeliveryAttempt = {
   id: number
   attempt: number

@@ -1,4 +1,5 @@
 import { type Db, sql, type Transaction } from '../../../db/connect.ts'
+import { dayOf } from '../delivery-table.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
@@ -149,7 +150,3 @@ export async function renewStep(
   `
   return { count: row.renewed, last: row.seen < limit ? undefined : (row.last ?? undefined) }
 }
-
-const DAY_MS = 86_400_000
-
-const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
