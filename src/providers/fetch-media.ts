@@ -1,9 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { exchange, readRetryAfter, USER_AGENT } from '../platform/outgoing/exchange.ts'
-import { failure, readGraphError, text } from './graph-error.ts'
-import { readJsonObject } from './json-answer.ts'
+import { failure, readGraphError, readJsonObject, refusalOf, THROTTLE_SECONDS, text } from './graph-answer.ts'
 import type { MediaOutcome } from './provider.ts'
-import { refusalOf, THROTTLE_SECONDS } from './refusal.ts'
 
 type MediaRequest = {
   dispatcher: Dispatcher

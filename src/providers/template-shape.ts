@@ -1,6 +1,5 @@
 import { isObject } from './events/json-member.ts'
-import { idOf } from './graph-answer.ts'
-import { text } from './graph-error.ts'
+import { idOf, text } from './graph-answer.ts'
 import type { NewTemplate, ProviderTemplate, TemplateComponent } from './provider.ts'
 
 /** Reads a template in Meta's format; undefined without a required member. Unreported members are null. */

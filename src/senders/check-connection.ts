@@ -1,5 +1,5 @@
 import { providerThrottled, serviceUnavailable, validationError } from '../platform/errors.ts'
-import { providerMessage } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-answer.ts'
 import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import { parseSenderPhone } from './sender.ts'

@@ -15,7 +15,7 @@ import {
   unsupportedByTransport,
   validationError,
 } from '../platform/errors.ts'
-import { providerMessage } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-answer.ts'
 import type { SendFailure } from '../providers/provider.ts'
 import type { CompletedSend } from './batch/complete-store.ts'
 

@@ -8,7 +8,7 @@ import {
   validationError,
 } from '../platform/errors.ts'
 import { memberOf } from '../platform/text/own-member.ts'
-import { providerMessage } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-answer.ts'
 import type { Sender } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
 import type { Interactive } from './content/interactive-shape.ts'

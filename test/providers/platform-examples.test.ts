@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { toGraphMessage } from '../../src/providers/graph-message.ts'
+import { toGraphMessage } from '../../src/providers/provider-api.ts'
 import { composePlain, composeTemplate } from '../../src/sends/outbound.ts'
 import { parseSend } from '../../src/sends/send-request.ts'
 import { SendBody } from '../../src/sends/send-shape.ts'

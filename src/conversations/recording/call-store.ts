@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
-import type { VoiceCall } from '../../providers/events/message-details.ts'
+import type { VoiceCall } from '../../providers/events/event-item.ts'
 import { addToCall } from './call.ts'
 import type { TargetMessage } from './message-change-store.ts'
 

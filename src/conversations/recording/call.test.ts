@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { VoiceCall } from '../../providers/events/message-details.ts'
+import type { VoiceCall } from '../../providers/events/event-item.ts'
 import { addToCall } from './call.ts'
 
 const RANG = '2026-03-02T09:30:00.000Z'

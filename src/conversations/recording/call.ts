@@ -1,4 +1,4 @@
-import type { VoiceCall } from '../../providers/events/message-details.ts'
+import type { VoiceCall } from '../../providers/events/event-item.ts'
 
 const EVENTS_LIMIT = 20
 

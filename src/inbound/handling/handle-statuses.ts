@@ -10,7 +10,7 @@ import {
 } from '../../conversations/recording/status-store.ts'
 import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
-import { isNotOnWhatsapp, isOptOut } from '../../providers/refusal.ts'
+import { isNotOnWhatsapp, isOptOut } from '../../providers/graph-answer.ts'
 import { toOptOut } from './batch/status-records.ts'
 
 export type StatusDeps = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { providerMessage } from '../../providers/graph-error.ts'
+import { providerMessage } from '../../providers/graph-answer.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import type { BlobStore, Measured } from '../blobs/blob-store.ts'

@@ -11,7 +11,7 @@ import { countMissing, type FileCounts } from '../../media/places/count-missing.
 import { systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { messageOf } from '../../platform/start-error.ts'
-import { providerMessage } from '../../providers/graph-error.ts'
+import { providerMessage } from '../../providers/graph-answer.ts'
 import { checkSecrets } from '../../secrets/check-secrets.ts'
 import { readSecrets } from '../../secrets/prepare-secrets.ts'
 import { type Cipher, createCipher } from '../../secrets/secrets.ts'

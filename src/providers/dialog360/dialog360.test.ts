@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NUMBER_ID, startProvider } from '../../../test/providers/provider-stand-in.ts'
 import { describeProvider, type ProviderUnderTest } from '../provider-suite.ts'
-import { readNumber, readTemplateRecord } from './dialog360-record.ts'
+import { readNumber, readTemplateRecord } from './dialog360.ts'
 
 const ids = { wamid: expect.stringMatching(/^wamid\./), providerMessageId: null }
 const start = () => startProvider('dialog360', '/dialog360', `key-${NUMBER_ID}`, ids)

@@ -1,13 +1,19 @@
 import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
 import { fetchMedia } from '../fetch-media.ts'
-import { failed, idOf, objectsIn, readAnswer, readDone, readValue } from '../graph-answer.ts'
-import { failure, readGraphError, text } from '../graph-error.ts'
-import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
-import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
-import { createProviderApi, isMediaId } from '../provider-api.ts'
-import { toGraphTemplate } from '../template-shape.ts'
-import { readNumber, readTemplateRecord } from './dialog360-record.ts'
+import { failed, failure, idOf, objectsIn, readGraphError, readValue, text } from '../graph-answer.ts'
+import type {
+  Fetched,
+  MediaOutcome,
+  PassedOn,
+  Provider,
+  ProviderError,
+  ProviderNumber,
+  ProviderTemplate,
+  SenderAccess,
+} from '../provider.ts'
+import { createProviderApi, isMediaId, toGraphMessage, toGraphReceipt } from '../provider-api.ts'
+import { readTemplate, toGraphTemplate } from '../template-shape.ts'
 
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
 /** Host in Meta's media addresses; 360dialog serves the same paths. */
@@ -33,15 +39,14 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
     listTemplates: (access) => listTemplates((path) => api.get(access, path)),
     createTemplate: async (access, template) => {
       const answer = await api.change(access, 'POST', TEMPLATES_PATH, toGraphTemplate(template))
-      return readValue(readAnswer(answer, { readOwnError }), (body) => {
+      return readValue(answer, (body) => {
         const created = readTemplateRecord({ ...template, status: 'PENDING', ...body })
         return created && { externalId: created.externalId, status: created.status, category: created.category }
       })
     },
     editTemplate: async () => ({ kind: 'unsupported', part: 'components' }),
     uploadSample: async () => ({ kind: 'unsupported', part: 'sample' }),
-    deleteTemplate: async (access, name) =>
-      readDone(await api.change(access, 'DELETE', `${TEMPLATES_PATH}/${encodeURIComponent(name)}`), { readOwnError }),
+    deleteTemplate: (access, name) => api.perform(access, 'DELETE', `${TEMPLATES_PATH}/${encodeURIComponent(name)}`),
     listNumbers: async (access) =>
       readValue(await api.get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),
     uploadMedia: async (access, file) =>
@@ -104,3 +109,45 @@ async function listTemplates(
 /** The credential must not be sent to any other host. */
 const swapHost = (url: URL, access: SenderAccess): URL | undefined =>
   url.hostname === META_MEDIA_HOST ? new URL(addressOf(access, url.pathname.slice(1) + url.search)) : undefined
+
+/** Reads an entry in `waba_templates[]`. The external id is Meta's, used in events. */
+export function readTemplateRecord(item: Record<string, unknown>): ProviderTemplate | undefined {
+  const template = readTemplate(item)
+  return (
+    template && {
+      ...template,
+      externalId: idOf(item.external_id) ?? template.externalId,
+      partnerId: text(item.partner_id),
+      createdBy: isObject(item.created_by) ? item.created_by : null,
+      modifiedBy: isObject(item.modified_by) ? item.modified_by : null,
+      passedOn: readPassedOn(item),
+    }
+  )
+}
+
+function readPassedOn(item: Record<string, unknown>): PassedOn {
+  const { waba_account_id: account, created_at: created, modified_at: modified, updated_external: isExternal } = item
+  return {
+    ...(typeof account === 'string' && account !== '' && { waba_account_id: account }),
+    ...(isDate(created) && { created_at: created }),
+    ...(isDate(modified) && { modified_at: modified }),
+    ...(typeof isExternal === 'boolean' && { updated_external: isExternal }),
+  }
+}
+
+const isDate = (value: unknown): value is string => typeof value === 'string' && !Number.isNaN(Date.parse(value))
+
+/** Reads the number for an API key. Its id may appear only among the health entities. */
+export function readNumber(body: Record<string, unknown>): ProviderNumber {
+  const health = isObject(body.health_status) ? body.health_status : {}
+  const entities = objectsIn(health.entities)
+  const idOfEntity = (type: string) => idOf(entities.find((one) => one.entity_type === type)?.id)
+  return {
+    phoneNumberId: idOf(body.id) ?? idOfEntity('PHONE_NUMBER'),
+    wabaAccountId: idOfEntity('WABA'),
+    appId: null,
+    phoneNumber: text(body.display_phone_number),
+    phoneName: text(body.verified_name),
+    isSharedWithApp: body.is_on_biz_app === true,
+  }
+}

@@ -1,9 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { hasMoreLevels } from '../../platform/text/json-text.ts'
-import { ITEM_LIMIT, NESTING_LIMIT } from './bounds.ts'
-import type { InboundItem, ParsedInbound } from './event-item.ts'
-import { isDeeper, isObject, type JsonObject, parseJson, secondsAt, textAt } from './json-member.ts'
-import { guarded, placeWhole, TOO_DEEP } from './unreadable.ts'
+import type { InboundItem, ParsedInbound, Placed, ReportedError, Route } from './event-item.ts'
+import {
+  BeyondBounds,
+  ITEM_LIMIT,
+  isDeeper,
+  isObject,
+  type JsonObject,
+  NESTING_LIMIT,
+  parseJson,
+  secondsAt,
+  textAt,
+} from './json-member.ts'
 
 export type EventFormat = {
   /** Returns items in order, or undefined for another format. A bad element must not affect its siblings. */
@@ -22,12 +30,17 @@ type OpenBody = {
   itemCount: () => number
 }
 
-export type EventReader = {
+/** Additions by a provider that forwards Meta's events. Functions return null without one. */
+export type GraphExtension = {
+  appNames: readonly string[]
+  appIdOf(body: JsonObject): string | null
+  messageIdOf(status: JsonObject): string | null
+  errorOf(status: JsonObject): ReportedError | null
+}
+
+export type EventReader = Omit<EventFormat, 'readItems'> & {
   /** Splits a body into items, in order (decisions: Provider-facing webhook). Never throws. */
   parse(raw: Buffer | string): ParsedInbound
-  routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
-  idsOf(raw: Buffer): ReadonlySet<string> | undefined
-  signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
 
 /** Creates a reader that uses the first matching format. */
@@ -76,4 +89,38 @@ function readItems(formats: readonly EventFormat[], body: JsonObject, open: Open
       return [{ ...placed, field, timestamp, kind: 'ignored', reason: 'a body in no known format' }]
     },
   )
+}
+
+export const TOO_DEEP = `more than ${NESTING_LIMIT} levels`
+
+export const NOWHERE: Route = { by: 'nothing' }
+
+/** Removes the route: an oversized id must not reach the database or leave the choice to other ids. */
+export const placeNowhere = (placed: Placed): Placed => ({ ...placed, route: NOWHERE })
+
+/** Places a whole body as one item. */
+export const placeWhole = (text: string): Placed => ({
+  key: 'body',
+  position: { group: 'body', index: 0 },
+  field: null,
+  route: NOWHERE,
+  timestamp: null,
+  raw: () => text,
+})
+
+/** Stands in for an unreadable element, stored with the reason. */
+export const unreadable = (placed: Placed, reason: string): InboundItem => ({
+  ...placed,
+  kind: 'unreadable-item',
+  reason,
+})
+
+/** Returns what `read` returns, or one unreadable item. */
+export function guarded<Read>(place: () => Placed, read: () => Read): Read | InboundItem[] {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BeyondBounds) return [unreadable(placeNowhere(place()), error.message)]
+    return [unreadable(place(), 'its members could not be read')]
+  }
 }

@@ -1,5 +1,4 @@
 import { digitsOf, USER_ID } from '../../platform/text/phone.ts'
-import { BeyondBounds, WORD_LIMIT } from './bounds.ts'
 
 /**
  * Readers for untrusted JSON; null if missing, empty or mistyped. Text is cleaned for Postgres (NUL, lone surrogates).
@@ -121,3 +120,18 @@ export function secondsAt(object: JsonObject, name: string): number | null {
   const seconds = Math.floor(number >= 1e12 ? number / 1000 : number)
   return seconds >= 0 && seconds <= LAST_SECOND ? seconds : null
 }
+
+/** Limits per posted body (decisions: Provider webhook; docs/security.md lists the responses). */
+
+export const ITEM_LIMIT = 5_000
+export const NESTING_LIMIT = 64
+
+export const ID_LIMIT = 128
+export const WAMID_LIMIT = 512
+/** Message text and captions; the rest is only in `raw`. */
+export const TEXT_LIMIT = 65_536
+/** All other strings, such as file names and error titles. */
+const WORD_LIMIT = 1_024
+export const NAME_LIMIT = 256
+
+export class BeyondBounds extends Error {}

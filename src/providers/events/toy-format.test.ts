@@ -2,11 +2,9 @@ import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { graphEvents } from '../graph-events/graph-events.ts'
-import type { MessageItem } from './event-item.ts'
-import { createEventReader, type EventFormat } from './event-reader.ts'
+import { type MessageItem, NO_DETAILS } from './event-item.ts'
+import { createEventReader, type EventFormat, placeWhole, unreadable } from './event-reader.ts'
 import { isObject, listAt, memberAt, objectAt, phoneAt, textAt } from './json-member.ts'
-import { NO_DETAILS } from './message-details.ts'
-import { placeWhole, unreadable } from './unreadable.ts'
 
 /** A transport that writes `{"toy":{"line":"L1","letters":[{"no":"7","by":"393331234567","text":"Hi"}]}}`. */
 const toyEvents: EventFormat = {

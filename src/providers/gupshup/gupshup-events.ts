@@ -1,9 +1,16 @@
-import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
 import type { InboundItem, Placed, ReportedError } from '../events/event-item.ts'
-import type { EventFormat } from '../events/event-reader.ts'
-import { idAt, isObject, type JsonObject, memberAt, objectAt, secondsAt, textAt } from '../events/json-member.ts'
-import { placeWhole, unreadable } from '../events/unreadable.ts'
-import type { GraphExtension } from '../graph-events/graph-extension.ts'
+import { type EventFormat, type GraphExtension, placeWhole, unreadable } from '../events/event-reader.ts'
+import {
+  ID_LIMIT,
+  idAt,
+  isObject,
+  type JsonObject,
+  memberAt,
+  objectAt,
+  secondsAt,
+  textAt,
+  WAMID_LIMIT,
+} from '../events/json-member.ts'
 import {
   ignored,
   isNameless,
@@ -13,8 +20,8 @@ import {
   toLanguage,
   toReason,
 } from '../graph-events/items/template-item.ts'
-import { codeAt } from '../graph-events/provider-error.ts'
-import { qualityOf } from './gupshup-quality.ts'
+import { codeAt } from '../graph-events/message-content.ts'
+import { qualityOf } from './gupshup-template.ts'
 
 /** Gupshup v3 is Meta's format plus an app id, a message id and flat errors. */
 export const gupshupExtension: GraphExtension = {

@@ -1,9 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
 import { openMedia } from '../fetch-media.ts'
-import { idOf, objectsIn, readAnswer, readDone, readValue } from '../graph-answer.ts'
-import { failure, text } from '../graph-error.ts'
-import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
+import { failure, idOf, objectsIn, readValue, text } from '../graph-answer.ts'
 import type {
   MediaOutcome,
   NewTemplate,
@@ -14,9 +12,8 @@ import type {
   SenderAccess,
   Unsupported,
 } from '../provider.ts'
-import { createProviderApi, isMediaId } from '../provider-api.ts'
-import { findOwnId, readGupshupReceipt, toGupshupTemplate } from './gupshup-new-template.ts'
-import { readGupshupTemplate } from './gupshup-template.ts'
+import { createProviderApi, isMediaId, toGraphMessage, toGraphReceipt } from '../provider-api.ts'
+import { findOwnId, readGupshupReceipt, readGupshupTemplate, toGupshupTemplate } from './gupshup-template.ts'
 
 const PUBLIC_ADDRESS = 'https://partner.gupshup.io/partner/app'
 const SEND_PATHS = { messages: 'v3/message', marketing: 'onboarding/marketing/msg' } as const
@@ -44,7 +41,7 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
       const unsupported = unsupportedIn(template)
       if (unsupported !== undefined) return unsupported
       const answer = await api.change(access, 'POST', 'templates', toGupshupTemplate(template))
-      return readValue(readAnswer(answer, { readOwnError }), ({ template: created }) =>
+      return readValue(answer, ({ template: created }) =>
         isObject(created) ? readGupshupReceipt(created, template) : undefined,
       )
     },
@@ -54,15 +51,14 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
       const ownId = readValue(await api.get(access, 'templates'), ({ templates }) => findOwnId(templates, template))
       if (ownId.kind === 'failed') return ownId
       const path = `templates/${encodeURIComponent(ownId.value)}`
-      return readDone(await api.change(access, 'PUT', path, toGupshupTemplate(template)), { readOwnError })
+      return api.perform(access, 'PUT', path, toGupshupTemplate(template))
     },
     uploadSample: async (access, file) =>
       readValue(
         await api.upload(access, 'upload/media', file, { file_type: file.mimeType }),
         ({ handleId }) => text(isObject(handleId) ? handleId.message : handleId) ?? undefined,
       ),
-    deleteTemplate: async (access, name) =>
-      readDone(await api.change(access, 'DELETE', `template/${encodeURIComponent(name)}`), { readOwnError }),
+    deleteTemplate: (access, name) => api.perform(access, 'DELETE', `template/${encodeURIComponent(name)}`),
     listNumbers: async (access) =>
       readValue(await api.get(access, 'waba/info'), ({ wabaInfo }) =>
         isObject(wabaInfo) ? [readNumber(wabaInfo, access)] : undefined,

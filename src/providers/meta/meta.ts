@@ -1,20 +1,20 @@
 import type { Dispatcher } from 'undici'
+import { isObject } from '../events/json-member.ts'
 import { fetchMedia } from '../fetch-media.ts'
-import { failed, idOf, readAnswer, readDone, readValue } from '../graph-answer.ts'
-import { text } from '../graph-error.ts'
-import { toGraphMessage, toGraphReceipt } from '../graph-message.ts'
+import { failed, idOf, objectsIn, readValue, text } from '../graph-answer.ts'
 import type {
   Fetched,
   MediaFile,
   MediaOutcome,
   NewTemplate,
   Provider,
+  ProviderNumber,
+  ProviderTemplate,
   SenderAccess,
   TemplateReceipt,
 } from '../provider.ts'
-import { createProviderApi, isMediaId, type ProviderApi } from '../provider-api.ts'
-import { toGraphChange, toGraphTemplate } from '../template-shape.ts'
-import { fetchTemplates, listNumbers } from './meta-list.ts'
+import { createProviderApi, isMediaId, type ProviderApi, toGraphMessage, toGraphReceipt } from '../provider-api.ts'
+import { readTemplate, toGraphChange, toGraphTemplate } from '../template-shape.ts'
 
 const OWN_APP = 'app'
 const SESSION = /^upload:[!-~]{1,4000}$/
@@ -60,17 +60,15 @@ export function createMetaProvider(options: MetaOptions): Provider {
     createTemplate: async (access, template) => {
       const path = `${access.wabaAccountId}/message_templates`
       const answer = await api.change(access, 'POST', path, toGraphTemplate(template))
-      return readValue(readAnswer(answer), (body) => readReceipt(body, template))
+      return readValue(answer, (body) => readReceipt(body, template))
     },
     editTemplate: async (access, externalId, template) =>
       externalId === null
         ? failed('the template has no id at the provider')
-        : readDone(await api.change(access, 'POST', externalId, toGraphChange(template))),
+        : api.perform(access, 'POST', externalId, toGraphChange(template)),
     uploadSample: (access, file) => uploadSample(api, access, file),
-    deleteTemplate: async (access, name) => {
-      const path = `${access.wabaAccountId}/message_templates?${new URLSearchParams({ name })}`
-      return readDone(await api.change(access, 'DELETE', path))
-    },
+    deleteTemplate: (access, name) =>
+      api.perform(access, 'DELETE', `${access.wabaAccountId}/message_templates?${new URLSearchParams({ name })}`),
     listNumbers: (access) => listNumbers((path) => api.get(access, path), access.wabaAccountId),
     uploadMedia: async (access, file) => {
       const fields = { messaging_product: 'whatsapp', type: file.mimeType }
@@ -127,9 +125,65 @@ async function uploadSample(
   file: MediaFile,
 ): Promise<Fetched<string>> {
   const described = new URLSearchParams({ file_length: String(file.sizeBytes), file_type: file.mimeType })
-  const opened = readAnswer(await api.change(access, 'POST', `${access.appId ?? OWN_APP}/uploads?${described}`))
+  const opened = await api.change(access, 'POST', `${access.appId ?? OWN_APP}/uploads?${described}`)
   const session = readValue(opened, ({ id }) => (SESSION.test(String(id)) ? String(id) : undefined))
   if (session.kind === 'failed') return session
   const headers = { authorization: `OAuth ${access.accessToken}`, file_offset: '0' }
   return readValue(await api.uploadBytes(access, session.value, file, headers), ({ h }) => text(h) ?? undefined)
+}
+
+const TEMPLATE_FIELDS =
+  'id,name,language,status,category,components,parameter_format,rejected_reason,quality_score,previous_category,' +
+  'message_send_ttl_seconds'
+const NUMBER_FIELDS = 'id,display_phone_number,verified_name,is_on_biz_app'
+const PAGE_LIMIT = 100
+const MAX_PAGES = 200
+
+export type Ask = (path: string) => Promise<Fetched<Record<string, unknown>>>
+
+/** Fetches an account's templates and the namespace, which only the account has. */
+async function fetchTemplates(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderTemplate[]>> {
+  const [items, account] = await Promise.all([
+    readPages(ask, `${wabaAccountId}/message_templates`, TEMPLATE_FIELDS),
+    ask(`${wabaAccountId}?fields=message_template_namespace`),
+  ])
+  if (items.kind === 'failed') return items
+  const namespace = account.kind === 'fetched' ? account.value.message_template_namespace : null
+  const templates = items.value.flatMap((item) => readTemplate({ ...item, namespace }) ?? [])
+  return { kind: 'fetched', value: templates }
+}
+
+/** Lists an account's numbers, at most 200 pages with 100 each. Fails if any page fails. */
+export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderNumber[]>> {
+  const items = await readPages(ask, `${wabaAccountId}/phone_numbers`, NUMBER_FIELDS)
+  return items.kind === 'failed' ? items : { kind: 'fetched', value: items.value.map(toProviderNumber) }
+}
+
+const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
+  phoneNumberId: idOf(item.id),
+  wabaAccountId: null,
+  appId: null,
+  phoneNumber: text(item.display_phone_number),
+  phoneName: text(item.verified_name),
+  isSharedWithApp: item.is_on_biz_app === true,
+})
+
+async function readPages(ask: Ask, path: string, fields: string): Promise<Fetched<Record<string, unknown>[]>> {
+  const items: Record<string, unknown>[] = []
+  const query = new URLSearchParams({ fields, limit: String(PAGE_LIMIT) })
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await ask(`${path}?${query}`)
+    if (answer.kind === 'failed') return answer
+    items.push(...objectsIn(answer.value.data))
+    const after = nextCursor(answer.value.paging)
+    if (after === undefined) return { kind: 'fetched', value: items }
+    query.set('after', after)
+  }
+  return failed(`the list has more than ${MAX_PAGES} pages`)
+}
+
+/** Uses the cursor rather than the `next` address, so that the credential stays on the same host. */
+function nextCursor(paging: unknown): string | undefined {
+  if (!isObject(paging) || typeof paging.next !== 'string' || !isObject(paging.cursors)) return undefined
+  return text(paging.cursors.after) ?? undefined
 }

@@ -1,7 +1,6 @@
 import { mediaNotFound, unsupportedByTransport, validationError } from '../../platform/errors.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
-import { unanswered } from '../../providers/failed-question.ts'
-import { providerMessage } from '../../providers/graph-error.ts'
+import { providerMessage, unanswered } from '../../providers/graph-answer.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 

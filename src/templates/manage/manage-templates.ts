@@ -9,8 +9,7 @@ import {
   validationError,
 } from '../../platform/errors.ts'
 import { newTemplateId } from '../../platform/ids.ts'
-import { unanswered } from '../../providers/failed-question.ts'
-import { providerMessage } from '../../providers/graph-error.ts'
+import { providerMessage, unanswered } from '../../providers/graph-answer.ts'
 import type {
   Fetched,
   NewTemplate,

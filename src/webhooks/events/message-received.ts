@@ -2,8 +2,14 @@ import { Type } from 'typebox'
 import { ERROR, MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
 import { digitsOf } from '../../platform/text/phone.ts'
-import type { CallItem, ChangeItem, InboundItem, MessageItem, ReactionItem } from '../../providers/events/event-item.ts'
-import { NO_DETAILS } from '../../providers/events/message-details.ts'
+import {
+  type CallItem,
+  type ChangeItem,
+  type InboundItem,
+  type MessageItem,
+  NO_DETAILS,
+  type ReactionItem,
+} from '../../providers/events/event-item.ts'
 import { DEFAULT_PROVIDER, type ProviderName } from '../../providers/provider-name.ts'
 import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
 import type { EventKind } from './event-kind.ts'

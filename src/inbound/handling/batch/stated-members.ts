@@ -1,8 +1,7 @@
 import type { MessageContext } from '../../../conversations/content/message-context.ts'
 import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
-import type { CallItem, MessageItem } from '../../../providers/events/event-item.ts'
+import type { CallItem, MessageDetails, MessageItem } from '../../../providers/events/event-item.ts'
 import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
-import type { MessageDetails } from '../../../providers/events/message-details.ts'
 
 /** Returns message members other than type, text and media. */
 export const toStated = (item: MessageItem | CallItem) => ({

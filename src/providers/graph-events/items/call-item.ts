@@ -1,5 +1,4 @@
-import { WAMID_LIMIT } from '../../events/bounds.ts'
-import type { CallItem } from '../../events/event-item.ts'
+import { type CallItem, NO_DETAILS, type VoiceCall } from '../../events/event-item.ts'
 import {
   idAt,
   isoAt,
@@ -10,11 +9,10 @@ import {
   secondsAt,
   textAt,
   toText,
+  WAMID_LIMIT,
 } from '../../events/json-member.ts'
-import { NO_DETAILS, type VoiceCall } from '../../events/message-details.ts'
-import { ADDRESSEE, SENDER } from '../customer.ts'
-import { readError } from '../provider-error.ts'
-import { deriveWamid, type MessagePlace } from './message-item.ts'
+import { readError } from '../message-content.ts'
+import { ADDRESSEE, deriveWamid, type MessagePlace, SENDER } from './message-item.ts'
 
 const EVENT_LIMIT = 64
 

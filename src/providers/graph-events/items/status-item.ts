@@ -1,5 +1,5 @@
-import { WAMID_LIMIT } from '../../events/bounds.ts'
 import type { InboundItem, Placed, Pricing, StatusItem } from '../../events/event-item.ts'
+import type { GraphExtension } from '../../events/event-reader.ts'
 import {
   idAt,
   type JsonObject,
@@ -11,9 +11,9 @@ import {
   textAt,
   userIdAt,
   userIdInPlaceOfPhone,
+  WAMID_LIMIT,
 } from '../../events/json-member.ts'
-import { firstOf, type GraphExtension } from '../graph-extension.ts'
-import { readError } from '../provider-error.ts'
+import { readError } from '../message-content.ts'
 
 /** A played voice note counts as read. */
 const STATUSES = new Map<string, StatusItem['status']>([
@@ -29,7 +29,7 @@ const STATUSES = new Map<string, StatusItem['status']>([
 export function readStatus(
   status: JsonObject,
   place: (timestamp: number | null) => Placed,
-  extensions: readonly GraphExtension[],
+  extension: GraphExtension,
 ): InboundItem {
   const placed = place(secondsAt(status, 'timestamp'))
   const ignored = (reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
@@ -37,26 +37,22 @@ export function readStatus(
   const type = textAt(status, 'type')
   if (name === undefined) return ignored('a status that says nothing about a message')
   if (type === 'payment' || type === 'call') return ignored(`the status of a ${type}`)
-  const named = readNames(status, extensions)
-  if (named.wamid === null && named.providerMessageId === null && named.callbackData === null) {
+  const wamid = idAt(status, 'id', WAMID_LIMIT)
+  const providerMessageId = extension.messageIdOf(status)
+  const callbackData = textAt(status, 'biz_opaque_callback_data')
+  if (wamid === null && providerMessageId === null && callbackData === null) {
     return ignored('a status that names no message')
   }
   return {
     ...placed,
     kind: 'status',
     status: name,
-    ...named,
+    ...{ wamid, providerMessageId, callbackData },
     ...readRecipient(status),
     pricing: readPricing(objectAt(status, 'pricing')),
-    error: errorOf(status, name, extensions),
+    error: name === 'failed' ? (readError(listAt(status, 'errors')[0]) ?? extension.errorOf(status)) : null,
   }
 }
-
-const readNames = (status: JsonObject, extensions: readonly GraphExtension[]) => ({
-  wamid: idAt(status, 'id', WAMID_LIMIT),
-  providerMessageId: firstOf(extensions, (extension) => extension.messageIdOf(status)),
-  callbackData: textAt(status, 'biz_opaque_callback_data'),
-})
 
 /** In groups the recipient is the group, so uses the participant. */
 function readRecipient(status: JsonObject) {
@@ -76,8 +72,3 @@ function readPricing(pricing: JsonObject): Pricing | null {
   const billable = typeof value === 'boolean' ? value : null
   return category === null && type === null && billable === null ? null : { category, type, billable }
 }
-
-const errorOf = (status: JsonObject, name: StatusItem['status'], extensions: readonly GraphExtension[]) =>
-  name === 'failed'
-    ? (readError(listAt(status, 'errors')[0]) ?? firstOf(extensions, (extension) => extension.errorOf(status)))
-    : null

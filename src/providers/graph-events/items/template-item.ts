@@ -1,6 +1,5 @@
-import { ID_LIMIT } from '../../events/bounds.ts'
 import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../../events/event-item.ts'
-import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../../events/json-member.ts'
+import { ID_LIMIT, idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../../events/json-member.ts'
 
 /** Unlisted statuses change nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([
