@@ -10,7 +10,7 @@ const onDatabase = {
   /** One real PostgreSQL for a run of a project; each file clones its own database from a template. */
   globalSetup: ['test/run/global-setup.ts'],
   /** More than a machine has cores: tests of processes wait for much of their time. */
-  maxWorkers: 5,
+  maxWorkers: 6,
   ...order(1),
 }
 

@@ -122,23 +122,6 @@ describe('DELETE /contacts/{id}?erase=true', () => {
     expect((await shop.api('GET', `/contacts/by-email/${person.email}`)).status).toBe(404)
   })
 
-  test('ends the same when it is killed in the middle and started again', { timeout: 300_000 }, async () => {
-    const shop = await createShop()
-    const person = await createPerson(shop)
-    let kills = 0
-    const endEmailJobs = async () => {
-      kills += 1
-      throw new Error('killed')
-    }
-    // The request dies after the first mails; the job of the service goes on.
-    await eraseContact({ ...erasing, endEmailJobs, onFailure: () => {} }, shop.companyId, person.id)
-    expect(kills).toBe(1)
-    expect(await placesOf([person.word])).not.toEqual([])
-    await eventually(async () => (await placesOf(textsOf(person))).length === 0, 40_000)
-    await complete(shop.companyId, person.id)
-    expect(await placesOf(textsOf(person))).toEqual([])
-  })
-
   test('erases all rows while files cannot be deleted, which wait unreadable until they can', {
     timeout: 300_000,
   }, async () => {
@@ -165,7 +148,10 @@ describe('DELETE /contacts/{id}?erase=true', () => {
     await complete(shop.companyId, person.id)
     await db`update discarded_files set due_at = now() where storage_key = ${person.storageKey}`
     await eventually(async () => (await placesOf(textsOf(person))).length === 0, 40_000)
-    expect(await db`select from discarded_files where storage_key = ${person.storageKey}`).toHaveLength(0)
+    // The sweep deletes the row after the file.
+    await eventually(
+      async () => (await db`select from discarded_files where storage_key = ${person.storageKey}`).length === 0,
+    )
   })
 
   test('another company’s contact, an erased and a missing one answer alike; a deleted one can be erased', async () => {

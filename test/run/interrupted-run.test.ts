@@ -24,7 +24,7 @@ test.runIf(NOTE)('the test that is interrupted', async () => {
 async function startRun(): Promise<{ pid: number; exited: Promise<unknown>; folder: string }> {
   const note = join(dataFolder(), 'note')
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const child = spawn(process.execPath, [vitest, 'run', '--project', 'process', 'test/run/interrupted-run.test.ts'], {
+  const child = spawn(process.execPath, [vitest, 'run', '--project', 'slow', 'test/run/interrupted-run.test.ts'], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, INTERRUPTED_RUN: note },
     stdio: 'ignore',

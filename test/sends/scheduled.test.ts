@@ -3,7 +3,7 @@ import { type Db, sql } from '../../src/db/connect.ts'
 import { NO_INSTANT } from '../../src/platform/text/instant.ts'
 import { holdOpen, untilBlocked } from '../held-locks.ts'
 import { writeUnmirrored } from '../run/mirrors.ts'
-import { eventually, startTestService, uniquePhone } from '../service.ts'
+import { eventually, startTestService, type TestService, uniquePhone } from '../service.ts'
 
 // Messages with `sendAt`. The tests move the time of a message, never the clock of the machine.
 const service = await startTestService({
@@ -11,7 +11,7 @@ const service = await startTestService({
   config: { legacyRemovalDate: new Date('2100-01-01T00:00:00Z') },
 })
 const { db, createCompany, control } = service
-type Company = Awaited<ReturnType<typeof createCompany>>
+type Company = Awaited<ReturnType<TestService['createCompany']>>
 
 const SEND = '/templates/whatsapp/send'
 const SCHEDULED = '/whatsapp/scheduled-messages'

@@ -1,19 +1,15 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/sends/batch/throttle.ts'
 import { startReceiver } from '../receiver.ts'
-import { eventually, startTestService, type TestService, uniquePhone } from '../service.ts'
+import { eventually, startTestService, uniquePhone } from '../service.ts'
 
 const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
 const SEND = '/templates/whatsapp/send'
 
-let service: TestService
-let company: Awaited<ReturnType<TestService['createCompany']>>
-beforeAll(async () => {
-  service = await startTestService({ mirrors: true, config: { providerTimeoutMs: 5_000 } })
-  company = await service.createCompany()
-})
+const service = await startTestService({ mirrors: true, config: { providerTimeoutMs: 5_000 } })
+const company = await service.createCompany()
 beforeEach(() =>
   service.control('PUT', '/behaviour', { latencyMs: 0, errorRate: 0, refuseWithCode: null, hang: false }),
 )

@@ -1,18 +1,13 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { until } from '../../../test/parley-process.ts'
 import { StartError } from '../../platform/start-error.ts'
-import { connect, type Pool, sql } from '../connect.ts'
+import { connect, type Pool } from '../connect.ts'
 import { migrate, type SchemaSource } from './migrate.ts'
 import { readSqlObjects } from './sql-object.ts'
-
-const RUNNER = fileURLToPath(new URL('../../../test/schema/run-migrate.ts', import.meta.url))
 
 /** A database without anything in it. */
 async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
@@ -37,25 +32,6 @@ test('a second run applies nothing', async () => {
   expect(await migrate(db)).toEqual([])
 })
 
-test('five processes at once on an empty database apply each migration once', async () => {
-  const { db, url } = await emptyDatabase()
-  const children = [1, 2, 3, 4, 5].map(() => fork(RUNNER, [url], { stdio: 'pipe' }))
-  const results = await Promise.all(
-    children.map(async (child) => {
-      const exited = once(child, 'close')
-      let applied: unknown = 'nothing was said'
-      child.on('message', (message) => {
-        applied = message
-      })
-      expect((await exited)[0]).toBe(0)
-      return applied as string[]
-    }),
-  )
-  const applied = results.flat().sort()
-  expect(applied).toEqual(await names(db))
-  expect(applied.length).toBeGreaterThan(3)
-})
-
 test('a migration that fails leaves nothing, names itself, and those before it stay', async () => {
   const { db } = await emptyDatabase()
   const folder = schema({
@@ -70,22 +46,6 @@ test('a migration that fails leaves nothing, names itself, and those before it s
   expect(await db`select to_regclass('half') as half, to_regclass('later') as later`).toEqual([
     { half: null, later: null },
   ])
-})
-
-test('a process killed in the middle of a migration leaves nothing, and the next one applies it', async () => {
-  const { db, url } = await emptyDatabase()
-  const slow = schema({ '0001_slow.sql': 'create table slow (id int); select pg_sleep(3600);' })
-  const child = fork(RUNNER, [url, slow.migrations], { stdio: 'pipe' })
-  const working = sql`select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`
-  await until('the migration is at work', async () => (await db`${working}`).length === 1)
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  // The server notices a lost client when the statement ends; this test does not wait for that.
-  await db`select pg_terminate_backend(pid) from (${working}) as work`
-  expect(await db`select to_regclass('slow') as slow`).toEqual([{ slow: null }])
-
-  const quick = schema({ '0001_slow.sql': 'create table slow (id int);' })
-  expect(await migrate(db, { source: quick })).toEqual(['0001_slow.sql'])
 })
 
 test('a later Parley’s migration is refused, and warned of where it is allowed unless it is breaking', async () => {
