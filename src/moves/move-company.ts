@@ -26,8 +26,7 @@ import {
   setMediaSecret,
 } from './move-store.ts'
 import { createBlobs } from './moved-blobs.ts'
-import { createInserts, recode } from './moved-rows.ts'
-import { MOVED_TABLES } from './moved-tables.ts'
+import { createInserts, MOVED_TABLES, recode } from './moved-rows.ts'
 import {
   claimImport,
   discardLeftFiles,

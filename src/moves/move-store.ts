@@ -2,7 +2,7 @@ import { monthOfId } from '../conversations/message-month.ts'
 import { makeMessageMonth } from '../conversations/message-month-store.ts'
 import { type Db, type Fragment, type Pool, sql } from '../db/connect.ts'
 import { NO_WORKER } from '../queue/job-table.ts'
-import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
+import { MOVED_TABLES } from './moved-rows.ts'
 
 const ROWS_AT_ONCE = 500
 
@@ -66,7 +66,7 @@ export async function schemaDigest(db: Db): Promise<string> {
   return row.digest
 }
 
-export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
+export async function* movedRowsOf(tx: Db, table: string, companyId: number): AsyncGenerator<string[]> {
   const key = tx(table === 'companies' ? 'id' : 'company_id')
   const all = sql`select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}`
   for await (const rows of readInBatches<{ row: string }>(tx, all)) yield rows.map(({ row }) => row)
@@ -131,7 +131,7 @@ async function* readInBatches<T>(tx: Db, query: Fragment): AsyncGenerator<T[]> {
 }
 
 /** Inserts rows unchanged except for the company; jobs get new ids. */
-export async function insertRows(tx: Db, table: MovedTable, companyId: number, rows: readonly string[]): Promise<void> {
+export async function insertRows(tx: Db, table: string, companyId: number, rows: readonly string[]): Promise<void> {
   const key = table === 'companies' ? 'id' : 'company_id'
   const columns = await columnsOf(tx, table)
   const list = columns.filter((column) => table !== 'jobs' || column !== 'id').map((column) => `"${column}"`)
@@ -144,7 +144,7 @@ export async function insertRows(tx: Db, table: MovedTable, companyId: number, r
   )
 }
 
-async function columnsOf(tx: Db, table: MovedTable): Promise<string[]> {
+async function columnsOf(tx: Db, table: string): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     select attname as name
     from pg_attribute
@@ -191,7 +191,7 @@ export async function hasIdAbove(tx: Db, companyId: number, most: number): Promi
   return false
 }
 
-type Sequence = { table: MovedTable; column: string; sequence: string }
+type Sequence = { table: string; column: string; sequence: string }
 
 const listSequences = (tx: Db): Promise<Sequence[]> => tx<Sequence[]>`
   select relation.relname as table, attribute.attname as column,
@@ -201,7 +201,7 @@ const listSequences = (tx: Db): Promise<Sequence[]> => tx<Sequence[]>`
   where attribute.attidentity <> '' and relation.relname = any (${MOVED_TABLES.filter(isWithinCompany)}::text[])
 `
 
-const isWithinCompany = (table: MovedTable): boolean => table !== 'companies' && table !== 'jobs'
+const isWithinCompany = (table: string): boolean => table !== 'companies' && table !== 'jobs'
 
 async function advance(tx: Db, sequence: string, highest: Fragment): Promise<void> {
   await tx`
@@ -215,7 +215,7 @@ export async function makePastDays(tx: Db, days: number): Promise<void> {
   await tx`select make_delivery_days(0, ${days}::integer)`
 }
 
-export async function deleteRows(db: Pool, table: MovedTable, companyId: number): Promise<void> {
+export async function deleteRows(db: Pool, table: string, companyId: number): Promise<void> {
   const key = db(table === 'companies' ? 'id' : 'company_id')
   for (let deleted = -1; deleted !== 0; ) {
     const { count } = await db`

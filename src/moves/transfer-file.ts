@@ -1,7 +1,6 @@
 import { type Hmac, timingSafeEqual } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { access, link, open, rm } from 'node:fs/promises'
-import type { MovedTable } from './moved-tables.ts'
 
 export const FORMAT = 'parley-company'
 export const FORMAT_VERSION = 2
@@ -25,7 +24,7 @@ export type Header = {
 
 export type Entry =
   /** JSON text, to keep numbers exact. */
-  | { table: MovedTable; row: string }
+  | { table: string; row: string }
   /** Base64; an empty piece ends the file. */
   | { blob: string; mimeType: string; piece: string }
 

@@ -1,24 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Db } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
+import { TABLES } from '../db/tables.ts'
 import type { Cipher } from './secrets.ts'
 
-/** Every sealed column; must match the tables (tested). */
-export const SEALED_COLUMNS = [
-  { table: 'companies', column: 'media_secret' },
-  { table: 'senders', column: 'access_token' },
-  { table: 'api_keys', column: 'identity_secret' },
-  { table: 'senders', column: 'app_secret' },
-  { table: 'senders', column: 'webhook_secret' },
-  { table: 'registrations', column: 'secret' },
-  { table: 'registrations', column: 'static_headers' },
-  { table: 'email_settings', column: 'smtp_url' },
-  { table: 'service_secrets', column: 'value' },
-  { table: 'erasures', column: 'subject' },
-  { table: 'operator_keys', column: 'answer_body' },
-] as const
-
 type SealedColumn = { table: string; column: string }
+
+export const SEALED_COLUMNS: readonly SealedColumn[] = TABLES.flatMap(({ name, sealed = [] }) =>
+  sealed.map((column) => ({ table: name, column })),
+)
 
 const VALUES_AT_ONCE = 500
 

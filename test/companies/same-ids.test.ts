@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { TABLES } from '../../src/db/tables.ts'
 import { completeJobs, enqueueJobs, renewJobs } from '../../src/queue/job-store.ts'
 import { DELIVERIES } from '../../src/webhooks/deliveries/delivery-table.ts'
 import { startReceiver } from '../receiver.ts'
@@ -13,7 +14,7 @@ const service = await startTestService()
 const { db } = service
 const EVENTS = ['whatsapp.message.received']
 /** Ids that are unique in the installation. */
-const GLOBAL = ['companies', 'jobs', 'inbound_events', 'inbound_items', 'erasures']
+const GLOBAL = ['erasures', ...TABLES.filter((table) => table.global !== undefined).map(({ name }) => name)]
 const CUSTOMER = uniquePhone()
 
 /** A slow receiver: deliveries of both companies with one id are in flight at the same time. */
