@@ -6,20 +6,19 @@ import type { DeliveryClaim } from '../src/webhooks/deliveries/claim-deliveries.
 import {
   type AttemptRecord,
   completeAttempts,
+  DELIVERIES,
   type DeliveryRef,
   type HeldDelivery,
   type NewEnvelope,
   type StartedAttempt,
   startAttempts,
 } from '../src/webhooks/deliveries/delivery-store.ts'
-import { DELIVERIES } from '../src/webhooks/deliveries/delivery-table.ts'
 import type { SecretCipher } from '../src/webhooks/registrations/registration.ts'
 import {
   insertRegistration,
   type NewRegistration,
   type RegistrationRow,
 } from '../src/webhooks/registrations/registration-store.ts'
-
 import { createTestKey } from './api.ts'
 
 export const EVENT = 'whatsapp.message.received'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expireDeliveries } from '../../src/webhooks/deliveries/end/delivery-end-store.ts'
+import { expireDeliveries } from '../../src/webhooks/deliveries/end-deliveries.ts'
 import { benchOf, type Context } from '../bench.ts'
 import { type Contender, compare } from '../compare.ts'
 import { inboundOrder, type Receiver, startReceiver } from '../journeys.ts'

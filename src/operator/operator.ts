@@ -28,7 +28,7 @@ import { listAccountEvents } from '../senders/account-event-store.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import { failAllScheduled } from '../sends/scheduled/scheduled-message.ts'
-import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
+import { DELIVERIES } from '../webhooks/deliveries/delivery-store.ts'
 import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from './companies/account-event-shape.ts'
 import type { WebhookGuide } from './senders/sender-shape.ts'
 

@@ -2,7 +2,7 @@ import { isAmong } from '../conversations/message-month.ts'
 import { type Db, jsonRows } from '../db/connect.ts'
 import { recipientMailbox } from '../emails/email-key-store.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
-import type { EnvelopePlace } from '../webhooks/deliveries/end/delivery-erasure-store.ts'
+import type { EnvelopePlace } from '../webhooks/deliveries/erase-envelopes.ts'
 
 type ArchiveRow = { readonly id: number; readonly row: string }
 

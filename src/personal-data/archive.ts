@@ -19,7 +19,7 @@ import {
   findMessageEnvelopes,
   findRecordEnvelopes,
   type NamingEnvelope,
-} from '../webhooks/deliveries/end/delivery-erasure-store.ts'
+} from '../webhooks/deliveries/erase-envelopes.ts'
 import {
   readArchivedContact,
   readConsentRows,

@@ -34,7 +34,7 @@ import {
   findEnvelopesOf,
   findMessageEnvelopes,
   findRecordEnvelopes,
-} from '../webhooks/deliveries/end/delivery-erasure-store.ts'
+} from '../webhooks/deliveries/erase-envelopes.ts'
 import { MESSAGE_RECEIVED } from '../webhooks/events/message-received.ts'
 import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'

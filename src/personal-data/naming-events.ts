@@ -1,7 +1,7 @@
 import { listConversationsOf } from '../conversations/writer-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
 import { addressIdentity } from '../people/consent/consent.ts'
-import { conversationPerson } from '../webhooks/deliveries/envelope-person.ts'
+import { conversationPerson } from '../webhooks/deliveries/delivery-store.ts'
 import type { Subject } from './subject.ts'
 
 /** Lists how envelopes without a message of the person refer to them. */

@@ -6,7 +6,7 @@ import { WITHOUT_SESSIONS } from '../db/pooler.ts'
 import type { Config } from '../platform/settings/config.ts'
 import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
-import { makeDeliveryDays } from '../webhooks/deliveries/days/delivery-day-store.ts'
+import { makeDeliveryDays } from '../webhooks/deliveries/delivery-days.ts'
 import type { Components, Log } from './components.ts'
 import { loadSandbox, type SandboxProcess } from './sandbox-process.ts'
 

@@ -28,9 +28,8 @@ import { createSenderCache, type SenderCache } from '../senders/sender-cache.ts'
 import { type ConsoleSessions, createSessions } from '../sessions/session.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/attempts/post.ts'
-import { createRecordEvents } from '../webhooks/events/record-events.ts'
-import { type BacklogGuard, createBacklogGuard } from '../webhooks/registrations/backlog/backlog.ts'
-import { createSubscribedEvents, type SubscribedEvents } from '../webhooks/registrations/subscribed-events.ts'
+import { createRecordEvents, createSubscribedEvents, type SubscribedEvents } from '../webhooks/events/record-events.ts'
+import { type BacklogGuard, createBacklogGuard } from '../webhooks/registrations/backlog.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { TABLES } from '../../src/db/tables.ts'
 import { completeJobs, enqueueJobs, renewJobs } from '../../src/queue/job-store.ts'
-import { DELIVERIES } from '../../src/webhooks/deliveries/delivery-table.ts'
+import { DELIVERIES } from '../../src/webhooks/deliveries/delivery-store.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'
 

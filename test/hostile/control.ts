@@ -185,13 +185,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'attempts beyond the share of a company',
-    file: 'src/webhooks/attempts/failure-pace.ts',
+    file: 'src/webhooks/attempts/receivers.ts',
     text: 'const FAILING_HEAT = 10',
     replacement: 'const FAILING_HEAT = 1_000',
   },
   {
     raises: 'backlogs beyond the bound',
-    file: 'src/webhooks/registrations/backlog/backlog.ts',
+    file: 'src/webhooks/registrations/backlog.ts',
     text: 'if (totalOf(backlogs) <= most) return []',
     replacement: 'return []',
   },

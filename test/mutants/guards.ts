@@ -54,7 +54,7 @@ export const GUARDS: Mutant[] = [
     file: 'src/webhooks/registrations/static-header.ts',
     find: "  'webhook-signature',\n",
     replace: '',
-    tests: ['src/webhooks/attempts/signing/delivery-headers.test.ts'],
+    tests: ['src/webhooks/attempts/delivery-headers.test.ts'],
   },
   {
     title: 'an attempt of an earlier round completes the delivery of a later one',

@@ -6,7 +6,7 @@ import { makeMessageMonths } from '../../src/conversations/message-month-store.t
 import { connect } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded/start.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import { makeDeliveryDays } from '../../src/webhooks/deliveries/days/delivery-day-store.ts'
+import { makeDeliveryDays } from '../../src/webhooks/deliveries/delivery-days.ts'
 import { checksumOf } from './checksum.ts'
 import { installMirrors } from './mirrors.ts'
 

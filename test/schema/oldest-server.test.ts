@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { makeMessageMonth } from '../../src/conversations/message-month-store.ts'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import { makeDeliveryDays } from '../../src/webhooks/deliveries/days/delivery-day-store.ts'
+import { makeDeliveryDays } from '../../src/webhooks/deliveries/delivery-days.ts'
 import { fillTables } from './baseline.ts'
 
 /** The address of a PostgreSQL 15 whose user may create databases: see docs/releasing.md. */

@@ -1,5 +1,5 @@
 import type { Pool } from '../../src/db/connect.ts'
-import { advanceRedelivery } from '../../src/webhooks/deliveries/redelivery/redelivery-job.ts'
+import { advanceRedelivery } from '../../src/webhooks/deliveries/redelivery/redelivery.ts'
 
 /** Renews the ranges of a company as their job does; returns the number of steps. */
 export async function renewAll(db: Pool, companyId: number): Promise<number> {

@@ -12,7 +12,7 @@ import {
 } from '../../conversations/message-month-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
-import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/end/outlived-message-store.ts'
+import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/erase-envelopes.ts'
 import { forEach, inBatches } from './in-batches.ts'
 
 const COMPANIES = 100

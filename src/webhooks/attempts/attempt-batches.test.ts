@@ -4,7 +4,7 @@ import { claimRequest, createCompany, envelope, register, statusOf } from '../..
 import { fixedClock } from '../../platform/clock.ts'
 import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
-import { createAttemptBatches } from './attempt-batches.ts'
+import { createAttemptBatches } from './deliver.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const clock = fixedClock('2026-01-01T00:00:00Z')

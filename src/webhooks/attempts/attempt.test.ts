@@ -14,9 +14,8 @@ import {
 import { fixedClock } from '../../platform/clock.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
 import { listLogs } from '../deliveries/log/delivery-log-store.ts'
-import { makeAttempt } from './attempt.ts'
+import { createSigners, makeAttempt } from './attempt.ts'
 import { createReceiverClient } from './post.ts'
-import { createSigners } from './signing/signers.ts'
 
 const { db } = await createTestDatabase()
 const receiver = createReceiverClient({ allowPrivate: true })

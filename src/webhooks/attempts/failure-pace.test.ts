@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { createFailurePace, type FailurePace } from './failure-pace.ts'
+import { createFailurePace, type FailurePace } from './receivers.ts'
 
 const REFUSED = { succeeded: false, durationMs: 1 }
 const TIMED_OUT = { succeeded: false, durationMs: 10_000 }

@@ -1,12 +1,9 @@
-import type { Dispatcher } from 'undici'
+import { type Dispatcher, errors } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../platform/clock.ts'
 import { createProxiedAgent, NO_PROXIES } from '../../platform/outgoing/proxies.ts'
 import { parseRetryAfter } from '../../platform/outgoing/retry-after.ts'
-import { startRequest } from '../../platform/outgoing/start-request.ts'
-import { isPublicHost, isReceiverPort } from '../registrations/receiver-url.ts'
-import { AddressNotPublic, guardedConnector, type Resolve } from './address/address-guard.ts'
-import { answerText, appendChunk, describeRefusal, emptyAnswer, type ReceiverAnswer } from './answer.ts'
-import { AnswerCut, attemptFailure, PortNotAllowed, TooManyInterimAnswers } from './attempt-failure.ts'
+import { DeadlinePassed, startRequest } from '../../platform/outgoing/start-request.ts'
+import { AddressNotPublic, guardedConnector, isPublicHost, isReceiverPort, type Resolve } from './receiver-address.ts'
 
 /** Covers the whole attempt: name, connection, TLS, headers and body. */
 export const ATTEMPT_TIMEOUT_MS = 10_000
@@ -158,3 +155,98 @@ const firstOf = (value: string | string[] | undefined): string | null =>
   (Array.isArray(value) ? value[0] : value) ?? null
 
 const elapsed = (startedAt: number): number => Math.round(monotonicMs() - startedAt)
+
+export type ReceiverAnswer = {
+  statusCode: number | null
+  retryAfter: string | null
+  chunks: Uint8Array[]
+  size: number
+}
+
+export const MAX_ANSWER_BYTES = 65_536
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
+
+/** Returns false once the answer is full. */
+export function appendChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
+  const head = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
+  answer.chunks.push(head)
+  answer.size += head.length
+  return answer.size < MAX_ANSWER_BYTES
+}
+
+/** Returns the body for PostgreSQL, up to 64 KiB of UTF-8. NUL and invalid bytes become U+FFFD; a cut character is dropped. */
+export function answerText(answer: ReceiverAnswer): string {
+  if (answer.size === 0) return ''
+  const isCut = answer.size >= MAX_ANSWER_BYTES
+  const text = new TextDecoder('utf-8')
+    .decode(Buffer.concat(answer.chunks), { stream: isCut })
+    .replaceAll('\0', '\ufffd')
+  // A UTF-16 unit takes at most three bytes: most answers need no measuring.
+  if (text.length * 3 <= MAX_ANSWER_BYTES) return text
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ANSWER_BYTES))
+  return text.slice(0, read)
+}
+
+/** Returns the error message of a complete answer; null for any 2xx. */
+export function describeRefusal(statusCode: number): string | null {
+  if (statusCode >= 200 && statusCode < 300) return null
+  if (REDIRECTS.has(statusCode)) return `the receiver answered with a redirect (${statusCode}), which is not followed`
+  return `the receiver answered ${statusCode}`
+}
+
+type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
+
+export class PortNotAllowed extends Error {
+  constructor() {
+    super("the receiver's port is not 80, 443 or one of 1024 to 65535")
+    this.name = 'PortNotAllowed'
+  }
+}
+export class TooManyInterimAnswers extends Error {}
+/** Not a failure. */
+export class AnswerCut extends Error {}
+
+const TLS_CODE =
+  /^(?:ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/
+const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
+
+/** Must use error codes only: error texts contain addresses, which would reveal the internal network. */
+export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
+  if (error instanceof AddressNotPublic || error instanceof PortNotAllowed)
+    return { kind: 'blocked', errorMessage: error.message }
+  return { kind: 'unreachable', errorMessage: describe(error, statusCode, `${timeoutMs / 1000} s`) }
+}
+
+function describe(error: unknown, statusCode: number | null, limit: string): string {
+  if (error instanceof TooManyInterimAnswers) return 'the receiver sent too many interim (1xx) answers'
+  if (error instanceof DeadlinePassed) {
+    if (statusCode === null) return `the receiver did not answer within ${limit}`
+    return `the receiver's answer (${statusCode}) was not complete within ${limit}`
+  }
+  if (error instanceof errors.HTTPParserError) return "the receiver's answer is not valid HTTP"
+  const { code, syscall } = systemError(error)
+  if (/^(?:query|getaddrinfo)/.test(syscall)) return `the receiver's name could not be resolved (${code})`
+  if (code === 'ENOTFOUND') return "the receiver's name could not be resolved (ENOTFOUND)"
+  if (code === 'ECONNREFUSED') return 'the receiver refused the connection (ECONNREFUSED)'
+  if (code === 'UND_ERR_ABORTED') return 'the proxy refused the connection to the receiver'
+  if (code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT')
+    return `no connection to the receiver within ${limit} (${code})`
+  if (TLS_CODE.test(code)) return `the TLS connection to the receiver failed (${code})`
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return "the headers of the receiver's answer are too large"
+  if (BROKEN_CODES.has(code)) {
+    if (statusCode === null) return 'the receiver closed the connection before it answered'
+    return `the receiver closed the connection in the middle of its answer (${statusCode})`
+  }
+  return `the request to the receiver failed (${code})`
+}
+
+function systemError(error: unknown): { code: string; syscall: string } {
+  if (typeof error !== 'object' || error === null) return { code: 'UNKNOWN', syscall: '' }
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  const syscall = 'syscall' in error && typeof error.syscall === 'string' ? error.syscall : ''
+  if (code === undefined && error instanceof AggregateError) return systemError(error.errors[0])
+  return { code: code ?? 'UNKNOWN', syscall }
+}

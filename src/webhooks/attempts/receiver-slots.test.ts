@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createReceiverSlots, type Slot } from './receiver-slots.ts'
+import { createReceiverSlots, type Slot } from './receivers.ts'
 
 function take(slots: ReturnType<typeof createReceiverSlots>, id: string, count: number) {
   const taken: Slot[] = []

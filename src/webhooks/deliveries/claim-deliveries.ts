@@ -1,8 +1,8 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
 import { type Claimed, type ClaimRoom, IS_IN_FLIGHT, runClaim } from '../../queue/claim/run-claim.ts'
 import type { PartitionRange } from '../../queue/job-table.ts'
-import { openDays } from './days/delivery-day-store.ts'
-import { DELIVER, DELIVERIES } from './delivery-table.ts'
+import { openDays } from './delivery-days.ts'
+import { DELIVER, DELIVERIES } from './delivery-store.ts'
 
 /** Bounds over all processes. */
 export type DeliveryBounds = {

@@ -6,7 +6,7 @@ import type { Job } from '../../queue/job.ts'
 import { completeJobs } from '../../queue/job-store.ts'
 import { jobStats } from '../../queue/stats/job-stat-store.ts'
 import { claimDeliveries, type DeliveryClaim } from './claim-deliveries.ts'
-import { DELIVER, DELIVERIES, deliveryLaneOf } from './delivery-table.ts'
+import { DELIVER, DELIVERIES, deliveryLaneOf } from './delivery-store.ts'
 
 const { db, url } = await createTestDatabase()
 const [today] = await db<[{ day: number }]>`select (now() at time zone 'UTC')::date - date '1970-01-01' as day`

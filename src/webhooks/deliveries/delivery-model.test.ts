@@ -3,9 +3,8 @@ import { expect, it } from 'vitest'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { signatureOf } from '../../../test/webhook-fixture.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import { makeAttempt } from '../attempts/attempt.ts'
+import { createSigners, makeAttempt } from '../attempts/attempt.ts'
 import type { AttemptOutcome, ReceiverTarget } from '../attempts/post.ts'
-import { createSigners } from '../attempts/signing/signers.ts'
 import type { AttemptRecord, StartedAttempt } from './delivery-store.ts'
 
 /**

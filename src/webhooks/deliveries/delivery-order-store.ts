@@ -1,7 +1,6 @@
 import { type Db, type Fragment, jsonRows, type Pool, sql, type Transaction } from '../../db/connect.ts'
 import { recordKeyOf } from '../../platform/ids.ts'
-import { type HeldDelivery, toHeldRow } from './delivery-store.ts'
-import { dayOfId } from './delivery-table.ts'
+import { dayOfId, type HeldDelivery, toHeldRow } from './delivery-store.ts'
 
 /**
  * Holds back deliveries behind an earlier one of their conversation until complete_attempts releases them; returns their

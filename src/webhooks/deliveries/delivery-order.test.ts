@@ -21,13 +21,14 @@ import { claimDeliveries } from './claim-deliveries.ts'
 import { holdBack, releaseHeldBack } from './delivery-order-store.ts'
 import {
   completeAttempts,
+  DELIVER,
+  DELIVERIES,
   type DeliveryRef,
   enqueueDeliveries,
   type HeldDelivery,
   type StartedAttempt,
   startAttempts,
 } from './delivery-store.ts'
-import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { renewDelivery } from './redelivery/redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()

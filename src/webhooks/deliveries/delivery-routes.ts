@@ -6,8 +6,7 @@ import { instant, nullableInteger, pathId } from '../../http/shapes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { deliveryNotFound, validationError } from '../../platform/errors.ts'
 import { parseId } from '../../platform/ids.ts'
-import { deliveryHeaders } from '../attempts/signing/delivery-headers.ts'
-import { createSigner } from '../attempts/signing/sign.ts'
+import { createSigner, deliveryHeaders } from '../attempts/attempt.ts'
 import { getRegistration, getRegistrationRow, type SecretCipher } from '../registrations/registration.ts'
 import type { Registration } from '../registrations/registration-store.ts'
 import { hideValues } from '../registrations/static-header.ts'
@@ -25,8 +24,8 @@ import {
   findDelivery,
   listDeliveries,
   MAX_DELIVERY_ID,
+  readDeliveredMessages,
 } from './list/delivery-list-store.ts'
-import { readDeliveredMessages } from './list/delivery-message-store.ts'
 import { findDeliveryIds } from './list/delivery-search-store.ts'
 
 const PATH = '/public/v1/webhooks/registrations/:id/deliveries'

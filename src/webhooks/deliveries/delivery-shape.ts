@@ -2,8 +2,7 @@ import { type Static, Type } from 'typebox'
 import { customerName } from '../../conversations/conversation-reply.ts'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../../http/shapes.ts'
 import { MESSAGE_RECEIVED } from '../events/message-received.ts'
-import { DELIVERY_STATUSES, type Delivery } from './list/delivery-list-store.ts'
-import { type DeliveredMessage, MAX_EXCERPT } from './list/delivery-message-store.ts'
+import { DELIVERY_STATUSES, type DeliveredMessage, type Delivery, MAX_EXCERPT } from './list/delivery-list-store.ts'
 
 export const MAX_SHOWN_ATTEMPTS = 100
 

@@ -15,8 +15,14 @@ import { connect, type Db } from '../../db/connect.ts'
 import { recoverJobs } from '../../queue/job-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from '../registrations/registration-store.ts'
 import { claimDeliveries } from './claim-deliveries.ts'
-import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
-import { DELIVER, DELIVERIES } from './delivery-table.ts'
+import {
+  type AttemptRecord,
+  DELIVER,
+  DELIVERIES,
+  type DeliveryRef,
+  enqueueDeliveries,
+  type StartedAttempt,
+} from './delivery-store.ts'
 import { listLogs } from './log/delivery-log-store.ts'
 
 const { db, url } = await createTestDatabase({ mirrors: true })

@@ -2,8 +2,7 @@ import { expect, it } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, envelope, register } from '../../../test/webhook-fixture.ts'
 import type { DirectDispatch } from '../../queue/job.ts'
-import { enqueueDeliveries } from './delivery-store.ts'
-import { DELIVER } from './delivery-table.ts'
+import { DELIVER, enqueueDeliveries } from './delivery-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const DISPATCH: DirectDispatch = { kind: DELIVER, fullLanes: [], fullCompanies: [], leaseMs: 15_000, madeAtMs: 0 }

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, register } from '../../../test/webhook-fixture.ts'
 import type { DirectDispatch } from '../../queue/job.ts'
-import { DELIVER, deliveryLaneOf } from '../deliveries/delivery-table.ts'
-import { forwardMessages } from './forward-messages.ts'
+import { DELIVER, deliveryLaneOf } from '../deliveries/delivery-store.ts'
+import { forwardMessages } from './message-received.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { ERROR, MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
+import type { Db } from '../../db/connect.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
 import { digitsOf } from '../../platform/text/phone.ts'
 import {
@@ -12,6 +13,14 @@ import {
 } from '../../providers/events/event-item.ts'
 import { DEFAULT_PROVIDER, type ProviderName } from '../../providers/provider-name.ts'
 import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
+import type { DirectDispatch, Job } from '../../queue/job.ts'
+import {
+  DELIVER,
+  type DeliveryRef,
+  deliveryLaneOf,
+  type EnqueuedDelivery,
+  enqueueDeliveries,
+} from '../deliveries/delivery-store.ts'
 import type { EventKind } from './event-kind.ts'
 
 export const MESSAGE_RECEIVED = 'whatsapp.message.received'
@@ -208,3 +217,40 @@ const toReaction = ({ targetWamid, emoji }: ReactionItem) => ({
   text: null,
   reaction: { targetWamid, emoji },
 })
+
+export type Forwarded = {
+  companyId: number
+  senderId: number
+  conversationId: number | null
+  wamid: string
+  messageId: number | null
+  body: string
+  people?: readonly string[]
+}
+
+/**
+ * Enqueues new messages for their companies' receivers, in the transaction that writes them (spec: Events). Returns deliveries
+ * leased for direct dispatch and deliveries waiting for a claim, both valid after the commit.
+ */
+export async function forwardMessages(
+  tx: Db,
+  messages: readonly Forwarded[],
+  dispatch?: DirectDispatch,
+): Promise<{ leased: Job[]; waiting: DeliveryRef[] }> {
+  const envelopes = messages.map(({ wamid, senderId, ...message }) => ({
+    ...message,
+    event: MESSAGE_RECEIVED,
+    eventId: wamid,
+    channelIds: [senderId],
+  }))
+  const deliveries = await enqueueDeliveries(tx, envelopes, dispatch)
+  return { leased: deliveries.flatMap(toJob), waiting: deliveries.filter(({ claimId }) => claimId === null) }
+}
+
+function toJob({ companyId, deliveryId, registrationId, claimId, dueAt, createdAt }: EnqueuedDelivery): Job[] {
+  if (claimId === null) return []
+  const lane = deliveryLaneOf(companyId, registrationId)
+  return [
+    { id: deliveryId, claimId, kind: DELIVER, lane, companyId, subjectId: deliveryId, dueAt, attempts: 0, createdAt },
+  ]
+}

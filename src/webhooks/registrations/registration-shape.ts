@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { asRead } from '../../http/as-read.ts'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
+import { MAX_URL_LENGTH, type ReceiverRules } from '../attempts/receiver-address.ts'
 import { EVENT_NAMES } from '../events/event-kinds.ts'
-import { MAX_URL_LENGTH, type ReceiverRules } from './receiver-url.ts'
 import type { RegistrationHealth } from './registration-health-store.ts'
 import type { Registration } from './registration-store.ts'
 import {

@@ -2,7 +2,7 @@ import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { changedMembers } from '../../http/as-read.ts'
 import { type FieldFault, registrationNotFound, validationError } from '../../platform/errors.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
-import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
+import { type ReceiverRules, receiverUrlFault } from '../attempts/receiver-address.ts'
 import { REGISTRATION_SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {
   countRegistrations,
@@ -18,8 +18,7 @@ import {
   type RegistrationStatus,
   updateRegistrationRow,
 } from './registration-store.ts'
-import { openHeaders, sealHeaders } from './sealed-headers.ts'
-import { type GivenHeaders, keepValues, staticHeaderFaults } from './static-header.ts'
+import { type GivenHeaders, keepValues, openHeaders, sealHeaders, staticHeaderFaults } from './static-header.ts'
 
 /** `decrypt` must also accept older keys. */
 export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }

@@ -92,3 +92,10 @@ function namedHeaders(headers: unknown): { name: string; path: string }[] {
     return typeof name === 'string' ? [{ name, path: `headers[${index}].key` }] : []
   })
 }
+
+export const sealHeaders = (headers: readonly StaticHeader[], encrypt: (clear: string) => string): string | null =>
+  headers.length === 0 ? null : encrypt(JSON.stringify(headers))
+
+export function openHeaders(sealed: string | null, decrypt: (sealed: string) => string): StaticHeader[] {
+  return sealed === null ? [] : JSON.parse(decrypt(sealed))
+}

@@ -11,7 +11,7 @@ import type {
 } from '../../../providers/events/event-item.ts'
 import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
 import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
-import { conversationPerson } from '../../../webhooks/deliveries/envelope-person.ts'
+import { conversationPerson } from '../../../webhooks/deliveries/delivery-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
 import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'

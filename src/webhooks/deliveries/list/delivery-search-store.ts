@@ -4,7 +4,7 @@ import { customerIdentity } from '../../../platform/text/phone.ts'
 import { EVENT_NAMES } from '../../events/event-kinds.ts'
 import { messageStatus } from '../../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
-import { dayOfId } from '../delivery-table.ts'
+import { dayOfId } from '../delivery-store.ts'
 import {
   DELIVERY_STATUSES,
   type DeliveryFilter,

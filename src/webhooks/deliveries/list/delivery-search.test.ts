@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../../test/database.ts'
 import { createTwins } from '../../../../test/twins.ts'
 import { EVENT } from '../../../../test/webhook-fixture.ts'
-import { listDeliveries } from './delivery-list-store.ts'
-import { readDeliveredMessages } from './delivery-message-store.ts'
+import { listDeliveries, readDeliveredMessages } from './delivery-list-store.ts'
 import { findDeliveryIds } from './delivery-search-store.ts'
 
 // The companies share all ids, with different contents.

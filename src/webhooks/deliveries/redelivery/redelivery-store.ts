@@ -1,5 +1,5 @@
 import { type Db, sql, type Transaction } from '../../../db/connect.ts'
-import { dayOf } from '../delivery-table.ts'
+import { dayOf } from '../delivery-store.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 

@@ -4,8 +4,7 @@ import { completeHeld, createCompany, envelope, register, startHeld } from '../.
 import { renewAll } from '../../../../test/webhooks/renew-all.ts'
 import { updateRegistrationRow } from '../../registrations/registration-store.ts'
 import { enqueueDeliveries } from '../delivery-store.ts'
-import { MOST_WAITING, redeliverRange } from './redelivery.ts'
-import { advanceRedelivery } from './redelivery-job.ts'
+import { advanceRedelivery, MOST_WAITING, redeliverRange } from './redelivery.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const DAY_MS = 86_400_000

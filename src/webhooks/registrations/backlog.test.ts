@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../../../test/database.ts'
-import { createCompany, envelope, register, testCipher } from '../../../../test/webhook-fixture.ts'
-import { enqueueDeliveries } from '../../deliveries/delivery-store.ts'
-import { updateRegistration } from '../registration.ts'
-import { findRegistration, listSubscribedEvents } from '../registration-store.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, envelope, register, testCipher } from '../../../test/webhook-fixture.ts'
+import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
 import { createBacklogGuard, toPause } from './backlog.ts'
+import { updateRegistration } from './registration.ts'
+import { findRegistration, listSubscribedEvents } from './registration-store.ts'
 
 const { db } = await createTestDatabase()
 const MESSAGE = 'whatsapp.message.received'

@@ -1,6 +1,19 @@
-import type { Db } from '../../../db/connect.ts'
-import { refreshed } from '../../../platform/cache.ts'
-import type { PartitionRange } from '../../../queue/job-table.ts'
+import type { Db } from '../../db/connect.ts'
+import { isLockTimeout } from '../../db/pool/failure.ts'
+import { refreshed } from '../../platform/cache.ts'
+import type { PartitionRange } from '../../queue/job-table.ts'
+
+/** Creates and drops partitions (decisions: Retention). A lock timeout leaves a drop to the next call. */
+export async function maintainDeliveryDays(db: Db, keepDays: number): Promise<void> {
+  await makeDeliveryDays(db)
+  try {
+    while (await dropDeliveryDay(db, keepDays)) {
+      // One partition per transaction keeps locks short.
+    }
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+  }
+}
 
 /** The service can be stopped this long without running out of partitions. */
 const DAYS_AHEAD = 7

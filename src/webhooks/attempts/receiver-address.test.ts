@@ -2,10 +2,8 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPublicHost, receiverUrlFault } from '../../registrations/receiver-url.ts'
-import { createReceiverClient, type ReceiverClient } from '../post.ts'
-import { guardedConnector, guardedLookup } from './address-guard.ts'
-import { isPublicAddress } from './public-address.ts'
+import { createReceiverClient, type ReceiverClient } from './post.ts'
+import { guardedConnector, guardedLookup, isPublicAddress, isPublicHost, receiverUrlFault } from './receiver-address.ts'
 
 const PRIVATE_V4 = [
   '0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.127.255.254', '127.0.0.1', '127.255.255.254',

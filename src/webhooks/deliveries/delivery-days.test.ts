@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../../../test/database.ts'
+import { createTestDatabase } from '../../../test/database.ts'
 import {
   claimRequest,
   completeHeld,
@@ -8,14 +8,13 @@ import {
   register,
   startHeld,
   statusOf,
-} from '../../../../test/webhook-fixture.ts'
-import { connect } from '../../../db/connect.ts'
-import { claimDeliveries } from '../claim-deliveries.ts'
-import { enqueueDeliveries } from '../delivery-store.ts'
-import { findLoggedDelivery, listLogs } from '../log/delivery-log-store.ts'
-import { renewDelivery } from '../redelivery/redelivery-store.ts'
-import { makeDeliveryDays } from './delivery-day-store.ts'
-import { maintainDeliveryDays } from './delivery-days.ts'
+} from '../../../test/webhook-fixture.ts'
+import { connect } from '../../db/connect.ts'
+import { claimDeliveries } from './claim-deliveries.ts'
+import { maintainDeliveryDays, makeDeliveryDays } from './delivery-days.ts'
+import { enqueueDeliveries } from './delivery-store.ts'
+import { findLoggedDelivery, listLogs } from './log/delivery-log-store.ts'
+import { renewDelivery } from './redelivery/redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()
 const TABLES = ['envelopes', 'deliveries', 'delivery_attempts']

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../../../test/database.ts'
+import { createTestDatabase } from '../../../test/database.ts'
 import {
   completeHeld,
   createCompany,
@@ -8,15 +8,15 @@ import {
   register,
   startHeld,
   statusOf,
-} from '../../../../test/webhook-fixture.ts'
-import { connect } from '../../../db/connect.ts'
-import { systemClock } from '../../../platform/clock.ts'
-import { readHealth } from '../../registrations/registration-health-store.ts'
-import { findRegistration, updateRegistrationRow } from '../../registrations/registration-store.ts'
-import { type DeliveryRef, enqueueDeliveries } from '../delivery-store.ts'
-import { listLogs } from '../log/delivery-log-store.ts'
-import { renewDelivery } from '../redelivery/redelivery-store.ts'
+} from '../../../test/webhook-fixture.ts'
+import { connect } from '../../db/connect.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { readHealth } from '../registrations/registration-health-store.ts'
+import { findRegistration, updateRegistrationRow } from '../registrations/registration-store.ts'
+import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { endDeliveries, shouldPause } from './end-deliveries.ts'
+import { listLogs } from './log/delivery-log-store.ts'
+import { renewDelivery } from './redelivery/redelivery-store.ts'
 
 const { db, url } = await createTestDatabase()
 const DAY_MS = 24 * 3_600_000
