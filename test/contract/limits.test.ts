@@ -72,16 +72,16 @@ test('the page of limits states the pace of large work', () => {
 
 test('the page of limits states the bounds of sessions and of keys for browsers', () => {
   const boundOf = (start: string) => rows.find((line) => line.startsWith(`| ${start}`))?.split(' | ')[1]
-  expect(boundOf('Requests of a session of the console')).toBe(`${SESSION_LIMIT}; ${SIGN_IN_LIMIT}`)
-  expect(boundOf('Requests of all sessions of a company')).toMatch(shown(STANDARD_SESSION_RATE_LIMIT))
-  expect(boundOf('Contacts that lists show')).toBe(shown(AGENT_CONTACTS_LIMIT))
-  expect(boundOf('Bytes that a key for browsers stores')).toMatch(`${STORED_BYTES_PER_HOUR / 1024 ** 2} MiB, a fifth`)
+  expect(boundOf('Console session requests')).toBe(`${SESSION_LIMIT}; ${SIGN_IN_LIMIT}`)
+  expect(boundOf('Console requests per company')).toMatch(shown(STANDARD_SESSION_RATE_LIMIT))
+  expect(boundOf('Contacts listed to')).toBe(shown(AGENT_CONTACTS_LIMIT))
+  expect(boundOf('Stored bytes per browser key')).toMatch(`${STORED_BYTES_PER_HOUR / 1024 ** 2} MiB, a fifth`)
 })
 
 test('the page of limits states the clicks of a mail that are kept', () => {
   const [, bound = ''] =
     /earlier_clicks \+ click.place <= (\d+)/.exec(read('src/emails/sql/count-email-fetches.sql')) ?? []
-  const row = rows.find((line) => line.startsWith('| Clicks of a mail'))
+  const row = rows.find((line) => line.startsWith('| Clicks recorded'))
   expect(row).toContain(`| ${shown(Number(bound))} |`)
 })
 
@@ -95,22 +95,19 @@ test('the page of limits states the bounds of connections, answers and uploads',
   const boundOf = (what: string) => rows.find((line) => line.startsWith(`| ${what}`))?.split(' | ')[1]
   const pace = ({ leastBytesPerSecond: rate, windowSeconds: window }: typeof UPLOAD_BOUNDS) =>
     `${(rate * window) / 1024} KiB every ${window} s (${rate / 1024} KiB a second)`
-  expect(boundOf('Unanswered requests of one connection')).toContain(`${MOST_UNANSWERED};`)
-  expect(boundOf('An answer that its client')).toContain(pace(ANSWER_BOUNDS))
-  expect(boundOf('An upload or import that has not arrived')).toContain(pace(UPLOAD_BOUNDS))
+  expect(boundOf('Unanswered requests per connection')).toContain(`${MOST_UNANSWERED};`)
+  expect(boundOf('Slowly read answer')).toContain(pace(ANSWER_BOUNDS))
+  expect(boundOf('Unfinished upload or import')).toContain(pace(UPLOAD_BOUNDS))
   expect([UPLOAD_MS, boundOf('A whole request')]).toEqual([3_600_000, '1 hour to arrive'])
   const { budget, groupShare } = ANSWER_BOUNDS
-  const whole = `${budget / MIB} MiB, of one company or address ${(budget * groupShare) / MIB} MiB`
+  const whole = `${budget / MIB} MiB; ${(budget * groupShare) / MIB} MiB per company or address`
   expect(boundOf('Answers waiting a quarter of a second')).toContain(whole)
   expect([LIST_PACE.perSecond / MIB, LIST_PACE.burst / 1024]).toEqual([8, 128])
-  expect(boundOf('Text of lists above 128 Ki characters')).toContain('8 Mi characters a second')
-  expect(boundOf('Connections of clients')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))
-  expect([METRICS_SPACING_MS, boundOf('Computations of `/metrics`')]).toEqual([
-    1_000,
-    'once a second; not configurable',
-  ])
+  expect(boundOf('List text above 128 Ki characters')).toContain('8 Mi characters a second')
+  expect(boundOf('Client connections')).toContain(connectionBound(Number.POSITIVE_INFINITY).toLocaleString('en-US'))
+  expect([METRICS_SPACING_MS, boundOf('`/metrics` computations')]).toEqual([1_000, 'once a second; not configurable'])
   expect(SHARE_OF_ADDRESS).toBe(1 / 4)
-  for (const what of ['Connections of one client address', 'Requests in flight of one client address']) {
-    expect(boundOf(what)).toBe('a quarter of these')
+  for (const what of ['Connections per client address', 'Requests in flight per client address']) {
+    expect(boundOf(what)).toBe('a quarter')
   }
 })
