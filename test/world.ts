@@ -3,7 +3,7 @@ import type { StatusRecord } from '../src/conversations/recording/waiting-status
 import type { Db, Pool } from '../src/db/connect.ts'
 import type { InboundEntry, InboundRecord } from '../src/inbound/handling/batch/decide-inbound.ts'
 import { recordInbound } from '../src/inbound/handling/batch/record-inbound.ts'
-import type { Send } from '../src/sends/batch/decide-sends.ts'
+import type { Send } from '../src/sends/compose-message.ts'
 
 /** Rows that tests of single rooms start from, written straight into the tables. */
 export async function createCompany(db: Pool, name = 'Acme'): Promise<number> {

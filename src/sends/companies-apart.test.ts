@@ -4,10 +4,10 @@ import { createTwins, keepsRows } from '../../test/twins.ts'
 import { NO_EVENTS } from '../changes/record-change.ts'
 import type { Db } from '../db/connect.ts'
 import { recordAnswers } from '../inbound/handling/batch/record-answers.ts'
-import { completeSends } from './batch/complete-store.ts'
 import { eraseDailyLimitEntries, expireDailyLimitEntries } from './batch/daily-limit-store.ts'
-import type { Send } from './batch/decide-sends.ts'
-import { prepareSends } from './batch/prepare-sends.ts'
+import { prepareSends } from './batch/send-batches.ts'
+import { completeSends } from './batch/send-write-store.ts'
+import type { Send } from './compose-message.ts'
 import { findLastInbound, findMessageOf, findSentMessage } from './message-store.ts'
 
 // Companies whose senders, contacts, conversations and messages have the same ids.

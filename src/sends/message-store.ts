@@ -1,7 +1,7 @@
 import { isRecent } from '../conversations/message-month.ts'
 import { readUpTo } from '../conversations/unread-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { OWN_WAMID } from './replies/quoted-message.ts'
+import { OWN_WAMID } from './compose-message.ts'
 
 /** Completes sends abandoned by a crashed process: their outcome is unknown. Returns their messages. */
 export const completeAbandoned = (db: Pool, olderThanSeconds: number): Promise<{ companyId: number; id: number }[]> =>

@@ -1,21 +1,35 @@
-import { badRequest, type FieldFault, validationError } from '../platform/errors.ts'
+import { findKnownPhones } from '../contacts/known-phone-store.ts'
+import type { Conversation } from '../conversations/list/conversation-list-store.ts'
+import type { Db } from '../db/connect.ts'
+import type { RequestFault } from '../http/errors/fault.ts'
+import {
+  type AppError,
+  badRequest,
+  type FieldFault,
+  invalidPhoneNumber,
+  missingRecipient,
+  validationError,
+} from '../platform/errors.ts'
 import { memberOf } from '../platform/text/own-member.ts'
+import { USER_ID } from '../platform/text/phone.ts'
+import { readPhone } from '../platform/text/phone-reading.ts'
 import type { DirectSend } from '../providers/provider.ts'
 import type { SenderName } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'
 import { type ContactCard, contactCardFaults } from './content/contact-cards-shape.ts'
-import { directSendFaults, directSendOf } from './content/direct-send-shape.ts'
-import { interactiveFaults } from './content/interactive-faults.ts'
 import type { Interactive } from './content/interactive-shape.ts'
-import type { Location } from './content/location-shape.ts'
+import { interactiveFaults } from './content/interactive-shape.ts'
 import { type Reaction, reactionFaults } from './content/reaction-shape.ts'
-import { readRecipient, recipientFault } from './recipient.ts'
-import { refuseSend } from './send-faults.ts'
-import { type ContentBody, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
+import type { Location } from './send-shape.ts'
+import { type ContentBody, LONGEST_TTL_SECONDS, type MEDIA_KINDS, OWN_MEMBERS, type SendBody } from './send-shape.ts'
 
 type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
 const WITH_CATEGORY: ReadonlySet<string> = new Set(['text', 'interactive'])
+
+/** Direct Send, by provider: its longest text, and interactive kinds that need no template. */
+const LONGEST_DIRECT_TEXT = 1_024
+const DIRECT_INTERACTIVE: ReadonlySet<string> = new Set(['button', 'cta_url'])
 
 const VOICE_ENDINGS: ReadonlySet<string> = new Set(['ogg', 'oga', 'opus'])
 
@@ -151,6 +165,26 @@ function voiceFaults(type: string | undefined, link = ''): FieldFault[] {
     : []
 }
 
+function directSendFaults({ category, ttlSeconds = 0, text, interactive }: Partial<ContentBody>): FieldFault[] {
+  if (category === undefined) return []
+  const long = (path: string, value = '') =>
+    value.length > LONGEST_DIRECT_TEXT
+      ? [{ path, message: `must have at most ${LONGEST_DIRECT_TEXT} characters with a category` }]
+      : []
+  const kind = interactive?.type
+  const isOther = kind !== undefined && !DIRECT_INTERACTIVE.has(kind)
+  const limit = LONGEST_TTL_SECONDS[category]
+  return [
+    ...long('text', text),
+    ...(isOther ? [{ path: 'category', message: `does not go with an interactive message of the type ${kind}` }] : []),
+    ...(ttlSeconds > limit ? [{ path: 'ttlSeconds', message: `must be at most ${limit} with ${category}` }] : []),
+  ]
+}
+
+/** Returns null if the message needs a template and window. */
+const directSendOf = ({ category, ttlSeconds }: ContentBody): DirectSend | null =>
+  category === undefined ? null : { category, ttlSeconds }
+
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
 
 function combinationFaults(body: Partial<ContentBody>, input: object): SendFault[] {
@@ -201,3 +235,57 @@ function isPresent(input: object, ...path: readonly string[]): boolean {
 }
 
 const isHttps = (link: string): boolean => /^https:\/\//i.test(link) && URL.canParse(link)
+
+/** Returns the send's own errors for `recipient` (spec: Errors): missing, empty or no phone number. */
+export function refuseSend(
+  faults: readonly (FieldFault & Pick<RequestFault, 'kind'>)[],
+  body: unknown,
+): AppError | undefined {
+  const ofRecipient = faults.filter(({ path }) => path === 'recipient')
+  if (ofRecipient.some(({ kind }) => kind === 'shape') || isEmptyRecipient(body)) return missingRecipient()
+  if (ofRecipient.length > 0 && ofRecipient.length === faults.length)
+    return invalidPhoneNumber(...ofRecipient.map(({ path, message }) => ({ path, message })))
+  return undefined
+}
+
+const isEmptyRecipient = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'recipient' in body && body.recipient === ''
+
+/** Returns a fault unless a user id or phone digits with country code. */
+export function recipientFault(text: string): FieldFault | undefined {
+  if (USER_ID.test(text)) return undefined
+  const phone = readPhone(text)
+  return 'digits' in phone || phone.impossible !== null ? undefined : { path: 'recipient', message: phone.fault }
+}
+
+export function readRecipient(text: string): string {
+  if (USER_ID.test(text)) return text
+  const phone = readPhone(text)
+  return 'digits' in phone ? phone.digits : (phone.impossible ?? text)
+}
+
+/** 422 `invalid_phone_number` for a length unknown in the country, unless the company knows the number. */
+export async function checkRecipient(db: Db, companyId: number, text: string): Promise<void> {
+  const phone = USER_ID.test(text) ? undefined : readPhone(text)
+  if (phone === undefined || 'digits' in phone || phone.impossible === null) return
+  const known = await findKnownPhones(db, companyId, [phone.impossible])
+  if (known.size === 0) throw invalidPhoneNumber({ path: 'recipient', message: phone.fault })
+}
+
+/** Builds a send to a conversation's customer; 400 `bad_request` without recipient, else errors as `parseContent`. */
+export function toSend(conversation: Conversation, body: ContentBody): SendRequest {
+  const recipient = recipientOf(conversation)
+  if (recipient === undefined)
+    throw badRequest('The conversation has no recipient: it is of a group or has no customer')
+  return {
+    recipient,
+    content: parseContent(body),
+    sender: { id: conversation.senderId },
+    conversationId: conversation.id,
+    contactSource: CONTACT_SOURCE,
+    quoted: body.quoted,
+    directSend: directSendOf(body),
+  }
+}
+
+const recipientOf = ({ phone, userId }: Conversation): string | undefined => phone ?? userId ?? undefined

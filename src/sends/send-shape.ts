@@ -1,13 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { instant } from '../http/shapes.ts'
 import { CONTACT_CARDS_EXAMPLE, ContactCardsShape } from './content/contact-cards-shape.ts'
-import { directSendMembers } from './content/direct-send-shape.ts'
 import { InteractiveShape, REPLY_BUTTONS_EXAMPLE } from './content/interactive-shape.ts'
-import { LOCATION_EXAMPLE, LocationShape } from './content/location-shape.ts'
 import { messageId, REACTION_EXAMPLE, ReactionShape } from './content/reaction-shape.ts'
 
 export const OWN_MEMBERS = ['text', 'template', 'interactive', 'location', 'contacts', 'reaction'] as const
 export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
+
+/** Provider limits on Direct Send. */
+export const LONGEST_TTL_SECONDS = { utility: 43_200, authentication: 900 } as const
 
 const mediaId = Type.String({
   minLength: 1,
@@ -152,6 +153,43 @@ const anyMedia = mediaBy('AnyMedia', {
   filename: Type.Optional(filename),
   voice: Type.Optional(voice),
 })
+const LONGEST_LINE = 1_000
+
+const LocationShape = Type.Object(
+  {
+    latitude: Type.Number({ minimum: -90, maximum: 90, description: 'Degrees.' }),
+    longitude: Type.Number({ minimum: -180, maximum: 180, description: 'Degrees.' }),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'The name of the place.' })),
+    address: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'Its address.' })),
+  },
+  { title: 'Location', additionalProperties: false, description: 'A place on the map.' },
+)
+export type Location = Static<typeof LocationShape>
+
+const LOCATION_EXAMPLE = {
+  latitude: 41.9028,
+  longitude: 12.4964,
+  name: 'Rossi Shoes',
+  address: 'Via del Corso 12, Roma',
+} satisfies Location
+
+const directSendMembers = {
+  category: Type.Optional(
+    Type.Enum(['utility', 'authentication'], {
+      description:
+        'Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number).',
+    }),
+  ),
+  ttlSeconds: Type.Optional(
+    Type.Integer({
+      minimum: 30,
+      maximum: LONGEST_TTL_SECONDS.utility,
+      description:
+        'With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`.',
+    }),
+  ),
+}
+
 const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
 
 const content = {

@@ -8,7 +8,7 @@ const CHANGES = 'src/people/identity-change.ts'
 const CONSENT = 'src/people/consent/consent.ts'
 const LEDGER = 'src/people/consent/consent-ledger.ts'
 const SENDS = 'src/sends/batch/decide-sends.ts'
-const OUTCOMES = 'src/sends/batch/complete-store.ts'
+const OUTCOMES = 'src/sends/batch/send-write-store.ts'
 
 export const PLANTED: Planted[] = [
   {
@@ -77,7 +77,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'a send overlooks the stored contact of a customer',
     model: 'people',
-    file: 'src/sends/batch/plan-sends.ts',
+    file: 'src/sends/batch/decide-sends.ts',
     find: 'const holders = new Map(row.holders.map((holder) => [holder.identity, holder]))',
     replace: 'const holders = new Map(row.holders.map((holder) => [send.identity, holder] as const).slice(0, 0))',
   },

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import { recordInbound } from '../../src/inbound/handling/batch/record-inbound.ts'
-import { prepareSends } from '../../src/sends/batch/prepare-sends.ts'
+import { prepareSends } from '../../src/sends/batch/send-batches.ts'
 import { startCutProxy } from '../cut-proxy.ts'
 import { createTestDatabase } from '../database.ts'
 import { createCompany, createSender, messageTo } from '../world.ts'

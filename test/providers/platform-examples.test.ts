@@ -3,7 +3,7 @@ import { Value } from 'typebox/value'
 import { expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
 import { toGraphMessage } from '../../src/providers/provider-api.ts'
-import { composePlain, composeTemplate } from '../../src/sends/outbound.ts'
+import { composePlain, composeTemplate } from '../../src/sends/compose-message.ts'
 import { parseSend } from '../../src/sends/send-request.ts'
 import { SendBody } from '../../src/sends/send-shape.ts'
 import type { Template } from '../../src/templates/template.ts'

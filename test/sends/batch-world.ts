@@ -1,7 +1,7 @@
 import { NO_EVENTS } from '../../src/changes/record-change.ts'
 import { recordAnswers } from '../../src/inbound/handling/batch/record-answers.ts'
-import { type CompletedSend, completeSends } from '../../src/sends/batch/complete-store.ts'
-import type { Send } from '../../src/sends/batch/decide-sends.ts'
+import { type CompletedSend, completeSends } from '../../src/sends/batch/send-write-store.ts'
+import type { Send } from '../../src/sends/compose-message.ts'
 import { createTestDatabase } from '../database.ts'
 import { createCompany, createSender, messageTo } from '../world.ts'
 

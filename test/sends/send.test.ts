@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeEach, describe, expect, test } from 'vitest'
 import outboundSchema from '../../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { PAIR_BURST, PAIR_SECONDS } from '../../src/sends/batch/throttle.ts'
+import { PAIR_BURST, PAIR_SECONDS } from '../../src/sends/batch/decide-sends.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { createCompany, createSender, messageFrom, messageTo, record } from '../../../test/world.ts'
-import { prepareSends } from '../../sends/batch/prepare-sends.ts'
+import { prepareSends } from '../../sends/batch/send-batches.ts'
 import type { InboundEntry, InboundRecord } from './batch/decide-inbound.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })

@@ -9,9 +9,8 @@ import { recordStatuses, watchStatuses } from '../../conversations/recording/sta
 import { pinPlans } from '../../db/pin-plans.ts'
 import { lockCustomers } from '../../people/customer-lock-store.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import { completeSends } from './complete-store.ts'
-import { prepareSends } from './prepare-sends.ts'
-import { createSendBatches } from './send-batches.ts'
+import { createSendBatches, prepareSends } from './send-batches.ts'
+import { completeSends } from './send-write-store.ts'
 
 const { db, url, world } = await startBatches()
 

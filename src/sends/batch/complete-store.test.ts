@@ -4,8 +4,8 @@ import { untilBlocked } from '../../../test/held-locks.ts'
 import { createCompany, createSender, messageTo } from '../../../test/world.ts'
 import type { Db } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
-import { type CompletedSend, completeSends } from './complete-store.ts'
-import { prepareSends } from './prepare-sends.ts'
+import { prepareSends } from './send-batches.ts'
+import { type CompletedSend, completeSends } from './send-write-store.ts'
 
 const NOON = new Date('2026-11-21T12:00:00Z')
 const { db } = await createTestDatabase()

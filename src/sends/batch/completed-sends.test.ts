@@ -3,7 +3,7 @@ import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import { completed, NOON, startBatches } from '../../../test/sends/batch-world.ts'
 import { createCompany } from '../../../test/world.ts'
 import { completeAbandoned } from '../message-store.ts'
-import { prepareSends } from './prepare-sends.ts'
+import { prepareSends } from './send-batches.ts'
 
 const { db, complete, world } = await startBatches()
 

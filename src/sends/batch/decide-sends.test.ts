@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { decideSends, type Send, type SendFacts, type ThrottleLimits } from './decide-sends.ts'
+import type { Send } from '../compose-message.ts'
+import { decideSends, type SendFacts, type ThrottleLimits } from './decide-sends.ts'
 
 const NOON = new Date('2026-11-21T12:00:00Z')
 const NOW = { at: NOON, slotsMs: NOON.getTime() }

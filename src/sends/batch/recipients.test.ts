@@ -3,8 +3,7 @@ import { hoursAfter, NOON, startBatches } from '../../../test/sends/batch-world.
 import { createSender, messageFrom, NO_CONSEQUENCES, record } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import { prepareSends } from './prepare-sends.ts'
-import { createSendBatches } from './send-batches.ts'
+import { createSendBatches, prepareSends } from './send-batches.ts'
 
 const { db, url, world } = await startBatches()
 

@@ -3,8 +3,8 @@ import { ended, hoursAfter, NOON, startBatches } from '../../../test/sends/batch
 import { createSender } from '../../../test/world.ts'
 import { connect, type Pool } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
-import type { Send } from './decide-sends.ts'
-import { type PreparedSend, prepareSends } from './prepare-sends.ts'
+import type { Send } from '../compose-message.ts'
+import { type PreparedSend, prepareSends } from './send-batches.ts'
 
 const { db, url, complete, world } = await startBatches()
 

@@ -5,9 +5,8 @@ import { NO_CONSEQUENCES } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { type KeyedRequest, releaseKey, reserveKey } from '../../http/idempotency/idempotency-store.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import type { Send } from './decide-sends.ts'
-import { prepareSends } from './prepare-sends.ts'
-import { createSendBatches } from './send-batches.ts'
+import type { Send } from '../compose-message.ts'
+import { createSendBatches, prepareSends } from './send-batches.ts'
 
 const { db, url, complete, world } = await startBatches()
 

@@ -3,8 +3,8 @@ import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-sto
 import { isInLedger } from '../../people/consent/ledger-entry-store.ts'
 import type { IdentityKey } from '../../people/customer-lock-store.ts'
 import { freeHolder, freeHolders } from '../../people/people-store.ts'
+import type { Send } from '../compose-message.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
-import type { Send } from './decide-sends.ts'
 
 export type SendRow = {
   customerId: number | null
@@ -53,6 +53,23 @@ const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
   order by limits.company_id, limits.sender_id
   for update
 `
+
+/** Locks scheduled messages; returns those still waiting, as `company id`. */
+export async function lockScheduled(tx: Db, sends: readonly Send[]): Promise<Set<string>> {
+  const rows = sends.flatMap(({ companyId, scheduledId }) =>
+    scheduledId === null ? [] : [{ company_id: companyId, id: scheduledId }],
+  )
+  if (rows.length === 0) return new Set()
+  const waiting = await tx<{ companyId: number; id: number }[]>`
+    select scheduled.company_id, scheduled.id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    join scheduled_messages scheduled on (scheduled.company_id, scheduled.id) = (input.company_id, input.id)
+    where scheduled.status = 'scheduled'
+    order by scheduled.company_id, scheduled.id
+    for update of scheduled
+  `
+  return new Set(waiting.map(({ companyId, id }) => `${companyId} ${id}`))
+}
 
 /** Reads facts in input order. Must run behind the locks, in its own statement. */
 export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Promise<SendRow[]> {

@@ -3,10 +3,9 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, createSender, messageTo, NO_CONSEQUENCES } from '../../../test/world.ts'
 import { connect, type Pool } from '../../db/connect.ts'
 import { fixedClock } from '../../platform/clock.ts'
-import type { Send } from './decide-sends.ts'
-import { prepareSends } from './prepare-sends.ts'
-import { createSendBatches } from './send-batches.ts'
-import { PAIR_BURST } from './throttle.ts'
+import type { Send } from '../compose-message.ts'
+import { PAIR_BURST } from './decide-sends.ts'
+import { createSendBatches, prepareSends } from './send-batches.ts'
 
 let db: Pool
 let url: string

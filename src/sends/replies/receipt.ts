@@ -8,7 +8,7 @@ import type { SendFailure } from '../../providers/provider.ts'
 import { resolveSender } from '../../senders/sender.ts'
 import { findLastInbound } from '../message-store.ts'
 import type { SendDeps } from '../send.ts'
-import { toRefusal } from '../send-answers.ts'
+import { toRefusal } from '../send.ts'
 
 export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Pool; publish: Publish }
 

@@ -7,11 +7,10 @@ import type { ScheduleDeps } from '../scheduled/scheduled-message.ts'
 import { answerScheduled } from '../scheduled/scheduled-routes.ts'
 import { ScheduledReplyShape } from '../scheduled/scheduled-shape.ts'
 import type { SendDeps } from '../send.ts'
-import { REPLY_PERMISSIONS } from '../send-permissions.ts'
-import { sendFaults } from '../send-request.ts'
+import { REPLY_PERMISSIONS } from '../send.ts'
+import { sendFaults, toSend } from '../send-request.ts'
 import { answerSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../send-routes.ts'
 import { ContentBody } from '../send-shape.ts'
-import { toSend } from './reply.ts'
 
 /** Registers sends within a conversation, to its recipient and from its sender. */
 export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTypebox {

@@ -4,8 +4,7 @@ import { AppError, forbidden, mediaStorageUnavailable, senderRemoved } from '../
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { done, type Job, type Outcome, retryAfter } from '../../queue/job.ts'
 import type { SingleKind } from '../../queue/job-kind.ts'
-import { type SendDeps, sendMessage } from '../send.ts'
-import { REPLY_PERMISSIONS, SEND_PERMISSIONS } from '../send-permissions.ts'
+import { REPLY_PERMISSIONS, SEND_PERMISSIONS, type SendDeps, sendMessage } from '../send.ts'
 import { publishScheduled, SEND_SCHEDULED, toDueSend } from './scheduled-message.ts'
 import { type DueMessage, endSent, failScheduled, findDue, type ScheduledError } from './scheduled-store.ts'
 

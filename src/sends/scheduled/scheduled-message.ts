@@ -7,8 +7,7 @@ import { parseId } from '../../platform/ids.ts'
 import { customerIdentity } from '../../platform/text/phone.ts'
 import { enqueueJobs } from '../../queue/job-store.ts'
 import { type ComposeDeps, composeMessage } from '../compose-message.ts'
-import { toSend } from '../replies/reply.ts'
-import { parseSend, type SendRequest } from '../send-request.ts'
+import { parseSend, type SendRequest, toSend } from '../send-request.ts'
 import type { ContentBody, SendBody } from '../send-shape.ts'
 import {
   type DueMessage,
