@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
+import type { ShownContact } from '../people/contact-record.ts'
 import { shownColumns } from '../people/contact-store.ts'
-import type { ShownContact } from '../people/members/contact-record.ts'
 
 type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 

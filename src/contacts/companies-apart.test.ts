@@ -3,19 +3,13 @@ import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
+import { keepOptOuts } from '../people/consent/consent-store.ts'
 import { findContact, listContactsByIds } from '../people/contact-store.ts'
 import { hasTwinWithoutEmail, readKnown, readMatches } from '../people/matching/identity-store.ts'
-import {
-  blankContact,
-  eraseConsents,
-  eraseRefusals,
-  keepOptOuts,
-  lastConsentId,
-  readPerson,
-} from './erasure/contact-erasure-store.ts'
+import { blankContact, eraseConsents, lastConsentId, readPerson } from '../people/person-erasure-store.ts'
 import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
 import { recordImportProgress } from './import/contact-import-store.ts'
-import { expireImport, expireRefusals, listOldImports } from './import/import-expiry-store.ts'
+import { eraseRefusals, expireImport, expireRefusals, listOldImports } from './import/import-expiry-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 import { readConsentHistory } from './timeline/consent-history-store.ts'
 

@@ -1,7 +1,14 @@
 import { type Static, type TUnsafe, Type } from 'typebox'
 import { nullableInteger, nullableText } from '../http/shapes.ts'
-import type { Contact, ContactWrite, ShownContact } from '../people/members/contact-record.ts'
-import { type NamedAs, TEXT_MEMBERS, type Texts, textsOfRecord } from '../people/members/text-members.ts'
+import {
+  type Contact,
+  type ContactWrite,
+  type NamedAs,
+  type ShownContact,
+  TEXT_MEMBERS,
+  type Texts,
+  textsOfRecord,
+} from '../people/contact-record.ts'
 
 const Flag = Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 const At = Type.String({ format: 'date-time' })

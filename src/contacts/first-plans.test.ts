@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { countIndexReads } from '../../test/conversations/index-reads.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { connect, type Pool } from '../db/connect.ts'
-import type { ContactWrite } from '../people/members/contact-record.ts'
+import type { ContactWrite } from '../people/contact-record.ts'
 import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { ContactWrite } from '../people/members/contact-record.ts'
+import type { ContactWrite } from '../people/contact-record.ts'
 import { validationError } from '../platform/errors.ts'
 import { emailKey } from '../platform/text/email-address.ts'
 import type { BrowserRights } from './write/browser-write.ts'

@@ -4,7 +4,7 @@ import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
-import type { ContactWrite } from '../people/members/contact-record.ts'
+import type { ContactWrite } from '../people/contact-record.ts'
 import { updateContact } from './contact.ts'
 import { upsertContacts } from './write/contact-upsert.ts'
 

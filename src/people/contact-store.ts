@@ -1,8 +1,19 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 import { emailKey, storedKeys } from '../platform/text/email-address.ts'
-import { searchText } from './contact-search.ts'
-import { CONTACT_COLUMNS, CONTACT_MEMBERS, STATE_MEMBERS, WRITTEN_COLUMNS } from './members/contact-members.ts'
-import type { Contact, ShownContact } from './members/contact-record.ts'
+import { phoneIdentity } from '../platform/text/phone.ts'
+import { indexedText } from '../platform/text/search-text.ts'
+import {
+  CONTACT_COLUMNS,
+  CONTACT_MEMBERS,
+  type Contact,
+  type ShownContact,
+  STATE_MEMBERS,
+  TEXT_MEMBERS,
+  TEXT_NAMES,
+  type Texts,
+  WRITTEN_COLUMNS,
+} from './contact-record.ts'
 
 export const contactColumns = sql.unsafe(CONTACT_COLUMNS)
 
@@ -66,6 +77,18 @@ export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
 }
 
 export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalConnectionId'>
+
+const NAMES = TEXT_NAMES.filter((name) => TEXT_MEMBERS[name].isName)
+
+/** Builds a contact's search text: name, email in each domain spelling, phone. Every writer must use this function. */
+export function searchText(contact: Partial<Texts> & { email: string | null; phone: string | null }): string {
+  const name = NAMES.flatMap((part) => contact[part] ?? []).join(' ')
+  const emails = contact.email === null ? [] : storedKeys(emailKey(contact.email))
+  return [name, ...emails, contact.phone ?? '']
+    .map(indexedText)
+    .filter((line) => line !== '')
+    .join('\n')
+}
 
 /** A row for bulk statements: see docs/decisions/0008-rows-as-json.md. */
 export type ContactRow = { readonly id: number } & Readonly<Record<string, unknown>>
@@ -164,3 +187,77 @@ export async function endContact(tx: Db, companyId: number, id: number): Promise
     insert into contact_changes (company_id, change) values (${companyId}, -1)
   `
 }
+
+type CustomerContact = {
+  readonly companyId: number
+  readonly id: number
+  /** Phone identity, user id, or `#` and a group id, which becomes the first name. */
+  readonly identity: string
+  readonly phone: string | null
+  readonly source: string
+  readonly sourceType: string
+}
+
+/** Inserts and counts customers' contacts; `showEarlierConsents` must follow for earlier consent. */
+export async function insertCustomerContacts(tx: Db, contacts: readonly CustomerContact[]): Promise<void> {
+  const rows = contacts.map(({ identity, phone, ...contact }) => {
+    const firstName = identity.startsWith('#') ? identity.slice(1) : null
+    const text = searchText({ firstName, email: null, phone })
+    return { ...contact, phone, phoneIdentity: phone && phoneIdentity(phone), firstName, searchText: text }
+  })
+  const input = inputRows(rows, {
+    bigint: ['companyId', 'id'],
+    text: ['phone', 'phoneIdentity', 'firstName', 'searchText', 'source', 'sourceType'],
+  })
+  await tx`
+    with input as materialized (
+      select * from ${input}
+    ),
+    counted as (
+      insert into contact_changes (company_id, change)
+      select company_id, count(*) from input group by company_id
+    )
+    insert into contacts (company_id, id, phone, phone_identity, first_name, search_text, source, source_type)
+    select company_id, id, phone, phone_identity, first_name, search_text, source, source_type
+    from input
+  `
+}
+
+/** Removes phone numbers from all living contacts; returns these contacts. */
+export async function releasePhones(
+  tx: Db,
+  phones: readonly { companyId: number; identity: string }[],
+): Promise<{ companyId: number; contactId: number }[]> {
+  return tx<{ companyId: number; contactId: number }[]>`
+    update contacts
+    set
+      phone = null,
+      phone_identity = null,
+      search_text = ${withoutPhone},
+      updated_at = statement_timestamp()
+    from ${inputRows(phones, { bigint: ['companyId'], text: ['identity'] })}
+    where (contacts.company_id, contacts.phone_identity) = (input.company_id, input.identity)
+      and contacts.deleted_at is null
+    returning contacts.company_id, contacts.id as contact_id
+  `
+}
+
+export async function setContactPhones(
+  tx: Db,
+  contacts: readonly { companyId: number; contactId: number; phone: string }[],
+): Promise<void> {
+  const rows = contacts.map((contact) => ({ ...contact, phoneIdentity: phoneIdentity(contact.phone) }))
+  await tx`
+    update contacts
+    set
+      phone = input.phone,
+      phone_identity = input.phone_identity,
+      search_text = concat_ws(chr(10), nullif(${withoutPhone}, ''), input.phone),
+      updated_at = statement_timestamp()
+    from ${inputRows(rows, { bigint: ['companyId', 'contactId'], text: ['phone', 'phoneIdentity'] })}
+    where (contacts.company_id, contacts.id) = (input.company_id, input.contact_id) and contacts.deleted_at is null
+  `
+}
+
+/** The phone is a line by itself in the search text. */
+const withoutPhone = sql`array_to_string(array_remove(string_to_array(contacts.search_text, chr(10)), contacts.phone), chr(10))`

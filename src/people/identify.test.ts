@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { identify, identifyGroup } from './identify.ts'
+import { identify, identifyGroup, learnAnswer, learnRecipient } from './identify.ts'
 import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from './identity-change.ts'
 import { type Customer, createPeople, customerOf, type People } from './people.ts'
-import { learnAnswer, learnRecipient } from './recipient.ts'
 
 const [P1, P2, P3] = ['393331110001', '393331110002', '393331110003']
 const [U1, U2, U3] = ['IT.1', 'IT.2', 'IT.3']

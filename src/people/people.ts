@@ -120,7 +120,7 @@ function freeContact(people: People, phone: string | null, phones: readonly stri
     const holder = people.contacts.get(people.holders.get(identity) ?? 0)
     if (holder !== undefined) holders.set(identity, holder)
   }
-  return contactOf({ attached: undefined, phone, holders })
+  return contactOf(phone, holders)
 }
 
 const currentPhones = ({ identities }: Customer): string[] =>

@@ -1,4 +1,3 @@
-import { type Person, readPerson } from '../contacts/erasure/contact-erasure-store.ts'
 import {
   findConversations,
   findMessages,
@@ -10,6 +9,7 @@ import type { Db } from '../db/connect.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import { addressIdentity } from '../people/consent/consent.ts'
+import { type Person, readPerson } from '../people/person-erasure-store.ts'
 import { contactNotFound } from '../platform/errors.ts'
 import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import {

@@ -1,21 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { RecordEvents } from '../changes/record-change.ts'
-import {
-  blankContact,
-  keepOptOuts,
-  lastConsentId,
-  type Person,
-  readPerson,
-} from '../contacts/erasure/contact-erasure-store.ts'
-import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
-import { rekeyMailboxes } from '../contacts/matching/mailbox.ts'
-import { listHolders } from '../contacts/matching/mailbox-store.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { keptOptOuts } from '../people/consent/consent-statements.ts'
+import { keptOptOuts } from '../people/consent/consent-ledger.ts'
+import { keepOptOuts } from '../people/consent/consent-store.ts'
 import { readLedgers } from '../people/consent/shown-consent.ts'
 import { endContact } from '../people/contact-store.ts'
+import { keepErasedKeys } from '../people/customer-store.ts'
 import { attachCustomersOf, lockAlso, withMatchesLocked } from '../people/matching/identity-lock.ts'
+import { listHolders, rekeyMailboxes } from '../people/matching/mailbox.ts'
+import { blankContact, lastConsentId, type Person, readPerson } from '../people/person-erasure-store.ts'
 import { contactNotFound, serviceUnavailable } from '../platform/errors.ts'
 import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import type { Cipher } from '../secrets/secrets.ts'

@@ -1,6 +1,5 @@
 import type { RecordEventName } from '../changes/record-change.ts'
-import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/erasure/contact-erasure-store.ts'
-import { keepErasedKeys } from '../contacts/erasure/erased-key-store.ts'
+import { eraseRefusals, type RefusalPlace } from '../contacts/import/import-expiry-store.ts'
 import {
   eraseCustomer,
   eraseMessages,
@@ -26,6 +25,8 @@ import { type RemoveDeps, removeDiscarded } from '../media/discarded/remove-disc
 import { markErased } from '../media/media-erasure-store.ts'
 import { expireUploads } from '../media/uploads/expire-uploads.ts'
 import { addressIdentity } from '../people/consent/consent.ts'
+import { keepErasedKeys } from '../people/customer-store.ts'
+import { eraseConsents } from '../people/person-erasure-store.ts'
 import { eraseDailyLimitEntries } from '../sends/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../sends/scheduled/scheduled-store.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Person } from '../contacts/erasure/contact-erasure-store.ts'
+import type { Person } from '../people/person-erasure-store.ts'
 import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import { writtenForms } from '../platform/text/phone.ts'
 

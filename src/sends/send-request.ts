@@ -1,7 +1,7 @@
-import { findKnownPhones } from '../contacts/known-phone-store.ts'
 import type { Conversation } from '../conversations/list/conversation-list-store.ts'
 import type { Db } from '../db/connect.ts'
 import type { RequestFault } from '../http/errors/fault.ts'
+import { findKnownPhones } from '../people/matching/identity-store.ts'
 import {
   type AppError,
   badRequest,

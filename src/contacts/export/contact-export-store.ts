@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
+import type { Contact } from '../../people/contact-record.ts'
 import { contactColumns } from '../../people/contact-store.ts'
-import type { Contact } from '../../people/members/contact-record.ts'
 
 export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
   return db<Contact[]>`

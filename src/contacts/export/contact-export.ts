@@ -1,6 +1,6 @@
 import type { Pool } from '../../db/connect.ts'
-import { runExclusive } from '../../people/matching/contact-queue.ts'
-import type { Contact } from '../../people/members/contact-record.ts'
+import type { Contact } from '../../people/contact-record.ts'
+import { runExclusive } from '../../people/matching/identity-lock.ts'
 import { validationError } from '../../platform/errors.ts'
 import { type CsvStyle, toCsvHeader, toCsvRow } from '../../platform/text/lists/csv.ts'
 import type { ListFormat } from '../../platform/text/lists/list-scan.ts'

@@ -45,3 +45,36 @@ export async function expireImport(db: Db, { companyId, id }: ImportKey): Promis
       )
   `
 }
+
+export type RefusalPlace = { importId: number; line: number }
+
+/** Deletes refused rows with one of the texts among the next `limit`; returns where to continue. */
+export async function eraseRefusals(
+  db: Db,
+  companyId: number,
+  texts: readonly string[],
+  after: RefusalPlace | undefined,
+  limit: number,
+): Promise<RefusalPlace | undefined> {
+  const [last] = await db<RefusalPlace[]>`
+    with step as materialized (
+      select import_id, line, lower(array_to_string(fields, chr(10))) as row
+      from contact_import_refusals
+      where company_id = ${companyId} and (import_id, line) > (${after?.importId ?? 0}, ${after?.line ?? 0})
+      order by import_id, line
+      limit ${limit}
+    ),
+    erased as (
+      delete from contact_import_refusals
+      where (company_id, import_id, line) in (
+        select ${companyId}::bigint, step.import_id, step.line
+        from step
+        join unnest(${[...texts]}::text[]) as text (value)
+          on position(text.value in step.row) > 0
+          or position(text.value in regexp_replace(step.row, '[\\s().+-]', '', 'g')) > 0
+      )
+    )
+    select import_id, line from step order by import_id desc, line desc limit 1
+  `
+  return last
+}

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
+import { INITIAL_TEXTS } from '../../people/contact-record.ts'
 import type { Match } from '../../people/matching/identity-store.ts'
-import { INITIAL_TEXTS } from '../../people/members/text-members.ts'
 import { applyItems, changesOf, type Item } from './contact-batch.ts'
 
 /** A contact of the model: phones are their own identities, emails are in lower case. */

@@ -1,25 +1,23 @@
 import { latestConsent } from '../../people/consent/consent.ts'
 import {
+  CHANNELS,
   type ConsentFacts,
   type ConsentLedger,
+  type ConsentStatement,
   contactConsent,
   createConsentLedger,
   NO_FACTS,
   relatedContacts,
-  whatsappConsent,
-} from '../../people/consent/consent-ledger.ts'
-import {
-  CHANNELS,
-  type ConsentStatement,
   stateConsents,
   toLedgerContact,
+  whatsappConsent,
   withoutReplaced,
-} from '../../people/consent/consent-statements.ts'
+} from '../../people/consent/consent-ledger.ts'
 import { shownConsents } from '../../people/consent/shown-consent.ts'
+import type { ContactWrite } from '../../people/contact-record.ts'
 import type { ContactState } from '../../people/contact-store.ts'
 import type { Match, Named } from '../../people/matching/identity-store.ts'
-import type { ContactWrite } from '../../people/members/contact-record.ts'
-import { oldest } from '../../people/person-contact.ts'
+import { type BatchContact, emailKeyOf, indexContacts, newBatchContact } from '../../people/person-contact.ts'
 import { mapInStretches } from '../../platform/stretches.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
@@ -43,13 +41,6 @@ export type ItemResult = {
 export type ItemFault = { readonly path: 'customFields' | ''; readonly message: string }
 
 const NAMELESS = 'must have an email or a phone'
-
-type BatchContact = {
-  id: number
-  readonly existing: Match | undefined
-  state: ContactState | undefined
-  readonly leftPhones: Set<string>
-}
 
 export type Batch = {
   readonly results: readonly ItemResult[]
@@ -88,10 +79,10 @@ export async function applyInStretches(
 }
 
 function startBatch(matches: readonly Match[], options: ApplyOptions) {
-  const index = createIndex(matches)
+  const index = indexContacts(matches)
   const batch = newBatch(options)
   const apply = (item: Item, place: number): ItemResult => {
-    const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
+    const target = index.find(item) ?? newBatchContact(FIRST_NEW_ID + place)
     const result = applyItem(batch, target, permittedWrite(batch.ledger, target.state, item), options)
     if (result.kind !== 'refused') index.move(target, result.state)
     return result
@@ -101,7 +92,7 @@ function startBatch(matches: readonly Match[], options: ApplyOptions) {
 
 export function applyUpdate(existing: Match, write: ContactWrite, options: ApplyOptions): Batch {
   const batch = newBatch(options)
-  const target: BatchContact = { ...newTarget(existing.id), existing, state: existing }
+  const target = newBatchContact(existing.id, existing)
   const result = applyItem(batch, target, write, options)
   if (existing.phoneIdentity !== null && existing.phoneIdentity !== result.state.phoneIdentity) {
     target.leftPhones.add(existing.phoneIdentity)
@@ -175,7 +166,9 @@ export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: Readonly
     if (kind === 'refused' || kind === 'unchanged') return consentStatements.length > 0 && existing !== undefined
     if (existing === undefined) return areKnown || (consentStatements.length > 0 && isHeld(heldPhones, state))
     return (
-      consentStatements.length > 0 || keyOf(existing) !== keyOf(state) || existing.phoneIdentity !== state.phoneIdentity
+      consentStatements.length > 0 ||
+      emailKeyOf(existing) !== emailKeyOf(state) ||
+      existing.phoneIdentity !== state.phoneIdentity
     )
   })
 }
@@ -186,13 +179,6 @@ const isHeld = (heldPhones: ReadonlySet<string | null>, { phoneIdentity }: Conta
 const withShownConsents = (ledger: ConsentLedger, state: ContactState): ContactState => ({
   ...state,
   ...shownConsents(ledger, toLedgerContact(state)),
-})
-
-const newTarget = (id: number): BatchContact => ({
-  id,
-  existing: undefined,
-  state: undefined,
-  leftPhones: new Set(),
 })
 
 /** Returns each changed contact once, in its last state, with all statements; `all` includes unchanged contacts. */
@@ -230,54 +216,3 @@ function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]):
   })
   return [...new Set(related.map(({ id }) => id))].filter((id) => id < FIRST_NEW_ID && !own.has(id))
 }
-
-function createIndex(matches: readonly Match[]) {
-  const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), existing: match, state: match }))
-  const byId = new Map(targets.map((target) => [target.id, target]))
-  const byEmail = new Map<string, BatchContact>()
-  /** Used only while no contact has the number. */
-  const byCustomer = new Map<string, BatchContact>()
-  const holders = new Map<string, Set<BatchContact>>()
-
-  const addHolder = (phone: string, target: BatchContact) => {
-    const holding = holders.get(phone)
-    if (holding === undefined) holders.set(phone, new Set([target]))
-    else holding.add(target)
-  }
-  for (const target of targets) {
-    if (target.existing?.emailKey) byEmail.set(target.existing.emailKey, target)
-    if (target.existing?.phoneIdentity) addHolder(target.existing.phoneIdentity, target)
-    for (const identity of target.existing?.identities ?? []) byCustomer.set(identity, target)
-  }
-
-  return {
-    find: ({ id, emailKey: email, phoneIdentity: phone }: Item): BatchContact | undefined => {
-      const named = id === undefined ? undefined : byId.get(id)
-      if (named && keyOf(named.state) === email && (named.state?.phoneIdentity ?? null) === phone) return named
-      const addressed = email === null ? undefined : byEmail.get(email)
-      if (addressed !== undefined || phone === null) return addressed
-      return oldest(holders.get(phone) ?? []) ?? customerContact(byCustomer.get(phone))
-    },
-    move: (target: BatchContact, after: ContactState): void => {
-      const [emailBefore, emailAfter] = [keyOf(target.state), keyOf(after)]
-      if (emailBefore !== null && emailBefore !== emailAfter) byEmail.delete(emailBefore)
-      if (emailAfter !== null) byEmail.set(emailAfter, target)
-      const [phoneBefore, phoneAfter] = [target.state?.phoneIdentity ?? null, after.phoneIdentity]
-      target.state = after
-      if (phoneBefore === phoneAfter) return
-      if (phoneAfter !== null) addHolder(phoneAfter, target)
-      if (phoneBefore === null) return
-      target.leftPhones.add(phoneBefore)
-      holders.get(phoneBefore)?.delete(target)
-    },
-  }
-}
-
-/** A contact matches its customers' identities, unless it has a phone outside them. */
-function customerContact(target: BatchContact | undefined): BatchContact | undefined {
-  const phone = target?.state?.phoneIdentity ?? null
-  return phone === null || target?.existing?.identities.includes(phone) ? target : undefined
-}
-
-const keyOf = (state: ContactState | undefined): string | null =>
-  state === undefined || state.email === null ? null : emailKey(state.email)

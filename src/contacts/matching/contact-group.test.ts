@@ -5,8 +5,8 @@ import { createCompany } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { onBehalfOf, shareFairly } from '../../db/pool/fair-pool.ts'
 import { createCompanySlots } from '../../fair/company-slots.ts'
-import { lockCustomers } from '../../people/customer-lock-store.ts'
-import type { ContactWrite } from '../../people/members/contact-record.ts'
+import type { ContactWrite } from '../../people/contact-record.ts'
+import { lockCustomers } from '../../people/customer-store.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }

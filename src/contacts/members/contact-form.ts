@@ -1,4 +1,4 @@
-import { BODY_NAMES } from '../../people/members/contact-members.ts'
+import { BODY_NAMES } from '../../people/contact-record.ts'
 
 const OBJECTS = ['customFields', 'marketingConsent'].flatMap((name) => [
   name,

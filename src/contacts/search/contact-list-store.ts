@@ -1,10 +1,10 @@
 import { type Db, sql } from '../../db/connect.ts'
 import { startsWord } from '../../db/word-start.ts'
-import { isIndexed, type SearchTerm } from '../../people/contact-search.ts'
+import type { ShownContact } from '../../people/contact-record.ts'
 import { emailPlace, shownColumns } from '../../people/contact-store.ts'
-import type { ShownContact } from '../../people/members/contact-record.ts'
 import type { ContactPosition, SortColumn } from './contact-cursor.ts'
 import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
+import { isIndexed, type SearchTerm } from './search-terms.ts'
 
 export const EXAMINED = 10_000
 /** Newest contacts sampled for match frequency and common trigrams. */

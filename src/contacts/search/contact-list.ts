@@ -1,6 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { searchTerms } from '../../people/contact-search.ts'
-import type { Contact } from '../../people/members/contact-record.ts'
+import type { Contact } from '../../people/contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
 import { type SortColumn, toContactCursor } from './contact-cursor.ts'
 import type { ContactFilter } from './contact-filter.ts'
@@ -16,6 +15,7 @@ import {
   type SearchMethod,
   sampleMatches,
 } from './contact-list-store.ts'
+import { searchTerms } from './search-terms.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 type ContactSort = (typeof CONTACT_SORTS)[number]

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import { isIndexed, searchTerms } from '../../people/contact-search.ts'
 import { sampleMatches, selectMatches } from './contact-list-store.ts'
+import { isIndexed, searchTerms } from './search-terms.ts'
 
 /** Above this, callers scan their own records instead. */
 const FEW = 1_000

@@ -1,8 +1,8 @@
 import type { Db } from '../../db/connect.ts'
 import { findHidden, type HiddenMatches } from '../../http/paging/hidden-matches.ts'
-import { searchTerms } from '../../people/contact-search.ts'
 import type { ContactFilter } from './contact-filter.ts'
 import { type ContactListRequest, type ContactPage, countContacts } from './contact-list.ts'
+import { searchTerms } from './search-terms.ts'
 
 /** Counts matches hidden by filters, if a filtered search finds nothing. */
 export async function findHiddenContacts(

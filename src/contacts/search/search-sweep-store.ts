@@ -1,5 +1,5 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/members/text-members.ts'
+import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/contact-record.ts'
 
 type SearchRow = Partial<Texts> & { id: number; email: string | null; phone: string | null; searchText: string }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { searchText } from '../../people/contact-search.ts'
+import { searchText } from '../../people/contact-store.ts'
 import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { readSearchRows, writeSearchTexts } from './search-sweep-store.ts'
 

@@ -3,7 +3,7 @@ import type { Db } from '../../db/connect.ts'
 import { type EmailRecord, listEmailsTo } from '../../emails/email-store.ts'
 import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { unknownCursor } from '../../http/paging/paging.ts'
-import type { Contact } from '../../people/members/contact-record.ts'
+import type { Contact } from '../../people/contact-record.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 
 const ORDER = 'activity'

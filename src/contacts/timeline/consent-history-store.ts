@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import type { Channel } from '../../people/members/contact-record.ts'
+import type { Channel } from '../../people/contact-record.ts'
 
 export const HISTORY_MAX = 100
 

@@ -1,5 +1,11 @@
-import type { Channel, Contact, ContactWrite } from '../../people/members/contact-record.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, textsIn } from '../../people/members/text-members.ts'
+import {
+  type Channel,
+  type Contact,
+  type ContactWrite,
+  TEXT_MEMBERS,
+  TEXT_NAMES,
+  textsIn,
+} from '../../people/contact-record.ts'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'

@@ -2,9 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../changes/record-change.ts'
 import type { Db } from '../../db/connect.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
-import type { ConsentStatement } from '../../people/consent/consent-statements.ts'
+import type { ConsentStatement } from '../../people/consent/consent-ledger.ts'
 import { appendConsents, type NewConsent } from '../../people/consent/consent-store.ts'
 import { refreshContacts } from '../../people/consent/shown-consent.ts'
+import {
+  type ChangedBy,
+  type Contact,
+  type ContactWrite,
+  type CustomFields,
+  INITIAL_TEXTS,
+  STATE_MEMBERS,
+  type TextName,
+  type Texts,
+  textsIn,
+} from '../../people/contact-record.ts'
 import {
   type ContactRow,
   type ContactState,
@@ -13,10 +24,7 @@ import {
   toContactRow,
   updateContacts,
 } from '../../people/contact-store.ts'
-import { STATE_MEMBERS } from '../../people/members/contact-members.ts'
-import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../../people/members/contact-record.ts'
-import { INITIAL_TEXTS, type TextName, type Texts, textsIn } from '../../people/members/text-members.ts'
-import { emailKey } from '../../platform/text/email-address.ts'
+import { emailKeyOf } from '../../people/person-contact.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 import { rowsAtOnce } from '../matching/bulk-pace.ts'
 
@@ -199,15 +207,13 @@ const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) 
 
 /** Emails to release first, since the unique index checks row by row; inserts follow all updates. */
 function changedEmails(updated: readonly Change[]): number[] {
-  const takers = new Map(updated.map(({ state }) => [keyOf(state), state.id]))
+  const takers = new Map(updated.map(({ state }) => [emailKeyOf(state), state.id]))
   return idsOf(
     updated.filter(({ existing, state }) => {
-      const key = existing === undefined ? null : keyOf(existing)
+      const key = existing === undefined ? null : emailKeyOf(existing)
       return key !== null && (takers.get(key) ?? state.id) !== state.id
     }),
   )
 }
-
-const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email === null ? null : emailKey(email))
 
 const NEW_CONTACT = { createdAt: undefined, externalConnectionId: null }

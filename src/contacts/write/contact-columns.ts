@@ -1,7 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { BODY_NAMES, CONTACT_MEMBERS, LIST_COLUMNS } from '../../people/members/contact-members.ts'
-import type { Contact } from '../../people/members/contact-record.ts'
-import { type Texts, textsOfRecord } from '../../people/members/text-members.ts'
+import {
+  BODY_NAMES,
+  CONTACT_MEMBERS,
+  type Contact,
+  LIST_COLUMNS,
+  type Texts,
+  textsOfRecord,
+} from '../../people/contact-record.ts'
 import { parseId } from '../../platform/ids.ts'
 import { parseJsonText } from '../../platform/text/json-text.ts'
 import {

@@ -1,4 +1,4 @@
-import type { RecordClaim } from '../../people/members/contact-record.ts'
+import type { RecordClaim } from '../../people/contact-record.ts'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../platform/errors.ts'
 
 export type ContactFaults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }

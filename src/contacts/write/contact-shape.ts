@@ -1,6 +1,6 @@
 import { type TOptional, type TUnsafe, Type } from 'typebox'
 import { asRead } from '../../http/as-read.ts'
-import { type NamedAs, TEXT_MEMBERS, type Texts } from '../../people/members/text-members.ts'
+import { type NamedAs, TEXT_MEMBERS, type Texts } from '../../people/contact-record.ts'
 import { EMAIL_MAX_LENGTH } from '../../platform/text/email-address.ts'
 import { ContactReplyShape } from '../contact-reply.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS } from './contact-change.ts'

@@ -1,15 +1,16 @@
 import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
+import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../../people/contact-record.ts'
 import { type ContactRow, takeContactIds } from '../../people/contact-store.ts'
-import { isFree } from '../../people/matching/contact-queue.ts'
 import {
   type Commit,
   identitiesOf,
+  isFree,
   type LockedWork,
   tryWithMatchesLocked,
   withMatchesLocked,
 } from '../../people/matching/identity-lock.ts'
-import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../../people/members/contact-record.ts'
+import { refuseTwins, rekeyMailboxes } from '../../people/matching/mailbox.ts'
 import { validationError } from '../../platform/errors.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
@@ -25,7 +26,6 @@ import {
   type WhenFull,
 } from '../matching/contact-batch.ts'
 import { createGroups } from '../matching/contact-group.ts'
-import { refuseTwins, rekeyMailboxes } from '../matching/mailbox.ts'
 import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import { refuseClaims } from './contact-faults.ts'

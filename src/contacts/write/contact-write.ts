@@ -1,6 +1,11 @@
 import { Compile } from 'typebox/compile'
-import type { ContactWrite, RecordClaim } from '../../people/members/contact-record.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/members/text-members.ts'
+import {
+  type ContactWrite,
+  type RecordClaim,
+  TEXT_MEMBERS,
+  TEXT_NAMES,
+  type Texts,
+} from '../../people/contact-record.ts'
 import { badRequest, type FieldFault, validationError } from '../../platform/errors.ts'
 import { mapInStretches } from '../../platform/stretches.ts'
 import { unknownName } from '../../platform/text/closest-name.ts'

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
+import { findKnownPhones } from '../../people/matching/identity-store.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import { type PhoneCountry, readPhone } from '../../platform/text/phone-reading.ts'
-import { findKnownPhones } from '../known-phone-store.ts'
 
 export type PhoneRules = {
   readonly country: PhoneCountry | null

@@ -1,7 +1,7 @@
 import type { Pool } from '../../db/connect.ts'
 import type { Caller } from '../../http/admission/caller.ts'
+import type { ContactWrite } from '../../people/contact-record.ts'
 import { SMALL_BATCH } from '../../people/matching/identity-lock.ts'
-import type { ContactWrite } from '../../people/members/contact-record.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { readProofs } from '../identity-proof.ts'
 import { waitForRows } from '../matching/bulk-pace.ts'

@@ -1,9 +1,13 @@
 import type { Db } from '../../db/connect.ts'
 import { isAsRead } from '../../http/as-read.ts'
+import {
+  type Contact,
+  INITIAL_TEXTS,
+  type RecordClaim,
+  type Texts,
+  textsOfRecord,
+} from '../../people/contact-record.ts'
 import { findContact } from '../../people/contact-store.ts'
-import type { Contact, RecordClaim } from '../../people/members/contact-record.ts'
-import type { Texts } from '../../people/members/text-members.ts'
-import { INITIAL_TEXTS, textsOfRecord } from '../../people/members/text-members.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import { toContactReply } from '../contact-reply.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { BY, startUpserts } from '../../../test/contacts/upsert-world.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
-import { lockCustomers } from '../../people/customer-lock-store.ts'
-import type { ContactWrite } from '../../people/members/contact-record.ts'
+import type { ContactWrite } from '../../people/contact-record.ts'
+import { lockCustomers } from '../../people/customer-store.ts'
 import { upsertContacts } from './contact-upsert.ts'
 
 const { db, pools, newCompany, peopleOf, checkHouse, upsert, countWrites } = await startUpserts()

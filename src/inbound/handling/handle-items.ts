@@ -1,6 +1,5 @@
 import type { LiveChange, Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
-import { areOfErased, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { applyHandovers } from '../../conversations/control-store.ts'
 import { type ChangedCall, recordCallEvents } from '../../conversations/recording/call-store.ts'
 import {
@@ -11,7 +10,8 @@ import {
 import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
 import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
-import type { IdentityKey } from '../../people/customer-lock-store.ts'
+import { areOfErased, recordPreferences } from '../../people/consent/preference.ts'
+import type { IdentityKey } from '../../people/customer-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { type AccountEvent, recordAccountEvents } from '../../senders/account-event-store.ts'
 import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'

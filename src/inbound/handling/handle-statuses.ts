@@ -1,6 +1,5 @@
 import type { LiveChange } from '../../changes/live-change.ts'
 import type { RecordChange } from '../../changes/record-change.ts'
-import { type Preference, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { listRecipients } from '../../conversations/recording/recipient-store.ts'
 import {
   type MovedMessage,
@@ -10,6 +9,7 @@ import {
 } from '../../conversations/recording/status-store.ts'
 import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
+import { type Preference, recordPreferences } from '../../people/consent/preference.ts'
 import { isNotOnWhatsapp, isOptOut } from '../../providers/graph-answer.ts'
 import { toOptOut } from './batch/status-records.ts'
 

@@ -1,7 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
+import type { Channel } from '../contact-record.ts'
 import { emailPlace } from '../contact-store.ts'
-import type { Channel } from '../members/contact-record.ts'
 import { addressIdentity, addressIn, type ConsentEntry } from './consent.ts'
 import { type ConsentFacts, type LedgerContact, type LedgerCustomer, NO_FACTS } from './consent-ledger.ts'
 

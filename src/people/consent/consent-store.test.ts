@@ -3,8 +3,8 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { untilBlocked } from '../../../test/held-locks.ts'
 import { createTwins } from '../../../test/twins.ts'
 import { createCompany } from '../../../test/world.ts'
-import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
-import { appendConsents, listConsents, type NewConsent } from './consent-store.ts'
+import { appendConsents, type NewConsent } from './consent-store.ts'
+import { recordPreferences } from './preference.ts'
 import { hasRefusedEmail, latestConsents, refreshConsents } from './shown-consent.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -78,7 +78,12 @@ describe('the ledger', () => {
     }
     await sayAgain()
     await sayAgain()
-    const [oldest, ...rest] = await listConsents(db, companyId, contactId)
+    const [oldest, ...rest] = await db<{ saidAt: Date }[]>`
+      select value, client_id, said_at, first_said_at
+      from consents
+      where (company_id, contact_id) = (${companyId}, ${contactId})
+      order by id
+    `
     expect(oldest).toMatchObject({ value: false, firstSaidAt: at(1), clientId: 'key' })
     expect(oldest!.saidAt.getTime()).toBeGreaterThan(at(2).getTime())
     expect(rest).toEqual([])

@@ -1,5 +1,7 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import type { Channel } from '../members/contact-record.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { inputRows, placedRows } from '../../db/input-rows.ts'
+import type { Channel } from '../contact-record.ts'
+import { ERASURE } from './consent.ts'
 
 export type NewConsent = {
   readonly companyId: number
@@ -19,30 +21,15 @@ export type NewConsent = {
 
 /** Inserts entries, skipping known provider events. Ids follow input order, which breaks ties between equal times. */
 export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Promise<void> {
-  const rows = entries.map((entry) => ({
-    company_id: entry.companyId,
-    channel: entry.channel,
-    identity: entry.identity,
-    contact_id: entry.contactId,
-    value: entry.value,
-    said_at: entry.saidAt,
-    source: entry.source,
-    client_id: entry.clientId,
-    event_id: entry.eventId,
-    repeats: entry.repeats ?? null,
-    ip: entry.ip ?? null,
-  }))
+  const input = placedRows(entries, {
+    bigint: ['companyId', 'contactId', 'repeats'],
+    text: ['channel', 'identity', 'source', 'clientId', 'eventId', 'ip'],
+    boolean: ['value'],
+    timestamptz: ['saidAt'],
+  })
   await tx`
     with input as (
-      select *
-      from rows from (
-        jsonb_to_recordset(${jsonRows(tx, rows)}) as (
-          company_id bigint, channel text, identity text, contact_id bigint, value boolean, said_at timestamptz, source text,
-          client_id text, event_id text, repeats bigint, ip text
-        )
-      ) with ordinality as input (
-        company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, repeats, ip, place
-      )
+      select * from ${input}
     ),
     repeated as (
       delete from consents using input
@@ -64,62 +51,58 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
   `
 }
 
-type ConsentChange = {
-  channel: Channel
-  value: boolean
-  clientId: string | null
-  source: string
-  saidAt: Date
-  firstSaidAt: Date | null
-}
+type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
 
-export async function listConsents(db: Db, companyId: number, contactId: number): Promise<ConsentChange[]> {
-  return db<ConsentChange[]>`
-    select channel, value, client_id, source, said_at, first_said_at
-    from consents
-    where (company_id, contact_id) = (${companyId}, ${contactId})
-    order by id
-  `
-}
-
-type ContactKey = { readonly companyId: number; readonly contactId: number }
-
-/** Must run before the ledger is read. Throws 55P03 without `waits` if another transaction holds a lock. */
-export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boolean) =>
-  tx<(ContactKey & { phoneIdentity: string | null })[]>`
-    select contacts.company_id, contacts.id as contact_id, contacts.phone_identity
-    from contacts
-    join jsonb_to_recordset(${jsonRows(tx, contacts.map(toKey))}) as input (company_id bigint, id bigint)
-      on (contacts.company_id, contacts.id) = (input.company_id, input.id)
-    where contacts.deleted_at is null
-    order by contacts.company_id, contacts.id
-    for no key update of contacts ${waits ? sql`` : sql`nowait`}
-  `
-
-const toKey = ({ companyId, contactId }: ContactKey) => ({ company_id: companyId, id: contactId })
-
-export type ShownConsents = {
-  readonly companyId: number
-  readonly contactId: number
-  readonly emailConsent: boolean | null
-  readonly whatsappConsent: boolean | null
-}
-
-export async function writeShownConsents(tx: Db, shown: readonly ShownConsents[]): Promise<void> {
-  const rows = shown.map(({ emailConsent, whatsappConsent, ...contact }) => ({
-    ...toKey(contact),
-    email_consent: emailConsent,
-    whatsapp_consent: whatsappConsent,
-  }))
+/** Stores opt-outs under keyed hashes. Throws DatabaseError 23514 if the session has no key. */
+export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly KeptOptOut[]): Promise<void> {
   await tx`
-    update contacts
-    set
-      email_consent = input.email_consent,
-      whatsapp_consent = input.whatsapp_consent,
-      updated_at = statement_timestamp()
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, id bigint, email_consent boolean, whatsapp_consent boolean
-    )
-    where (contacts.company_id, contacts.id) = (input.company_id, input.id)
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    select ${companyId}, channel, keyed_hash(${companyId}, identity), false, said_at, ${ERASURE}
+    from ${inputRows(optOuts, { text: ['channel', 'identity'], timestamptz: ['saidAt'] })}
   `
 }
+
+/** Returns the contacts whose customers have a ledger entry, also under the keyed hash of an erased identity. */
+export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number; contactId: number }[]) =>
+  tx<{ companyId: number; contactId: number }[]>`
+    select input.company_id, input.contact_id
+    from ${inputRows(contacts, { bigint: ['companyId', 'contactId'] })}
+    where (select true from consents where consents.company_id = input.company_id limit 1)
+      and ${isInLedger(
+        sql`
+          select identity.identity
+          from customers customer
+          join customer_identities identity
+            on (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+          where (customer.company_id, customer.contact_id) = (input.company_id, input.contact_id)
+        `,
+      )}
+  `
+
+/**
+ * Finds a ledger entry under an identity (a query with one column), its keyed hash, or a contact with this number.
+ * Lateral with limits forces index probes, whatever the statistics.
+ */
+export const isInLedger = (identities: Fragment): Fragment => sql`
+  exists (
+    select
+    from (${identities}) as own (identity)
+    cross join lateral (
+      (
+        select true
+        from unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
+        join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+        limit 1
+      )
+      union all
+      (
+        select true
+        from contacts
+        join consents on (consents.company_id, consents.contact_id) = (contacts.company_id, contacts.id)
+        where (contacts.company_id, contacts.phone_identity) = (input.company_id, own.identity)
+          and contacts.deleted_at is null
+        limit 1
+      )
+    ) as entry
+  )
+`

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Channel } from '../members/contact-record.ts'
+import type { Channel } from '../contact-record.ts'
 import { type ConsentEntry, type ConsentPerson, consentThatCounts, latestConsent } from './consent.ts'
 import {
   type ConsentFacts,

@@ -1,4 +1,4 @@
-import type { Channel } from '../members/contact-record.ts'
+import type { Channel } from '../contact-record.ts'
 
 /** A ledger entry: an opt-in (`value` true) or opt-out for marketing on one channel. */
 export type ConsentEntry = {

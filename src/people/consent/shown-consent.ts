@@ -1,6 +1,7 @@
-import type { Db } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
-import type { Channel } from '../members/contact-record.ts'
+import type { Channel } from '../contact-record.ts'
 import { addressIdentity } from './consent.ts'
 import { type PersonKey, readConsentFacts } from './consent-fact-store.ts'
 import {
@@ -11,8 +12,7 @@ import {
   type LedgerContact,
   whatsappConsent,
 } from './consent-ledger.ts'
-import { lockContacts, type ShownConsents, writeShownConsents } from './consent-store.ts'
-import { findNamedInLedger } from './ledger-entry-store.ts'
+import { findNamedInLedger } from './consent-store.ts'
 
 /** Returns the current consent per key (phone identity, user id or lower-case address), or null if unknown. */
 export async function latestConsents(
@@ -113,3 +113,38 @@ export const shownConsents = (ledger: ConsentLedger, contact: LedgerContact) => 
   emailConsent: contactConsent(ledger, contact, 'email')?.value ?? null,
   whatsappConsent: contactConsent(ledger, contact, 'whatsapp')?.value ?? null,
 })
+
+/** Must run before the ledger is read. Throws 55P03 without `waits` if another transaction holds a lock. */
+const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boolean) =>
+  tx<(ContactKey & { phoneIdentity: string | null })[]>`
+    select contacts.company_id, contacts.id as contact_id, contacts.phone_identity
+    from contacts
+    join ${inputRows(contacts, { bigint: ['companyId', 'contactId'] })}
+      on (contacts.company_id, contacts.id) = (input.company_id, input.contact_id)
+    where contacts.deleted_at is null
+    order by contacts.company_id, contacts.id
+    for no key update of contacts ${waits ? sql`` : sql`nowait`}
+  `
+
+type ShownConsents = {
+  readonly companyId: number
+  readonly contactId: number
+  readonly emailConsent: boolean | null
+  readonly whatsappConsent: boolean | null
+}
+
+async function writeShownConsents(tx: Db, shown: readonly ShownConsents[]): Promise<void> {
+  const input = inputRows(shown, {
+    bigint: ['companyId', 'contactId'],
+    boolean: ['emailConsent', 'whatsappConsent'],
+  })
+  await tx`
+    update contacts
+    set
+      email_consent = input.email_consent,
+      whatsapp_consent = input.whatsapp_consent,
+      updated_at = statement_timestamp()
+    from ${input}
+    where (contacts.company_id, contacts.id) = (input.company_id, input.contact_id)
+  `
+}

@@ -3,9 +3,11 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { isContention, sqlState } from '../../db/pool/failure.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 import { serviceUnavailable } from '../../platform/errors.ts'
+import { refreshContacts } from '../consent/shown-consent.ts'
 import { takeContactIds } from '../contact-store.ts'
-import { attachCustomers } from './attach-customers.ts'
-import { runExclusive } from './contact-queue.ts'
+import { tryLockCustomers, updateCustomers } from '../customer-store.ts'
+import { attachStored } from '../people.ts'
+import { readPersons, toPeople } from '../people-store.ts'
 import {
   type BatchLane,
   listCustomerPhones,
@@ -175,3 +177,87 @@ const tooBusy = () => serviceUnavailable('These contacts are being changed by to
 
 const isBusy = (error: unknown): boolean =>
   error instanceof Busy || isContention(error) || sqlState(error) === LOCK_NOT_AVAILABLE
+
+/**
+ * Attaches customers with a deleted contact to the person's stored contact (docs/conversations.md). Returns false
+ * without waiting, and changes nothing, if another transaction has locked a customer.
+ */
+async function attachCustomers(tx: Db, companyId: number, identities: readonly string[]): Promise<boolean> {
+  const keys = [...new Set(identities)].map((identity) => ({ companyId, identity }))
+  if (keys.length === 0) return true
+  const locked = await tryLockCustomers(tx, keys)
+  if (locked.length < keys.length) return false
+  const people = toPeople(locked, { holders: [], persons: await readPersons(tx, keys) }).get(companyId)
+  const attached = [...(people?.customers.values() ?? [])].filter(
+    (customer) => people !== undefined && attachStored(people, customer),
+  )
+  if (attached.length === 0) return true
+  await updateCustomers(
+    tx,
+    attached.map(({ id, contactId, phone }) => ({ companyId, id, contactId, phone })),
+  )
+  await refreshContacts(
+    tx,
+    attached.map(({ contactId }) => ({ companyId, contactId })),
+    { waits: false },
+  )
+  return true
+}
+
+/** Maximum running and waiting calls per company and process. */
+const WORK_MAX = 500
+
+type Queue = { readonly ends: Map<string, Promise<void>>; count: number }
+
+const queues = new WeakMap<Pool, Map<number, Queue>>()
+
+/**
+ * Runs work after earlier work with a shared key, without holding a connection.
+ * @throws 503 if 500 calls of the company are running or waiting
+ */
+export async function runExclusive<T>(
+  pool: Pool,
+  companyId: number,
+  keys: readonly string[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const queue = queueOf(pool, companyId)
+  if (queue.count >= WORK_MAX) throw serviceUnavailable('Too many writes of contacts wait: try again soon')
+  queue.count += 1
+  const place = joinQueue(queue, keys)
+  try {
+    await place.earlier
+    return await work()
+  } finally {
+    place.leave()
+    queue.count -= 1
+    if (queue.count === 0) queues.get(pool)?.delete(companyId)
+  }
+}
+
+export function isFree(pool: Pool, companyId: number, keys: readonly string[]): boolean {
+  const ends = queues.get(pool)?.get(companyId)?.ends
+  return ends === undefined || !keys.some((key) => ends.has(key))
+}
+
+function queueOf(pool: Pool, companyId: number): Queue {
+  const ofPool = queues.get(pool) ?? new Map<number, Queue>()
+  queues.set(pool, ofPool)
+  const queue = ofPool.get(companyId) ?? { ends: new Map(), count: 0 }
+  ofPool.set(companyId, queue)
+  return queue
+}
+
+/** Takes all keys at once to prevent deadlocks. */
+function joinQueue({ ends }: Queue, keys: readonly string[]): { earlier: Promise<unknown>; leave: () => void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const earlier = Promise.all(keys.map((key) => ends.get(key)))
+  for (const key of keys) ends.set(key, promise)
+  return {
+    earlier,
+    leave: () => {
+      for (const key of keys) if (ends.get(key) === promise) ends.delete(key)
+      resolve()
+    },
+  }
+}

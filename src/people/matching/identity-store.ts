@@ -1,6 +1,7 @@
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
+import type { Contact } from '../contact-record.ts'
 import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
-import type { Contact } from '../members/contact-record.ts'
 
 export type Named = {
   readonly emailKey: string | null
@@ -160,7 +161,7 @@ export async function hasTwinWithoutEmail(
   return twins.length > 0
 }
 
-export type Known = {
+type Known = {
   /** Whether an identity leads to a customer or has a consent ledger entry, also under its keyed hash. */
   readonly areKnown: boolean
   readonly detached: readonly string[]
@@ -216,4 +217,22 @@ export async function listCustomerPhones(tx: Db, companyId: number, contactId: n
     order by identity.identity
   `
   return rows.map(({ identity }) => identity)
+}
+
+/** Returns the numbers (digits) used by a contact or customer of the company. */
+export async function findKnownPhones(db: Db, companyId: number, phones: readonly string[]): Promise<Set<string>> {
+  if (phones.length === 0) return new Set()
+  const named = phones.map((phone) => ({ phone, identity: phoneIdentity(phone) }))
+  const known = await db<{ phone: string }[]>`
+    select item.phone
+    from jsonb_to_recordset(${jsonRows(db, named)}) as item (phone text, identity text)
+    where exists (select from find_customer(${companyId}, item.identity))
+      or exists (
+        select
+        from contacts
+        where (contacts.company_id, contacts.phone_identity) = (${companyId}, item.identity)
+          and contacts.deleted_at is null
+      )
+  `
+  return new Set(known.map(({ phone }) => phone))
 }

@@ -1,5 +1,4 @@
 import { listCompanies } from '../../companies/company.ts'
-import { findTwins, sharedMailbox } from '../../contacts/matching/mailbox.ts'
 import type { Pool } from '../../db/connect.ts'
 import { joinDatabase, openPool } from '../../db/database.ts'
 import { checkSchema } from '../../db/migration/migrate.ts'
@@ -8,6 +7,7 @@ import { readServerFacts, type ServerFacts } from '../../db/server/server-fact-s
 import { explainRefusal } from '../../db/server/start-refusal.ts'
 import { openBlobStore } from '../../media/blobs/open-blob-store.ts'
 import { countMissing, type FileCounts } from '../../media/places/count-missing.ts'
+import { findTwins, sharedMailbox } from '../../people/matching/mailbox.ts'
 import { systemClock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { messageOf } from '../../platform/start-error.ts'

@@ -1,7 +1,7 @@
 import type { ConversationWrite } from '../../conversations/recording/conversation-write-store.ts'
 import { WINDOW_MS } from '../../conversations/window.ts'
 import { requestKeyOf } from '../../http/idempotency/idempotency-store.ts'
-import type { LockedIdentity } from '../../people/customer-lock-store.ts'
+import type { LockedIdentity } from '../../people/customer-store.ts'
 import { contactOf } from '../../people/person-contact.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 import type { Send } from '../compose-message.ts'
@@ -232,8 +232,7 @@ function planCustomer(plan: SendPlan, send: Send, row: SendRow): number {
   if (row.customerId !== null && row.contactId !== null) return row.customerId
   const address = row.customerId === null ? phone : row.customerPhone
   const holders = new Map(row.holders.map((holder) => [holder.identity, holder]))
-  const contactId =
-    contactOf({ attached: undefined, phone: address, holders })?.id ?? planContact(plan, send, row, address)
+  const contactId = contactOf(address, holders)?.id ?? planContact(plan, send, row, address)
   if (row.customerId !== null) {
     plan.attached.push({ companyId, customerId: row.customerId, contactId, isInLedger: row.isInLedger })
     return row.customerId

@@ -3,7 +3,7 @@ import { recordSentReactions } from '../../conversations/recording/sent-reaction
 import { readUpTo } from '../../conversations/unread-store.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
-import type { RecipientReport } from '../../people/recipient.ts'
+import type { RecipientReport } from '../../people/identify.ts'
 import type { Send } from '../compose-message.ts'
 import { giveBackPlaces } from './daily-limit-store.ts'
 import type { SendPlan } from './decide-sends.ts'

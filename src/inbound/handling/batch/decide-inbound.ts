@@ -1,6 +1,14 @@
 import type { MessageContext } from '../../../conversations/content/message-context.ts'
 import { WINDOW_MS } from '../../../conversations/window.ts'
-import { identify, identifyGroup, type NamedCustomer, writeUnder } from '../../../people/identify.ts'
+import {
+  identify,
+  identifyGroup,
+  learnAnswer,
+  learnRecipient,
+  type NamedCustomer,
+  type RecipientReport,
+  writeUnder,
+} from '../../../people/identify.ts'
 import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../../people/identity-change.ts'
 import {
   attachContact,
@@ -10,7 +18,6 @@ import {
   type People,
   type PersonConversation,
 } from '../../../people/people.ts'
-import { learnAnswer, learnRecipient, type RecipientReport } from '../../../people/recipient.ts'
 import type { ReportedError } from '../../../providers/events/event-item.ts'
 import { eventTime } from './event-time.ts'
 

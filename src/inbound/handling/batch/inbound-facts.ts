@@ -1,8 +1,12 @@
-import { listErased, listErasing } from '../../../contacts/erasure/erased-key-store.ts'
 import { findKnownWamids } from '../../../conversations/recording/inbound-store.ts'
 import type { Db } from '../../../db/connect.ts'
-import type { IdentityKey, LockedIdentity } from '../../../people/customer-lock-store.ts'
-import { takeIds } from '../../../people/customer-store.ts'
+import {
+  type IdentityKey,
+  type LockedIdentity,
+  listErased,
+  listErasing,
+  takeIds,
+} from '../../../people/customer-store.ts'
 import { isPhone } from '../../../people/people.ts'
 import { type PeopleRows, readHolders, readPersons } from '../../../people/people-store.ts'
 import { phoneIdentity } from '../../../platform/text/phone.ts'

@@ -1,7 +1,7 @@
 import type { RecordEvents } from '../../../changes/record-change.ts'
 import type { Pool } from '../../../db/connect.ts'
-import type { RecipientReport } from '../../../people/recipient.ts'
-import { findUnlinked } from '../../../people/unlinked-store.ts'
+import { findUnlinked } from '../../../people/customer-store.ts'
+import type { RecipientReport } from '../../../people/identify.ts'
 import { recordInbound } from './record-inbound.ts'
 import { toContactChanges } from './write-inbound.ts'
 

@@ -5,7 +5,7 @@ import {
   type LockedIdentity,
   lockCustomers,
   tryLockCustomers,
-} from '../../../people/customer-lock-store.ts'
+} from '../../../people/customer-store.ts'
 import { toPeople } from '../../../people/people-store.ts'
 import { decideInbound, type InboundEntry } from './decide-inbound.ts'
 import { identityKeys, readInboundFacts } from './inbound-facts.ts'

@@ -1,6 +1,6 @@
-import type { Preference } from '../../../contacts/consent/contact-event-store.ts'
 import type { StatusRecord } from '../../../conversations/recording/waiting-status-store.ts'
 import { isBillable } from '../../../conversations/usage/usage.ts'
+import type { Preference } from '../../../people/consent/preference.ts'
 import { isUserId } from '../../../people/people.ts'
 import type { StatusItem } from '../../../providers/events/event-item.ts'
 import type { Routed } from '../routing/route-items.ts'

@@ -6,7 +6,7 @@ import {
 import { applyMessageChanges, insertMessages, insertReactions } from '../../../conversations/recording/inbound-store.ts'
 import type { Db } from '../../../db/connect.ts'
 import { refreshConsents, showEarlierConsents } from '../../../people/consent/shown-consent.ts'
-import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../people/customer-contact-store.ts'
+import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../people/contact-store.ts'
 import {
   deleteIdentities,
   insertCustomers,
@@ -15,7 +15,7 @@ import {
   updateCustomers,
 } from '../../../people/customer-store.ts'
 import { isPhone, type People, type PersonConversation } from '../../../people/people.ts'
-import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../people/people-plan.ts'
+import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../people/people-store.ts'
 import {
   type ChangedConversation,
   type InboundDecisions,

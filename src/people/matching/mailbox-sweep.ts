@@ -2,11 +2,10 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
 import { rekeyMailbox } from './mailbox.ts'
-import { readConsentKeys, readContactKeys } from './mailbox-sweep-store.ts'
 
 const WINDOW = 20_000
 
-export type MailboxSweepDeps = {
+type MailboxSweepDeps = {
   db: Pool
   /** Must await `pause` between steps. */
   rekeyEmails(db: Db, companyId: number, pause: Pause): Promise<void>
@@ -30,4 +29,39 @@ async function sweepKeys(db: Pool, companyId: number, read: typeof readContactKe
     after = last
     await pause()
   }
+}
+
+/** Non-ASCII keys in a row window; `last` is null at the end. */
+type KeyWindow = { readonly last: number | null; readonly keys: readonly string[] }
+
+async function readContactKeys(db: Db, companyId: number, after: number, limit: number): Promise<KeyWindow> {
+  const [row] = await db<KeyWindow[]>`
+    select max(id) as last, coalesce(array_agg(distinct email_key) filter (where email_key ~ '[^\\x01-\\x7f]'), '{}') as keys
+    from (
+      select id, email_key
+      from contacts
+      where company_id = ${companyId} and id > ${after}
+      order by id
+      limit ${limit}
+    ) as part
+  `
+  return row ?? { last: null, keys: [] }
+}
+
+async function readConsentKeys(db: Db, companyId: number, after: number, limit: number): Promise<KeyWindow> {
+  const [row] = await db<KeyWindow[]>`
+    select
+      max(id) as last,
+      coalesce(
+        array_agg(distinct substr(identity, 8)) filter (where identity like 'mailto:%' and identity ~ '[^\\x01-\\x7f]'), '{}'
+      ) as keys
+    from (
+      select id, identity
+      from consents
+      where company_id = ${companyId} and id > ${after}
+      order by id
+      limit ${limit}
+    ) as part
+  `
+  return row ?? { last: null, keys: [] }
 }

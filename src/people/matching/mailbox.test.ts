@@ -1,10 +1,10 @@
 import { beforeEach, expect, test } from 'vitest'
 import { startContacts } from '../../../test/contacts/contacts-app.ts'
+import { unsubscribe } from '../../contacts/write/unsubscribe.ts'
 import { rekeyEmails } from '../../emails/email-keys.ts'
 import { findSuppression } from '../../emails/suppression/suppression-store.ts'
-import { hasRefusedEmail, refreshConsents } from '../../people/consent/shown-consent.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
-import { unsubscribe } from '../consent/unsubscribe.ts'
+import { hasRefusedEmail, refreshConsents } from '../consent/shown-consent.ts'
 import { findTwins, rekeyMailboxes } from './mailbox.ts'
 import { sweepMailboxes } from './mailbox-sweep.ts'
 

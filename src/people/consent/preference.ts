@@ -1,9 +1,8 @@
 import type { Db } from '../../db/connect.ts'
-import type { ConsentLedger } from '../../people/consent/consent-ledger.ts'
-import { appendConsents, type NewConsent } from '../../people/consent/consent-store.ts'
-import { readLedgers, refreshConsents } from '../../people/consent/shown-consent.ts'
-import { keepOptOuts } from '../erasure/contact-erasure-store.ts'
-import { listErased } from '../erasure/erased-key-store.ts'
+import { listErased } from '../customer-store.ts'
+import type { ConsentLedger } from './consent-ledger.ts'
+import { appendConsents, keepOptOuts, type NewConsent } from './consent-store.ts'
+import { readLedgers, refreshConsents } from './shown-consent.ts'
 
 export type Preference = {
   readonly companyId: number

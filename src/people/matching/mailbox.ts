@@ -1,15 +1,68 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
-import { anyCompany, emailPlace } from '../../people/contact-store.ts'
+import { type Db, jsonRows, type Pool } from '../../db/connect.ts'
+import { sqlState } from '../../db/pool/failure.ts'
+import { duplicateResource } from '../../platform/errors.ts'
+import { emailKey, storedKeys } from '../../platform/text/email-address.ts'
+import { addressIdentity } from '../consent/consent.ts'
+import { refreshConsents } from '../consent/shown-consent.ts'
+import { anyCompany, emailPlace } from '../contact-store.ts'
+
+const UNIQUE_VIOLATION = '23505'
+
+/**
+ * Moves rows with other domain spellings to their keys: until 2026, each spelling was an address itself, and hashed
+ * rows can only be found by address. Returns contacts sharing a mailbox; these must be resolved by hand.
+ */
+export async function rekeyMailboxes(db: Pool, companyId: number, keys: readonly string[]): Promise<Twins[]> {
+  const mailboxes = [...new Set(keys)].flatMap((key) => {
+    const [own = key, ...former] = storedKeys(key)
+    return former.length === 0 ? [] : [{ key: own, former }]
+  })
+  if (mailboxes.length === 0) return []
+  const twins: Twins[] = []
+  for (const mailbox of await findFormerKeys(db, companyId, mailboxes)) {
+    twins.push(...(await rekeyMailbox(db, companyId, mailbox)))
+  }
+  return twins
+}
+
+export async function rekeyMailbox(db: Pool, companyId: number, mailbox: Mailbox): Promise<Twins[]> {
+  try {
+    return await db.begin(async (tx) => {
+      const haveMoved = await moveToKey(tx, companyId, mailbox)
+      const twins = await keepTwins(tx, companyId, mailbox)
+      if (haveMoved || twins.length > 0) {
+        await refreshConsents(tx, [{ companyId, identity: addressIdentity(mailbox.key) }])
+      }
+      return twins
+    })
+  } catch (error) {
+    // Another contact just took the key; the retry finds both.
+    if (sqlState(error) === UNIQUE_VIOLATION) return rekeyMailbox(db, companyId, mailbox)
+    throw error
+  }
+}
+
+/** Throws 409 `duplicate_resource` for a mailbox shared by two contacts. */
+export function refuseTwins(twins: readonly Twins[]): void {
+  const [twin] = twins
+  if (twin !== undefined) throw duplicateResource(`The ${sharedMailbox(twin)}`)
+}
+
+export const sharedMailbox = ({ contactId, otherId }: Pick<Twins, 'contactId' | 'otherId'>): string =>
+  `contacts ${contactId} and ${otherId} have one mailbox under two spellings of its domain: change the email of one, or delete it`
+
+const MAX_TWINS = 1_000
+
+export async function findTwins(db: Db): Promise<TwinRow[]> {
+  const twins = await listTwins(db, MAX_TWINS)
+  return twins.filter(({ key, otherKey }) => emailKey(key) === emailKey(otherKey))
+}
 
 /** A mailbox key and its former stored spellings. */
-export type Mailbox = { readonly key: string; readonly former: readonly string[] }
+type Mailbox = { readonly key: string; readonly former: readonly string[] }
 
 /** Returns mailboxes with a living contact or ledger entry under a former spelling. */
-export async function findFormerKeys(
-  db: Db,
-  companyId: number,
-  mailboxes: readonly Mailbox[],
-): Promise<readonly Mailbox[]> {
+async function findFormerKeys(db: Db, companyId: number, mailboxes: readonly Mailbox[]): Promise<readonly Mailbox[]> {
   const rows = mailboxes.flatMap(({ former }, place) => former.map((text) => ({ place, text })))
   const found = await db<{ place: number }[]>`
     select distinct input.place
@@ -31,7 +84,7 @@ export async function findFormerKeys(
 }
 
 /** Moves all entries, and the oldest contact unless the key is taken. Returns whether entries moved. */
-export async function moveToKey(tx: Db, companyId: number, { key, former }: Mailbox): Promise<boolean> {
+async function moveToKey(tx: Db, companyId: number, { key, former }: Mailbox): Promise<boolean> {
   const moved = await tx<{ entries: number }[]>`
     with former as (
       select text, keyed_hash(${companyId}, 'mailto:' || text) as hash from unnest(${[...former]}::text[]) as text
@@ -73,7 +126,7 @@ export async function moveToKey(tx: Db, companyId: number, { key, former }: Mail
 export type Twins = { readonly key: string; readonly contactId: number; readonly otherId: number }
 
 /** Finds living contacts sharing a mailbox and records them for the doctor. */
-export async function keepTwins(tx: Db, companyId: number, { key, former }: Mailbox): Promise<Twins[]> {
+async function keepTwins(tx: Db, companyId: number, { key, former }: Mailbox): Promise<Twins[]> {
   return tx<Twins[]>`
     with twin as (
       select owner.id as contact_id, holder.id as other_id
@@ -107,7 +160,7 @@ export async function listHolders(db: Db, companyId: number, keys: readonly stri
   return rows.map(({ id }) => id)
 }
 
-export type TwinRow = {
+type TwinRow = {
   readonly companyId: number
   readonly contactId: number
   readonly otherId: number
@@ -115,7 +168,7 @@ export type TwinRow = {
   readonly otherKey: string
 }
 
-export const listTwins = (db: Db, limit: number): Promise<TwinRow[]> =>
+const listTwins = (db: Db, limit: number): Promise<TwinRow[]> =>
   db<TwinRow[]>`
     select twin.company_id, twin.contact_id, twin.other_id, contact.email_key as key, other.email_key as other_key
     from mailbox_twins twin

@@ -1,7 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { ERASURE } from '../../people/consent/consent.ts'
-import { ERASING_ASSIGNMENTS } from '../../people/members/contact-members.ts'
-import type { Channel } from '../../people/members/contact-record.ts'
+import { type Db, sql } from '../db/connect.ts'
+import { ERASING_ASSIGNMENTS } from './contact-record.ts'
 
 /** Excludes identities shared with other living contacts or other customers. */
 export type Person = {
@@ -81,18 +79,6 @@ export async function blankContact(tx: Db, companyId: number, id: number): Promi
   `
 }
 
-type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
-
-/** Stores opt-outs under keyed hashes. Throws DatabaseError 23514 if the session has no key. */
-export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly KeptOptOut[]): Promise<void> {
-  const rows = optOuts.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))
-  await tx`
-    insert into consents (company_id, channel, identity, value, said_at, source)
-    select ${companyId}, channel, keyed_hash(${companyId}, identity), false, said_at, ${ERASURE}
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (channel text, identity text, said_at timestamptz)
-  `
-}
-
 export async function lastConsentId(tx: Db, companyId: number): Promise<number> {
   const [row] = await tx<{ id: number | null }[]>`select max(id) as id from consents where company_id = ${companyId}`
   return row?.id ?? 0
@@ -141,37 +127,4 @@ export async function eraseConsents(
     select count(*)::integer as count from target
   `
   return row?.count ?? 0
-}
-
-export type RefusalPlace = { importId: number; line: number }
-
-/** Deletes refused rows with one of the texts among the next `limit`; returns where to continue. */
-export async function eraseRefusals(
-  db: Db,
-  companyId: number,
-  texts: readonly string[],
-  after: RefusalPlace | undefined,
-  limit: number,
-): Promise<RefusalPlace | undefined> {
-  const [last] = await db<RefusalPlace[]>`
-    with step as materialized (
-      select import_id, line, lower(array_to_string(fields, chr(10))) as row
-      from contact_import_refusals
-      where company_id = ${companyId} and (import_id, line) > (${after?.importId ?? 0}, ${after?.line ?? 0})
-      order by import_id, line
-      limit ${limit}
-    ),
-    erased as (
-      delete from contact_import_refusals
-      where (company_id, import_id, line) in (
-        select ${companyId}::bigint, step.import_id, step.line
-        from step
-        join unnest(${[...texts]}::text[]) as text (value)
-          on position(text.value in step.row) > 0
-          or position(text.value in regexp_replace(step.row, '[\\s().+-]', '', 'g')) > 0
-      )
-    )
-    select import_id, line from step order by import_id desc, line desc limit 1
-  `
-  return last
 }

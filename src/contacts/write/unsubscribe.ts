@@ -2,7 +2,7 @@ import type { Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import type { Pool } from '../../db/connect.ts'
 import { findContactByEmail } from '../../people/contact-store.ts'
-import { upsertContacts } from '../write/contact-upsert.ts'
+import { upsertContacts } from './contact-upsert.ts'
 
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
 

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestCompany } from '../../test/api.ts'
-import { createTestDatabase, readsOf } from '../../test/database.ts'
-import { writeUnmirrored } from '../../test/run/mirrors.ts'
-import { removeContact, updateContact } from '../contacts/contact.ts'
-import { parseCursor } from '../contacts/search/contact-cursor.ts'
-import { CONTACT_SORTS, type ContactListRequest, listContacts, parseSort } from '../contacts/search/contact-list.ts'
-import { EXAMINED } from '../contacts/search/contact-list-store.ts'
-import { upsertContacts } from '../contacts/write/contact-upsert.ts'
-import type { Pool } from '../db/connect.ts'
+import { createTestCompany } from '../../../test/api.ts'
+import { createTestDatabase, readsOf } from '../../../test/database.ts'
+import { writeUnmirrored } from '../../../test/run/mirrors.ts'
+import type { Pool } from '../../db/connect.ts'
+import { removeContact, updateContact } from '../contact.ts'
+import { upsertContacts } from '../write/contact-upsert.ts'
+import { parseCursor } from './contact-cursor.ts'
+import { CONTACT_SORTS, type ContactListRequest, listContacts, parseSort } from './contact-list.ts'
+import { EXAMINED } from './contact-list-store.ts'
 
 const BY = { clientId: null, source: 'api' }
 /** More than the sample, so that the index is used. */

@@ -1,16 +1,22 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
-import { createCompany } from '../../../test/world.ts'
-import { ContactReplyShape, toContactReply, toOwnFields } from '../../contacts/contact-reply.ts'
-import { blankContact } from '../../contacts/erasure/contact-erasure-store.ts'
-import { createRowReader, exportColumns, lineToBody, toCells, toLine } from '../../contacts/write/contact-columns.ts'
-import { ContactWriteShape } from '../../contacts/write/contact-shape.ts'
-import { upsertContacts } from '../../contacts/write/contact-upsert.ts'
-import { readContactRow } from '../../contacts/write/contact-write.ts'
-import { findContact } from '../contact-store.ts'
-import { CONTACT_MEMBERS, type ContactMember, OTHER_COLUMNS, STATE_MEMBERS } from './contact-members.ts'
-import type { Contact } from './contact-record.ts'
-import { eachText, type Texts } from './text-members.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany } from '../../test/world.ts'
+import { ContactReplyShape, toContactReply, toOwnFields } from '../contacts/contact-reply.ts'
+import { createRowReader, exportColumns, lineToBody, toCells, toLine } from '../contacts/write/contact-columns.ts'
+import { ContactWriteShape } from '../contacts/write/contact-shape.ts'
+import { upsertContacts } from '../contacts/write/contact-upsert.ts'
+import { readContactRow } from '../contacts/write/contact-write.ts'
+import {
+  CONTACT_MEMBERS,
+  type Contact,
+  type ContactMember,
+  eachText,
+  OTHER_COLUMNS,
+  STATE_MEMBERS,
+  type Texts,
+} from './contact-record.ts'
+import { findContact } from './contact-store.ts'
+import { blankContact } from './person-erasure-store.ts'
 
 const { db } = await createTestDatabase()
 const members = Object.entries(CONTACT_MEMBERS) as [keyof Contact, ContactMember][]

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { readContactCount } from '../contacts/search/contact-count-store.ts'
 import { showEarlierConsents } from './consent/shown-consent.ts'
-import { insertCustomerContacts, releasePhones, setContactPhones } from './customer-contact-store.ts'
+import { insertCustomerContacts, releasePhones, setContactPhones } from './contact-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const OLD = '39333'

@@ -1,20 +1,6 @@
-import { emailKey, storedKeys } from '../platform/text/email-address.ts'
-import { indexedText, trigramsOf } from '../platform/text/search-text.ts'
-import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from './members/text-members.ts'
+import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
 
 export const SEARCH_MAX_LENGTH = 200
-
-const NAMES = TEXT_NAMES.filter((name) => TEXT_MEMBERS[name].isName)
-
-/** Builds a contact's search text: name, email in each domain spelling, phone. Every writer must use this function. */
-export function searchText(contact: Partial<Texts> & { email: string | null; phone: string | null }): string {
-  const name = NAMES.flatMap((part) => contact[part] ?? []).join(' ')
-  const emails = contact.email === null ? [] : storedKeys(emailKey(contact.email))
-  return [name, ...emails, contact.phone ?? '']
-    .map(indexedText)
-    .filter((line) => line !== '')
-    .join('\n')
-}
 
 export type SearchTerm = { readonly text: string; readonly trigrams: readonly string[] }
 
