@@ -9,7 +9,7 @@ import { getCompany, updateCompany } from './company.ts'
 import type { Company } from './company-store.ts'
 
 const DefaultCountry = nullableText(
-  'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code.',
+  "Country (ISO code) whose national numbers the company writes: a contact's phone without `+` or `00` is read as national if valid there. Null: every phone must have a country code.",
 )
 
 const AgentsMayErase = Type.Boolean({
@@ -29,18 +29,18 @@ const SettingsBody = Type.Object(
 const Me = Type.Object(
   {
     company: Type.Object({ id: Type.Integer(), name: Type.String() }),
-    name: Type.String({ description: 'The name of the API key or session.' }),
+    name: Type.String({ description: 'API key or session name.' }),
     permissions: Type.Array(Type.Enum([...PERMISSIONS])),
     settings: Type.Object({
       readReceipts: Type.Boolean({
-        description: 'Whether the console shows customers that an agent has read their messages and is writing.',
+        description: 'Whether the console shows customers that an agent has read their messages and is typing.',
       }),
       defaultCountry: DefaultCountry,
       agentsMayErase: AgentsMayErase,
     }),
     limits: Type.Object({
       requestsPerMinute: Type.Integer({
-        description: 'The requests that all API keys of the company share.',
+        description: "Requests shared by all of the company's API keys.",
       }),
     }),
   },
@@ -58,7 +58,7 @@ const Me = Type.Object(
 
 const MeReply = Type.Object(
   { data: Me },
-  { title: 'MeReply', description: 'The company and permissions of the credential.' },
+  { title: 'MeReply', description: 'Company and permissions of the credential.' },
 )
 
 /** Must not reveal the company: every page visitor can read a browser key. */
@@ -66,14 +66,14 @@ const BrowserMeReply = Type.Object(
   { data: Type.Object({ permissions: Type.Array(Type.Enum([...PERMISSIONS])) }) },
   {
     title: 'BrowserMeReply',
-    description: 'The answer to a key that holds only `ContactsUpsert`.',
+    description: 'Answer to a key with only `ContactsUpsert`.',
     'x-permissions': ['ContactsUpsert'],
     example: { data: { permissions: ['ContactsUpsert'] } },
   },
 )
 
 const EitherMeReply = Type.Union([MeReply, BrowserMeReply], {
-  description: 'The company and permissions of the credential.',
+  description: 'Company and permissions of the credential.',
 })
 
 type MeDeps = {
@@ -92,8 +92,9 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Credentials'],
           operationId: 'getMe',
-          summary: 'Get the company and permissions of the credential',
-          description: 'Takes any API key. One that holds only `ContactsUpsert` gets its permissions and nothing else.',
+          summary: 'Get the current company',
+          description:
+            "Returns the credential's company and permissions. Any API key works; one with only `ContactsUpsert` gets only its permissions.",
           response: { 200: EitherMeReply },
         },
       },
@@ -110,8 +111,8 @@ export function meRoutes(deps: MeDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Credentials'],
           operationId: 'updateMe',
-          summary: 'Change the settings of the company',
-          description: 'Changes only the settings that are sent. Other processes follow within three seconds.',
+          summary: 'Update company settings',
+          description: 'Omitted settings stay unchanged. Other processes follow within three seconds.',
           body: SettingsBody,
           response: { 200: MeReply },
         },

@@ -48,9 +48,9 @@ export const CONTACT_EXAMPLE = {
 /** Spec: Contact record, with additive members. */
 export const ContactReplyShape = Type.Object(
   {
-    id: Type.Integer({ description: 'The id of the contact.' }),
-    email: nullableText('The email address.'),
-    phone: nullableText('The phone number in E.164 with +.'),
+    id: Type.Integer({ description: 'Contact id.' }),
+    email: nullableText('Email address.'),
+    phone: nullableText('Phone number in E.164 with +.'),
     ...TEXT_SHAPES,
     created_at: At,
     updated_at: At,
@@ -58,17 +58,17 @@ export const ContactReplyShape = Type.Object(
     tags: Type.Array(Type.String()),
     marketing_consent: Type.Object(
       { email: Flag, whatsapp: Flag },
-      { description: 'Whether the contact wants marketing on a channel; null when it is not known.' },
+      { description: 'Whether the contact wants marketing on a channel; null if unknown.' },
     ),
-    company: Type.Integer({ description: 'The id of the company.' }),
-    deleted: Type.Boolean({ description: 'False in answers: only the event of a deletion shows a deleted contact.' }),
-    external_connection_id: nullableInteger('The id of the connection to that system.'),
+    company: Type.Integer({ description: 'Company id.' }),
+    deleted: Type.Boolean({ description: 'False in answers: only the deletion event shows a deleted contact.' }),
+    external_connection_id: nullableInteger('Id of the connection to that system.'),
     email_suppression: Type.Optional(
       Type.Object(
         { reason: Type.Enum(['bounce', 'complaint']), since: At },
         {
           description:
-            'Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes.',
+            'Why the address gets no marketing email: a permanent bounce or a spam complaint. Present in reads and events while the address is suppressed; absent in answers to writes.',
         },
       ),
     ),
@@ -107,8 +107,8 @@ const withPlus = (phone: string | null): string | null => (phone === null ? null
 /** Reply to a browser key: the members in its own request. */
 export const OwnFieldsShape = Type.Object(
   {
-    email: Type.Optional(nullableText('The email address.')),
-    phone: Type.Optional(nullableText('The phone number in E.164 with +.')),
+    email: Type.Optional(nullableText('Email address.')),
+    phone: Type.Optional(nullableText('Phone number in E.164 with +.')),
     ...Type.Partial(Type.Object(TEXT_SHAPES)).properties,
     custom_fields: Type.Optional(Fields),
     tags: Type.Optional(Type.Array(Type.String())),
@@ -117,7 +117,7 @@ export const OwnFieldsShape = Type.Object(
     ),
   },
   {
-    description: 'The members of a contact that the request itself carried.',
+    description: 'Contact members contained in the request.',
     additionalProperties: false,
     example: { email: 'ada.rossi@example.com', first_name: 'Ada' },
   },

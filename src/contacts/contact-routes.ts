@@ -49,19 +49,19 @@ const UPSERTS = {
 } as const
 
 const OneContact = Type.Object({ data: ContactReplyShape }, { title: 'OneContact', description: 'The contact.' })
-const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
-const ByEmail = Type.Object({ email: Type.String({ description: 'The email address, URL-encoded.' }) })
+const ById = Type.Object({ id: pathId('ContactId', 'Contact id.') })
+const ByEmail = Type.Object({ email: Type.String({ description: 'Email address, URL-encoded.' }) })
 
 const UpsertBody = Type.Union(
   [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
   {
     title: 'ContactWrites',
-    description: `One contact, or up to 1,000 (${BROWSER_MAX_CONTACTS} with a key that holds only \`ContactsUpsert\`), of which all are written or none. A form has fields such as \`customFields.<key>\` and \`marketingConsent.email\` (\`true\`, \`false\`, \`1\`, \`0\`), and \`tags\` once for each tag.`,
+    description: `One contact, or up to 1,000 (${BROWSER_MAX_CONTACTS} with a key with only \`ContactsUpsert\`), written all or none. Forms have fields such as \`customFields.<key>\` and \`marketingConsent.email\` (\`true\`, \`false\`, \`1\`, \`0\`), and \`tags\` once per tag.`,
   },
 )
 
 const UPSERT_DESCRIPTION =
-  'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.'
+  'The contacts in request order. A key with only `ContactsUpsert` gets only the fields of its request, and no id.'
 
 /** Two shapes, so that clients with a server key can rely on an id. */
 const UpsertReply = Type.Union(
@@ -74,7 +74,7 @@ const UpsertReply = Type.Union(
       { data: Type.Array(OwnFieldsShape) },
       {
         title: 'WrittenFields',
-        description: `The answer to a key that holds only \`ContactsUpsert\`. Its arrays have at most ${BROWSER_MAX_CONTACTS} contacts; longer ones are answered 422 \`validation_error\`, and nothing is written.`,
+        description: `Answer to a key with only \`ContactsUpsert\`. Its arrays may have at most ${BROWSER_MAX_CONTACTS} contacts; longer ones are answered 422 \`validation_error\`, and nothing is written.`,
         'x-permissions': ['ContactsUpsert'],
         example: {
           data: [
@@ -105,7 +105,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           operationId: 'upsertContacts',
           summary: 'Create or update contacts',
           description:
-            'A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created. Without a proof of identity, a key that holds only `ContactsUpsert` changes neither email nor phone of a contact that exists, and ends no opt-out: these members are ignored.',
+            "Updates the contact with the same email, else the oldest one with the same phone; otherwise creates a contact. Without an identity proof, a key with only `ContactsUpsert` can't change an existing contact's email or phone or end opt-outs: these members are ignored.",
           consumes: ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded'],
           body: Type.Optional(UpsertBody),
           response: { 200: UpsertReply },
@@ -141,7 +141,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           tags: TAGS,
           operationId: 'listContacts',
           summary: 'List and search contacts',
-          description: 'Returns a page of the contacts that are not deleted.',
+          description: 'Returns a page of contacts, without deleted ones.',
           querystring: ListQuery,
           response: { 200: ListReply },
         },
@@ -162,7 +162,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: TAGS,
           operationId: 'getContact',
-          summary: 'Read a contact',
+          summary: 'Get a contact',
           description: 'Returns one contact.',
           params: ById,
           response: { 200: OneContact },
@@ -182,8 +182,8 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: TAGS,
           operationId: 'getContactByEmail',
-          summary: 'Look a contact up by email',
-          description: 'Returns the contact with this email, compared without regard to case.',
+          summary: 'Get a contact by email',
+          description: 'Returns the contact with this email, ignoring case.',
           params: ByEmail,
           response: { 200: OneContact },
         },
@@ -205,7 +205,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           tags: TAGS,
           operationId: 'updateContact',
           summary: 'Update a contact',
-          description: 'Changes only the members that are sent.',
+          description: 'Omitted members stay unchanged.',
           params: ById,
           body: Type.Optional(ContactWriteShape),
           response: { 200: OneContact },
@@ -231,7 +231,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           operationId: 'deleteContact',
           summary: 'Delete or erase a contact',
           description:
-            'Without `erase` the contact is no longer found, and its conversations stay. Erasing removes the person: the contact, texts and media of its messages, its mails, payloads in delivery logs and rows of imports. Counters and opt-outs (as a keyed hash) stay. Erasing also works on deleted contacts, cannot be undone, and is answered when it is recorded durably: what takes longer than 3 seconds continues in the background.',
+            "Without `erase`, hides the contact; its conversations stay. With `erase`, removes the person: the contact, message texts and media, mails, delivery log payloads and import rows. Counters and opt-outs (as a keyed hash) stay. Erasing also works on deleted contacts and can't be undone. Returns once recorded durably; work beyond 3 seconds continues in the background.",
           params: ById,
           querystring: Type.Object({
             erase: Type.Optional(Type.Boolean({ description: 'Whether to erase everything about the person.' })),

@@ -5,15 +5,15 @@ import type { Conversation } from './list/conversation-list-store.ts'
 import { Direction, type MessageRecord, MessageStatus } from './message-reply.ts'
 import { WINDOW_MS } from './window.ts'
 
-export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
+export const ChatId = Type.Object({ chatId: pathId('ChatId', 'Conversation id.') })
 
 export const ConversationPagination = Type.Object(
   {
     ...Pagination.properties,
-    totalRecords: nullableInteger('The number of records on all pages; null with a filter.'),
-    totalPages: nullableInteger('The number of pages; null with a filter.'),
-    nextCursor: nullableText('The cursor of the next page, to pass as `before`; null on the last page.'),
-    previousCursor: nullableText('The cursor of the previous page, to pass as `after`; null on the first page.'),
+    totalRecords: nullableInteger('Number of records on all pages; null with a filter.'),
+    totalPages: nullableInteger('Number of pages; null with a filter.'),
+    nextCursor: nullableText('Cursor of the next page, to pass as `before`; null on the last page.'),
+    previousCursor: nullableText('Cursor of the previous page, to pass as `after`; null on the first page.'),
   },
   {
     title: 'ConversationPagination',
@@ -56,48 +56,46 @@ export const CONVERSATION_EXAMPLE = {
 
 export const ConversationRecord = Type.Object(
   {
-    chatId: Type.Integer({ description: 'The id of the conversation.' }),
+    chatId: Type.Integer({ description: 'Conversation id.' }),
     contact: Type.Object({
-      id: Type.Integer({ description: 'The id of the contact.' }),
+      id: Type.Integer({ description: 'Contact id.' }),
       phone: nullableText(
-        'The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known.',
+        "Number that replies go to, in digits; null for a group, and while the customer's phone number is unknown.",
       ),
-      name: nullableText('The name of the contact, else the WhatsApp profile name; for a group its id.'),
-      userId: nullableText(
-        'The user id at the provider, which a send takes as `recipient`; null while it is not known.',
-      ),
+      name: nullableText('Contact name, else the WhatsApp profile name; for a group its id.'),
+      userId: nullableText('User id at the provider, accepted as `recipient` of a send; null while unknown.'),
     }),
     sender: Type.Object({
-      channelId: Type.Integer({ description: 'The id of the connected number.' }),
-      phoneNumber: Type.String({ description: 'The display phone number.' }),
-      phoneName: Type.String({ description: 'The display name of the business.' }),
+      channelId: Type.Integer({ description: 'Id of the connected number.' }),
+      phoneNumber: Type.String({ description: 'Display phone number.' }),
+      phoneName: Type.String({ description: 'Display name of the business.' }),
     }),
     window: Type.Object({
       isOpen: Type.Boolean({
         description: 'Whether the customer wrote less than 24 hours ago: free text may be sent.',
       }),
-      closesAt: nullableTime('The end of the window; null when the customer never wrote.'),
+      closesAt: nullableTime('End of the window; null if the customer never wrote.'),
     }),
-    assignee: nullableText('The name of the person who answers.'),
+    assignee: nullableText('Name of the person who answers.'),
     controlledBy: Type.Unsafe<'business' | 'agent' | null>({
       enum: ['business', 'agent', null],
-      description: 'Whether the business or the AI agent of the provider answers; null: not reported.',
+      description: "Whether the business or the provider's AI agent answers; null if not reported.",
     }),
     referral: REFERRAL,
-    groupId: nullableText('The id of the group at the provider; null for a conversation with one customer.'),
+    groupId: nullableText('Group id at the provider; null for a conversation with one customer.'),
     status: Type.Enum(['open', 'closed', 'snoozed']),
     unreadMessages: Type.Integer({
-      description: 'The number of inbound messages since the last outbound one, or since the conversation was read.',
+      description: 'Number of inbound messages since the last outbound one, or since the conversation was read.',
     }),
     lastMessage: Type.Union([
       Type.Object({
-        id: nullableInteger('The id of the message; null when it is deleted.'),
-        text: nullableText('The text, the caption or a placeholder.'),
+        id: nullableInteger('Message id; null if deleted.'),
+        text: nullableText('Text, caption or a placeholder.'),
         direction: Direction,
-        status: Type.Union([MessageStatus, Type.Null()], { description: 'Null when the message is deleted.' }),
-        kind: nullableText('The kind of the message, such as `text` or `sticker`; null when the message is deleted.'),
-        itemCount: nullableInteger('The number of products of an order, or of contact cards; null for other kinds.'),
-        timestamp: Type.Integer({ description: 'The time in epoch seconds.' }),
+        status: Type.Union([MessageStatus, Type.Null()], { description: 'Null if the message is deleted.' }),
+        kind: nullableText('Message kind, such as `text` or `sticker`; null if the message is deleted.'),
+        itemCount: nullableInteger('Number of products in an order, or of contact cards; null for other kinds.'),
+        timestamp: Type.Integer({ description: 'Time in epoch seconds.' }),
         timestampIso: Type.String({ format: 'date-time' }),
       }),
       Type.Null(),

@@ -64,8 +64,7 @@ export function conversationRoutes({
           tags,
           operationId: 'listConversations',
           summary: 'List conversations',
-          description:
-            'The conversation with the latest activity comes first. With a filter, pages go as far as the 10,000th record, and cursors to the end.',
+          description: 'Latest activity first. With a filter, pages reach the 10,000th record, cursors the end.',
           querystring: ConversationQuery,
           response: {
             200: Type.Object(
@@ -95,7 +94,7 @@ export function conversationRoutes({
           tags,
           operationId: 'getConversation',
           summary: 'Get a conversation',
-          description: 'Returns the record that the list has.',
+          description: 'Returns the record as in the list.',
           params: ChatId,
           response: { 200: OneConversation },
         },
@@ -113,8 +112,8 @@ export function conversationRoutes({
         schema: {
           tags,
           operationId: 'listMessages',
-          summary: 'List the messages of a conversation',
-          description: 'The newest message comes first. A page takes the same time at any depth of the conversation.',
+          summary: 'List messages',
+          description: 'Newest first. A page takes the same time at any depth.',
           params: ChatId,
           querystring: Type.Object({ ...pageQuery(MESSAGES), ...cursorQuery }),
           response: {
@@ -150,9 +149,9 @@ export function conversationRoutes({
         schema: {
           tags,
           operationId: 'getMessage',
-          summary: 'Get a message with its statuses and deliveries',
-          description: 'Statuses are kept for 30 days, deliveries as long as their log.',
-          params: Type.Object({ ...ChatId.properties, id: pathId('MessageId', 'The id of the message.') }),
+          summary: 'Get a message',
+          description: 'Includes statuses, kept for 30 days, and deliveries, kept as long as their log.',
+          params: Type.Object({ ...ChatId.properties, id: pathId('MessageId', 'Message id.') }),
           response: { 200: Type.Object({ data: MessageDetailsRecord }, { description: 'The message.' }) },
         },
       },
@@ -172,8 +171,8 @@ export function conversationRoutes({
         schema: {
           tags,
           operationId: 'showAnswering',
-          summary: 'Show that an agent answers a conversation',
-          description: 'Sends `answering` with the name of the credential to the open streams; nothing is stored.',
+          summary: 'Announce an answering agent',
+          description: "Sends `answering` with the credential's name to open streams; nothing is stored.",
           params: ChatId,
           response: { 204: Type.Null({ description: 'The streams are notified.' }) },
         },
@@ -194,8 +193,9 @@ export function conversationRoutes({
         schema: {
           tags,
           operationId: 'updateConversation',
-          summary: 'Close, snooze, re-open or assign a conversation, or mark it read',
-          description: 'Changes the members of the body. An inbound message re-opens a closed or snoozed conversation.',
+          summary: 'Update a conversation',
+          description:
+            'Closes, snoozes, re-opens or assigns the conversation, or marks it read. Omitted members stay unchanged. An inbound message re-opens a closed or snoozed conversation.',
           params: ChatId,
           body: Type.Object(
             {
@@ -206,7 +206,7 @@ export function conversationRoutes({
                   type: ['string', 'null'],
                   minLength: 1,
                   maxLength: MAX_ASSIGNEE_CHARACTERS,
-                  description: 'The name of the person who answers.',
+                  description: 'Name of the person who answers.',
                 }),
               ),
             },

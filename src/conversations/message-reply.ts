@@ -12,7 +12,7 @@ export const Direction = Type.Enum(['inbound', 'outbound'], {
 })
 
 export const MessageStatus = Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
-  description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
+  description: "Inbound messages are `received`. `unknown` means the provider didn't answer the send.",
 })
 
 export const MESSAGE_EXAMPLE = {
@@ -55,51 +55,51 @@ export const MESSAGE_EXAMPLE = {
 const QuotedMessage = Type.Union([
   Type.Object(
     {
-      id: Type.Integer({ description: 'The id of the message.' }),
-      wamid: Type.String({ description: 'The id of the message at the provider.' }),
+      id: Type.Integer({ description: 'Message id.' }),
+      wamid: Type.String({ description: 'Message id at the provider.' }),
       direction: Direction,
-      kind: Type.String({ description: 'The kind of the message.' }),
-      text: nullableText('The first 500 characters of the text, the caption or a placeholder.'),
+      kind: Type.String({ description: 'Message kind.' }),
+      text: nullableText('First 500 characters of the text, caption or a placeholder.'),
       senderName: nullableText('The sender at that time.'),
     },
-    { title: 'QuotedMessage', description: 'The message that this one answers; null while it is not known.' },
+    { title: 'QuotedMessage', description: 'The quoted message; null while unknown.' },
   ),
   Type.Null(),
 ])
 
 export const MessageRecord = Type.Object(
   {
-    id: Type.Integer({ description: 'The id, which grows from message to message and serves as a cursor.' }),
-    wamid: nullableText('The id of the message at the provider, or `erased:<id>` after the contact was erased.'),
+    id: Type.Integer({ description: 'Id. Grows from message to message; use it as a cursor.' }),
+    wamid: nullableText('Message id at the provider, or `erased:<id>` after the contact was erased.'),
     direction: Direction,
     type: Type.Enum(['text', 'image', 'video', 'audio', 'document']),
-    text: nullableText('The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`.'),
+    text: nullableText('Text, caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`.'),
     media: Type.Union([
       Type.Object({
-        url: nullableText('The address of the file, which needs no credential and is valid for 7 days.'),
-        type: nullableText('The MIME type.'),
-        filename: nullableText('The name of the file.'),
-        voice: Type.Boolean({ description: 'Whether it is a voice note.' }),
+        url: nullableText('File URL. Needs no credential; valid for 7 days.'),
+        type: nullableText('MIME type.'),
+        filename: nullableText('File name.'),
+        voice: Type.Boolean({ description: 'Whether the file is a voice note.' }),
       }),
       Type.Null(),
     ]),
-    reaction: nullableText('The emoji of a reaction to this message.'),
+    reaction: nullableText('Emoji of a reaction to this message.'),
     status: MessageStatus,
     error: ERROR,
     pricing: MessagePrice,
     senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
-    timestamp: nullableInteger('The time in epoch seconds.'),
+    timestamp: nullableInteger('Time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
-    editedAt: nullableTime('The time at which the customer changed the message; `text` is the new text.'),
+    editedAt: nullableTime('When the customer edited the message; `text` is the new text.'),
     revokedAt: nullableTime(
-      'The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more.',
+      'When the customer deleted the message; `text` is `[revoked]`, and media is no longer available.',
     ),
     content: Type.Union([StructuredContentShape, Type.Null()]),
-    quotedWamid: nullableText('The message that this one answers, by its id at the provider.'),
-    quotedMessageId: nullableInteger('The id of that message here; null while it is not known.'),
+    quotedWamid: nullableText("The quoted message's id at the provider."),
+    quotedMessageId: nullableInteger("The quoted message's id here; null while unknown."),
     kind: Type.String({
       description:
-        'The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider.',
+        'Message kind: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another provider name.',
     }),
     ...MESSAGE_MEMBERS,
     quoted: QuotedMessage,
@@ -116,8 +116,8 @@ export const MessageDetailsRecord = Type.Object(
     message: MessageRecord,
     statuses: Type.Array(
       Type.Object({
-        status: Type.String({ description: 'A status that the provider reported, each once.' }),
-        at: nullableTime('The time by the clock of the provider.'),
+        status: Type.String({ description: 'A status reported by the provider, each once.' }),
+        at: nullableTime("Time by the provider's clock."),
         receivedAt: Timestamp,
         error: ERROR,
       }),

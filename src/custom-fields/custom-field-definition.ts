@@ -24,17 +24,15 @@ export const CustomFieldBodyShape = Type.Object(
   {
     key: Type.String({
       maxLength: 64,
-      description: 'The key, which is stored in upper case: a letter, then letters, digits and _.',
+      description: 'Key, stored in upper case: a letter, then letters, digits and _.',
     }),
-    displayName: Type.String({ maxLength: 200, description: 'The label to show.' }),
+    displayName: Type.String({ maxLength: 200, description: 'Label to show.' }),
     type: CustomFieldTypeShape,
     category: Type.Optional(
-      Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100, description: 'The group of the field.' }),
+      Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100, description: 'Field group.' }),
     ),
     visibility: Type.Optional(Type.Boolean({ default: true, description: 'Whether the field is visible.' })),
-    allowedValues: Type.Optional(
-      allowedValues('The values that may be chosen; required for the type `select`, and not allowed for another.'),
-    ),
+    allowedValues: Type.Optional(allowedValues('Allowed values; required for type `select`, forbidden for others.')),
     metadata: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',

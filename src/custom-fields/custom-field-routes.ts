@@ -43,9 +43,9 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
         schema: {
           tags: TAGS,
           operationId: 'createCustomField',
-          summary: 'Define a custom field',
+          summary: 'Create a custom field',
           description:
-            'Contacts can have custom fields without a definition, too. The new one is the last in the order.',
+            'Optional: contacts can have custom fields without a definition. A new definition is last in order.',
           body: CustomFieldBodyShape,
           response: { 201: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },
@@ -66,7 +66,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
           tags: TAGS,
           operationId: 'listCustomFields',
           summary: 'List custom fields',
-          description: 'Returns all definitions in their order, or with `groupBy` the definitions of each category.',
+          description: 'Returns all definitions in order, or with `groupBy` the definitions by category.',
           querystring: Type.Object({
             groupBy: Type.Optional(
               Type.Unsafe<string>({
@@ -76,9 +76,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
                 'x-lenient': true,
               }),
             ),
-            includeRetired: Type.Optional(
-              Type.Boolean({ description: 'Whether definitions that are retired are listed, too.' }),
-            ),
+            includeRetired: Type.Optional(Type.Boolean({ description: 'Whether to include retired definitions.' })),
           }),
           response: {
             200: Type.Object(
@@ -111,16 +109,16 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
         schema: {
           tags: TAGS,
           operationId: 'orderCustomFields',
-          summary: 'Put custom fields in an order',
+          summary: 'Reorder custom fields',
           description:
-            'Lists and forms show the definitions in this order. Those that are not named follow in the order that they have.',
+            'Lists and forms show the definitions in this order. Omitted ones follow in their present order.',
           body: Type.Object(
             {
               ids: Type.Array(Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }), {
                 minItems: 1,
                 maxItems: ORDER_MAX_IDS,
                 uniqueItems: true,
-                description: 'The ids of definitions, the first one first.',
+                description: 'Definition ids in the desired order.',
               }),
             },
             { title: 'CustomFieldOrder', example: { ids: [9, 4, 7] } },
@@ -128,7 +126,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
           response: {
             200: Type.Object(
               { data: Type.Array(CustomFieldReply) },
-              { description: 'All definitions in their order, the retired ones too.' },
+              { description: 'All definitions in order, including retired ones.' },
             ),
           },
         },
@@ -146,10 +144,10 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
         schema: {
           tags: TAGS,
           operationId: 'updateCustomField',
-          summary: 'Rename or retire a custom field',
+          summary: 'Update a custom field',
           description:
-            'Changes only the members that are sent, and takes the record as it was read; `key` and `type` stay. A retired definition is not offered any more: lists leave it out, and contacts keep their values.',
-          params: Type.Object({ id: pathId('CustomFieldId', 'The id of the definition.') }),
+            "Omitted members stay unchanged; the record is accepted as read. `key` and `type` can't change. A retired definition is hidden from lists, and contacts keep their values.",
+          params: Type.Object({ id: pathId('CustomFieldId', 'Definition id.') }),
           body: CustomFieldChangeShape,
           response: { 200: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },

@@ -7,23 +7,23 @@ import type { CustomField } from './custom-field-store.ts'
 export const CustomFieldReply = Type.Object(
   {
     id: Type.Integer(),
-    key: Type.String({ description: 'The key in upper case.' }),
-    displayName: Type.String({ description: 'The label to show.' }),
+    key: Type.String({ description: 'Key in upper case.' }),
+    displayName: Type.String({ description: 'Label to show.' }),
     type: CustomFieldTypeShape,
-    category: nullableText('The group of the field.'),
+    category: nullableText('Field group.'),
     visibility: Type.Boolean({ description: 'Whether the field is visible.' }),
-    source: Type.String({ description: '`Manual` for fields that were created through the API.' }),
+    source: Type.String({ description: '`Manual` for fields created through the API.' }),
     allowedValues: Type.Unsafe<string[] | null>({
       type: ['array', 'null'],
       items: { type: 'string' },
-      description: 'The values that may be chosen, for the type `select`.',
+      description: 'Allowed values, for type `select`.',
     }),
     metadata: Type.Unsafe<Record<string, unknown> | null>({
       type: ['object', 'null'],
       additionalProperties: true,
       description: 'Any JSON members.',
     }),
-    retiredAt: nullableTime('Since when the field is not offered any more; null when it is.'),
+    retiredAt: nullableTime('When the field was retired; null if in use.'),
   },
   {
     title: 'CustomField',
@@ -47,26 +47,22 @@ export const FIELD_SERVICE_MEMBERS = ['id', 'key', 'type', 'source', 'metadata',
 /** Can take a record as it was read. */
 export const CustomFieldChangeShape = Type.Object(
   {
-    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The label to show.' })),
+    displayName: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Label to show.' })),
     category: Type.Optional(
       Type.Unsafe<string | null>({
         type: ['string', 'null'],
         maxLength: 100,
-        description: 'The group of the field; null or empty for none.',
+        description: 'Field group; null or empty for none.',
       }),
     ),
     visibility: Type.Optional(Type.Boolean({ description: 'Whether the field is visible.' })),
     allowedValues: Type.Optional(
       Type.Unsafe<string[] | null>({
-        ...allowedValues(
-          'The values that may be chosen, for the type `select` only; null for the others. Stored values stay.',
-        ),
+        ...allowedValues('Allowed values, for type `select` only; null for other types. Stored values stay.'),
         type: ['array', 'null'],
       }),
     ),
-    retired: Type.Optional(
-      Type.Boolean({ description: 'Whether the field is not offered any more; false offers it again.' }),
-    ),
+    retired: Type.Optional(Type.Boolean({ description: 'Whether the field is retired; false restores it.' })),
     ...Object.fromEntries(FIELD_SERVICE_MEMBERS.map((name) => [name, asRead(CustomFieldReply.properties[name])])),
   },
   { title: 'CustomFieldChange', example: { displayName: 'Tier', category: 'Loyalty' } },
@@ -89,7 +85,7 @@ export const GroupedCustomFields = Type.Object(
         ),
       }),
     ),
-    total: Type.Integer({ description: 'The number of fields in all groups.' }),
+    total: Type.Integer({ description: 'Number of fields in all groups.' }),
   },
   {
     title: 'CustomFieldGroups',

@@ -45,9 +45,9 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'getEmailStats',
-          summary: 'Read the statistics of an email',
-          description: 'Returns the status, opens and clicks of a one-shot or template email.',
-          params: Type.Object({ id: Type.String({ title: 'EmailId', description: 'The id of the email, `eml_…`.' }) }),
+          summary: 'Get email statistics',
+          description: 'Returns status, opens and clicks of a one-shot or template email.',
+          params: Type.Object({ id: Type.String({ title: 'EmailId', description: 'Email id, `eml_…`.' }) }),
           response: { 200: Type.Object({ data: EmailStats }, { description: 'The statistics.' }) },
         },
       },
@@ -95,9 +95,9 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'getEmailTemplateStats',
-          summary: 'Read the statistics of an email template',
-          description: 'Returns the rates over all emails that were sent from the template.',
-          params: Type.Object({ id: pathId('TransactionalId', 'The `transactionalId` of the email template.') }),
+          summary: 'Get email template statistics',
+          description: 'Returns the rates over all emails sent from the template.',
+          params: Type.Object({ id: pathId('TransactionalId', "The email template's `transactionalId`.") }),
           response: { 200: Type.Object({ data: TemplateStats }, { description: 'The statistics.' }) },
         },
       },
@@ -122,7 +122,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'sendTemplateEmail',
-          summary: 'Send an email made from a template',
+          summary: 'Send a template email',
           description: ACCEPTED,
           body: TemplateEmailBody,
           response: {
@@ -149,8 +149,8 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'listEmailTemplates',
-          summary: 'List the email templates',
-          description: 'Returns all email templates of the company.',
+          summary: 'List email templates',
+          description: "Returns all of the company's email templates.",
           response: {
             200: Type.Object({ data: Type.Array(EmailTemplateItem) }, { description: 'All email templates.' }),
           },
@@ -163,7 +163,6 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-const ACCEPTED = `The email is accepted at once and sent in the background. After a temporary refusal of the mail server
-the service retries for up to 24 hours. An email that the mail server refuses permanently has the status \`failed\` and
-the words of the server in its statistics. Links lead through an address of this service that counts clicks, and an
-invisible image counts opens.`
+const ACCEPTED = `The email is accepted at once and sent in the background. After a temporary refusal by the mail server, the service retries
+for up to 24 hours. After a permanent refusal, the status is \`failed\` and the statistics contain the server's text. Links
+redirect through this service to count clicks, and an invisible image counts opens.`

@@ -10,21 +10,21 @@ const Address = (description: string) => Type.String({ minLength: 1, maxLength: 
 
 export const OneShotBody = Type.Object(
   {
-    to: Address('The address of the one recipient, without a name.'),
-    subject: Type.String({ maxLength: 500, description: 'The subject, in one line.' }),
-    html: Type.String({ minLength: 1, description: 'The body in HTML.' }),
-    text: Type.Optional(Type.String({ description: 'The body for programs that show no HTML.' })),
-    from: Type.Optional(Address('The address of the sender, by default that of the company.')),
-    fromName: Type.Optional(Type.String({ maxLength: 200, description: 'The name of the sender.' })),
-    replyTo: Type.Optional(Address('The address for answers.')),
+    to: Address("The one recipient's address, without a name."),
+    subject: Type.String({ maxLength: 500, description: 'Subject, one line.' }),
+    html: Type.String({ minLength: 1, description: 'HTML body.' }),
+    text: Type.Optional(Type.String({ description: 'Plain-text body.' })),
+    from: Type.Optional(Address("Sender address, by default the company's.")),
+    fromName: Type.Optional(Type.String({ maxLength: 200, description: 'Sender name.' })),
+    replyTo: Type.Optional(Address('Reply address.')),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: MAX_HEADER_LENGTH }), {
         maxProperties: MAX_EMAIL_HEADERS,
         description: 'Further headers, such as `X-…`, `List-…`, `In-Reply-To`, `References` and `Auto-Submitted`.',
       }),
     ),
-    trackOpens: Type.Optional(Type.Boolean({ description: 'Whether opens are counted, by default true.' })),
-    trackClicks: Type.Optional(Type.Boolean({ description: 'Whether clicks are counted, by default true.' })),
+    trackOpens: Type.Optional(Type.Boolean({ description: 'Whether to count opens, by default true.' })),
+    trackClicks: Type.Optional(Type.Boolean({ description: 'Whether to count clicks, by default true.' })),
   },
   {
     additionalProperties: false,
@@ -52,17 +52,16 @@ const Items = Type.Array(
 
 export const TemplateEmailBody = Type.Object(
   {
-    uid: Type.String({ minLength: 1, description: 'The id of the email template, `tmpl_…`.' }),
-    recipient: Type.String({ maxLength: 254, description: 'The address of the one recipient, without a name.' }),
+    uid: Type.String({ minLength: 1, description: 'Email template id, `tmpl_…`.' }),
+    recipient: Type.String({ maxLength: 254, description: "The one recipient's address, without a name." }),
     customFields: Type.Optional(
       Type.Record(Type.String(), Type.Union([...TextValue, Items]), {
         description:
-          'The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A ' +
-          'missing one is empty. A form has fields such as `customFields.<key>`.',
+          'Variable values: strings, numbers, booleans, and lists of flat objects for loops. A missing one is empty. Forms have fields such as `customFields.<key>`.',
       }),
     ),
     strict: Type.Optional(
-      Type.Boolean({ description: 'Refuses the mail if a variable of the template has no value, by default false.' }),
+      Type.Boolean({ description: 'Refuses the mail if a template variable has no value, by default false.' }),
     ),
   },
   {
@@ -75,8 +74,8 @@ export const TemplateEmailBody = Type.Object(
   },
 )
 
-const Id = Type.String({ description: 'The id of the email, `eml_…`.' })
-const StatsUrl = Type.String({ description: 'The address of its statistics.' })
+const Id = Type.String({ description: 'Email id, `eml_…`.' })
+const StatsUrl = Type.String({ description: "URL of the email's statistics." })
 
 const ACCEPTED = {
   id: 'eml_5b0c7e2d94fa4e6f',
@@ -132,17 +131,17 @@ export const EmailStats = Type.Object(
     status: Type.Enum(['pending', 'sent', 'failed', 'bounced']),
     to: Type.String(),
     subject: Type.String(),
-    sentAt: Type.String({ format: 'date-time', description: 'The time at which the email was accepted.' }),
+    sentAt: Type.String({ format: 'date-time', description: 'When the email was accepted.' }),
     opened: Type.Boolean({ description: 'Whether the open pixel was fetched.' }),
-    firstOpenAt: nullableTime('The time of the first fetch of the pixel.'),
-    clickCount: Type.Integer({ description: 'The number of fetches of tracked links.' }),
-    firstClickAt: nullableTime('The time of the first fetch of a tracked link.'),
-    failureReason: nullableText('Why the email failed or bounced, in the words of the mail server.'),
-    bouncedAt: nullableTime('The time at which it was reported that the email did not arrive.'),
-    complainedAt: nullableTime('The time at which the recipient called the email spam.'),
+    firstOpenAt: nullableTime('First fetch of the pixel.'),
+    clickCount: Type.Integer({ description: 'Number of tracked link fetches.' }),
+    firstClickAt: nullableTime('First fetch of a tracked link.'),
+    failureReason: nullableText("Why the email failed or bounced, in the mail server's words."),
+    bouncedAt: nullableTime('When the bounce was reported.'),
+    complainedAt: nullableTime('When the recipient reported the email as spam.'),
     suspectedMachine: Type.Object(
       { opens: Type.Integer(), clicks: Type.Integer() },
-      { description: 'How many of the counted fetches look like those of proxies and scanners.' },
+      { description: 'How many of the counted fetches look automated (proxies, scanners).' },
     ),
   },
   {
@@ -171,11 +170,11 @@ export const toEmailStats = (email: EmailRecord) => ({
 export const TemplateStats = Type.Object(
   {
     created: Timestamp,
-    openRate: Type.String({ description: 'The share of sent emails that were opened.' }),
-    clickRate: Type.String({ description: 'The share of sent emails with a click.' }),
-    totalMessagesSent: Type.Integer({ description: 'The number of sent emails.' }),
-    totalBounced: Type.Integer({ description: 'How many of them came back.' }),
-    totalComplaints: Type.Integer({ description: 'How many of them their recipients called spam.' }),
+    openRate: Type.String({ description: 'Share of sent emails that were opened.' }),
+    clickRate: Type.String({ description: 'Share of sent emails with a click.' }),
+    totalMessagesSent: Type.Integer({ description: 'Number of sent emails.' }),
+    totalBounced: Type.Integer({ description: 'Number of bounced emails.' }),
+    totalComplaints: Type.Integer({ description: 'Number of emails reported as spam.' }),
   },
   {
     title: 'EmailTemplateStats',
@@ -201,14 +200,14 @@ export const toTemplateStats = ({ createdAt, sent, opened, clicked, bounced, com
 
 export const EmailTemplateItem = Type.Object(
   {
-    id: Type.String({ description: 'The id that a send takes as `uid`.' }),
-    transactionalId: Type.Integer({ description: 'The id that the statistics take.' }),
+    id: Type.String({ description: 'Id to pass as `uid` of a send.' }),
+    transactionalId: Type.Integer({ description: 'Id for the statistics.' }),
     name: Type.String(),
     subject: Type.String(),
     status: Type.Literal('active'),
     category: Type.String(),
     createdAt: Timestamp,
-    variables: Type.Array(Type.String(), { description: 'The names of the variables.' }),
+    variables: Type.Array(Type.String(), { description: 'Variable names.' }),
   },
   {
     title: 'EmailTemplateItem',

@@ -2,15 +2,15 @@ import { type TSchema, Type } from 'typebox'
 import { isRecord } from './record.ts'
 
 export const TextError = Type.Object(
-  { error: Type.String({ description: 'The error text, sometimes in the words of the provider.' }) },
+  { error: Type.String({ description: "Error text, sometimes in the provider's words." }) },
   { title: 'TextError', description: 'An error without a code.', example: { error: 'Missing required fields' } },
 )
 
 export const MessageError = Type.Object(
-  { message: Type.String({ description: 'Names the kind of record that was not found.' }) },
+  { message: Type.String({ description: 'Kind of the missing record.' }) },
   {
     title: 'MessageError',
-    description: 'The record does not exist, or belongs to another company.',
+    description: "The record doesn't exist or belongs to another company.",
     example: { message: 'Contact not found' },
   },
 )
@@ -26,11 +26,11 @@ export const nullableInteger = (description: string) =>
 
 export const Pagination = Type.Object(
   {
-    totalRecords: Type.Integer({ description: 'The number of records on all pages.' }),
-    currentPage: Type.Integer({ description: 'The page that was returned.' }),
-    totalPages: Type.Integer({ description: 'The number of pages; 0 when there is no record.' }),
-    nextPage: nullableInteger('The next page; null on the last page.'),
-    prevPage: nullableInteger('The previous page; null on the first page.'),
+    totalRecords: Type.Integer({ description: 'Number of records on all pages.' }),
+    currentPage: Type.Integer({ description: 'Current page.' }),
+    totalPages: Type.Integer({ description: 'Number of pages; 0 if there are no records.' }),
+    nextPage: nullableInteger('Next page; null on the last page.'),
+    prevPage: nullableInteger('Previous page; null on the first page.'),
   },
   {
     title: 'Pagination',

@@ -44,18 +44,18 @@ const deprecated = true
 const ignoresUnknown = true
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 const LegacyTemplate = Type.Object(
-  { uid: Type.String({ description: 'The id that a send takes.' }), name: Type.String() },
+  { uid: Type.String({ description: 'Id to pass to a send.' }), name: Type.String() },
   { title: 'LegacyEmailTemplate', example: { uid: 'tmpl_8d41f0c2a96b', name: 'Welcome' } },
 )
 const ContactId = Type.Object(
   {
     contactId: Type.Optional(
-      Type.String({ description: 'The id; absent for a key that holds only `ContactsUpsert`, which gets `{}`.' }),
+      Type.String({ description: 'The id; absent for a key with only `ContactsUpsert`, which gets `{}`.' }),
     ),
   },
   { title: 'LegacyContactId', additionalProperties: false, example: { contactId: '4127' } },
 )
-const UpsertReply = Type.Array(ContactId, { description: 'The ids of the contacts, in the order of the request.' })
+const UpsertReply = Type.Array(ContactId, { description: 'Contact ids in request order.' })
 const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
 
 /** Registers the legacy routes (spec: Legacy). After the removal date, `createLegacyRule` must answer instead. */
@@ -95,8 +95,8 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           tags,
           deprecated,
           operationId: 'legacySendTemplateEmail',
-          summary: 'Send an email made from a template',
-          description: 'Does what `POST /public/v1/templates/email/send` does.',
+          summary: 'Send a template email',
+          description: 'Same as `POST /public/v1/templates/email/send`.',
           consumes: FORMS,
           body: LegacyTemplateEmail,
           response: {
@@ -125,8 +125,8 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           tags,
           deprecated,
           operationId: 'legacyListEmailTemplates',
-          summary: 'List the email templates',
-          description: 'Returns what `GET /public/v1/templates/email` returns, in the shape of then.',
+          summary: 'List email templates',
+          description: 'Same as `GET /public/v1/templates/email`, in the former shape.',
           response: {
             200: Type.Object(
               { templates: Type.Array(LegacyTemplate), warning: Type.Optional(Warning) },
@@ -164,7 +164,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           deprecated,
           operationId: 'legacySendWhatsAppMessage',
           summary: 'Send a WhatsApp message',
-          description: 'Does what `POST /public/v1/templates/whatsapp/send` does.',
+          description: 'Same as `POST /public/v1/templates/whatsapp/send`.',
           body: LegacySend,
           response: {
             200: Type.Object(
@@ -188,8 +188,8 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           tags,
           deprecated,
           operationId: 'legacyListWhatsAppTemplates',
-          summary: 'List the WhatsApp templates',
-          description: 'Returns what `GET /public/v1/templates/whatsapp` returns.',
+          summary: 'List WhatsApp templates',
+          description: 'Same as `GET /public/v1/templates/whatsapp`.',
           response: {
             200: Type.Object(
               { data: Type.Array(TemplateRecord), warning: Type.Optional(Warning) },
@@ -227,9 +227,9 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           tags,
           deprecated,
           operationId: 'legacyUpsertContact',
-          summary: 'Create or update contacts by email',
+          summary: 'Upsert contacts by email',
           description:
-            'Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id.',
+            'Updates the contact with the same email, or creates one. A key with only `ContactsUpsert` gets no id.',
           consumes: FORMS,
           body: LegacyContacts,
           response: {

@@ -4,9 +4,9 @@ import { parseJsonText } from '../platform/text/json-text.ts'
 export const Warning = Type.Object(
   {
     message: Type.String({ description: 'An explanation.' }),
-    deprecationDate: Type.String({ description: 'The date on which this address is removed.' }),
-    migrateTo: Type.String({ description: 'The address to use instead.' }),
-    docsUrl: Type.String({ description: 'The address of the API reference.' }),
+    deprecationDate: Type.String({ description: 'Removal date of this endpoint.' }),
+    migrateTo: Type.String({ description: 'Endpoint to use instead.' }),
+    docsUrl: Type.String({ description: 'URL of the API reference.' }),
   },
   {
     title: 'DeprecationWarning',

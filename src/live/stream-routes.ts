@@ -25,8 +25,8 @@ const RECHECK_MS = 1_000
 const END_MS = 1_000
 const RETRY_AFTER_SECONDS = 5
 
-const DESCRIPTION = `Stays open and sends \`ready\`, \`reset\` (after both read again what is shown), \`bye\` and the topics: a record as
-its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`, \`scheduled\`
+const DESCRIPTION = `Stays open and sends \`ready\`, \`reset\` (reload what is shown after either), \`bye\` and the topics: records as in
+their list, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`, \`scheduled\`
 (scheduled messages of a conversation) as \`{chatId}\`, a deleted \`contact\` as \`{id, deleted}\`.`
 
 type Deps = { hub: Hub }
@@ -49,13 +49,13 @@ export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS
         schema: {
           tags: ['Credentials'],
           operationId: 'streamEvents',
-          summary: 'Stream changes as they happen',
+          summary: 'Stream live events',
           description: DESCRIPTION,
           querystring: Type.Object({
             topics: Type.Optional(
               Type.String({
                 maxLength: 200,
-                description: `Some of ${TOPICS.map((one) => `\`${one}\``).join(', ')}, with commas.`,
+                description: `Comma-separated: ${TOPICS.map((one) => `\`${one}\``).join(', ')}.`,
               }),
             ),
           }),

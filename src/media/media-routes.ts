@@ -21,18 +21,18 @@ export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & {
 }
 
 const config = { surface: 'public', takesLong: true, errors: ['not_found', 'range_not_satisfiable'] } as const
-const params = Type.Object({ token: Type.String({ description: 'The signed token of `media.url`.' }) })
+const params = Type.Object({ token: Type.String({ description: 'Signed token from `media.url`.' }) })
 const SHOWN_TYPES = { 'image/jpeg': undefined, 'video/mp4': undefined, 'audio/ogg': undefined, '*/*': undefined }
 const schema = {
   tags: ['Conversations'],
   operationId: 'getMedia',
-  summary: 'Read the file of a message',
+  summary: 'Download a message file',
   description:
-    'The address is the `media.url` of a message, valid for 7 days after it was read, without a credential. One Range is answered with 206, and `If-None-Match` with 304.',
+    "Use a message's `media.url`, valid for 7 days after it was read, without a credential. Supports one Range (206) and `If-None-Match` (304).",
   params,
   response: {
     200: fileContent('The file.', SHOWN_TYPES),
-    206: fileContent('The range of the file that the request asked for.', SHOWN_TYPES),
+    206: fileContent('The requested range of the file.', SHOWN_TYPES),
     304: Type.Null({ description: 'The file has not changed.' }),
   },
 }

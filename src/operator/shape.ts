@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { pathId } from '../http/shapes.ts'
 
-export const InCompany = Type.Object({ id: pathId('CompanyId', 'The id of the company.') })
+export const InCompany = Type.Object({ id: pathId('CompanyId', 'Company id.') })
 
 /** Non-empty, without control characters. */
 export const plainText = (options: { maxLength: number; title?: string; description: string }) =>

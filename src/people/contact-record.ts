@@ -72,7 +72,7 @@ export const TEXT_MEMBERS = {
     rule: { maxLength: 200 },
     erased: 'null',
     isName: true,
-    description: 'The first name.',
+    description: 'First name.',
   },
   lastName: {
     column: 'last_name',
@@ -81,7 +81,7 @@ export const TEXT_MEMBERS = {
     rule: { maxLength: 200 },
     erased: 'null',
     isName: true,
-    description: 'The last name.',
+    description: 'Last name.',
   },
   status: {
     column: 'status',
@@ -90,7 +90,7 @@ export const TEXT_MEMBERS = {
     rule: { minLength: 1, maxLength: 64 },
     erased: "'erased'",
     isName: false,
-    description: 'The status, `active` unless a write set another one.',
+    description: 'Status, `active` unless set by a write.',
   },
   source: {
     column: 'source',
@@ -99,7 +99,7 @@ export const TEXT_MEMBERS = {
     rule: { minLength: 1, maxLength: 64 },
     erased: "''",
     isName: false,
-    description: 'The source, `API` unless a write set another one.',
+    description: 'Source, `API` unless set by a write.',
   },
   sourceType: {
     column: 'source_type',
@@ -108,7 +108,7 @@ export const TEXT_MEMBERS = {
     rule: { enum: ['database', 'third_party'] },
     erased: null,
     isName: false,
-    description: '`database`, `third_party`, or the value of the service itself.',
+    description: '`database`, `third_party`, or a value set by the service.',
   },
   externalId: {
     column: 'external_id',
@@ -117,7 +117,7 @@ export const TEXT_MEMBERS = {
     rule: { maxLength: 200 },
     erased: 'null',
     isName: false,
-    description: 'The id in an external system.',
+    description: 'Id in an external system.',
   },
 } as const satisfies Record<string, TextMember>
 

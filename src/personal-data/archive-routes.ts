@@ -18,10 +18,10 @@ export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Contacts'],
           operationId: 'archiveContact',
-          summary: 'Read everything stored about a contact',
+          summary: 'Get a contact archive',
           description:
-            'Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `reaction`, `message_change` and `status` (that refer to messages of others or that are not stored), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
-          params: Type.Object({ id: pathId('ContactId', 'The id of the contact.') }),
+            'Returns JSON lines, `{"type", "data"}`: `contact` first, then `consent` (all marketing statements), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `reaction`, `message_change` and `status` (about other people\'s or unstored messages), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
+          params: Type.Object({ id: pathId('ContactId', 'Contact id.') }),
           response: { 200: fileContent('Everything stored about the contact.', { 'application/x-ndjson': EXAMPLE }) },
         },
       },

@@ -10,13 +10,13 @@ type SenderRoutesDeps = { db: Db }
 
 const SenderReply = Type.Object(
   {
-    channelId: Type.Integer({ description: 'The id, by which conversations are filtered.' }),
-    phoneNumber: Type.String({ description: 'The display phone number, which a send takes as `sender`.' }),
-    phoneName: Type.String({ description: 'The display name of the business.' }),
+    channelId: Type.Integer({ description: 'Id for filtering conversations.' }),
+    phoneNumber: Type.String({ description: 'Display phone number, accepted as `sender` of a send.' }),
+    phoneName: Type.String({ description: 'Display name of the business.' }),
     phoneNumberId: Type.String({
-      description: 'The id of the number at the provider; a send takes it as `sender`, too.',
+      description: "The number's id at the provider, also accepted as `sender` of a send.",
     }),
-    isPreferred: Type.Boolean({ description: 'Whether a send without `sender` goes out from this number.' }),
+    isPreferred: Type.Boolean({ description: 'Whether sends without `sender` use this number.' }),
   },
   {
     title: 'Sender',
@@ -36,7 +36,7 @@ const PAGES = { defaultSize: 20, maxSize: 100 }
 const SenderPagination = Type.Object(
   {
     ...Pagination.properties,
-    nextCursor: nullableText('The cursor of the next page, to pass as `after`; null on the last page.'),
+    nextCursor: nullableText('Cursor of the next page, to pass as `after`; null on the last page.'),
   },
   {
     title: 'SenderPagination',
@@ -47,16 +47,14 @@ const SenderPagination = Type.Object(
 const ListSenders = {
   tags: ['WhatsApp'],
   operationId: 'listSenders',
-  summary: 'List the connected numbers',
-  description:
-    'Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected.',
+  summary: 'List connected numbers',
+  description: 'Returns the numbers in connection order. Exactly one is preferred. Empty if no number is connected.',
   querystring: Type.Object({
     ...pageQuery(PAGES),
     after: Type.Optional(
       Type.String({
         title: 'AfterSender',
-        description:
-          'Returns the numbers that follow this `channelId`, instead of a page. A value that is no id is answered 422.',
+        description: 'Returns the numbers after this `channelId` instead of a page. Any other value returns 422.',
       }),
     ),
   }),

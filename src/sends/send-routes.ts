@@ -20,9 +20,9 @@ export const SendReplyShape = Type.Object(
     data: Type.Object(
       {
         success: Type.Literal(true),
-        chatId: Type.Integer({ description: 'The id of the conversation.' }),
-        messageId: Type.Integer({ description: 'The id of the message.' }),
-        wamid: nullableText('The id of the message at the provider; null when the provider reports it later.'),
+        chatId: Type.Integer({ description: 'Conversation id.' }),
+        messageId: Type.Integer({ description: 'Message id.' }),
+        wamid: nullableText('Message id at the provider; null if the provider reports it later.'),
       },
       {
         title: 'SentMessage',
@@ -113,20 +113,20 @@ export function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRe
 export const isImmediate = ({ body }: FastifyRequest): boolean =>
   typeof body !== 'object' || body === null || !('sendAt' in body) || body.sendAt === undefined
 
-const SEND_DESCRIPTION = `Sends a text, a template, a file, an interactive message, a location, contacts or a reaction, chosen by \`type\`.
+const SEND_DESCRIPTION = `Sends a text, template, file, interactive message, location, contacts or reaction, as set in \`type\`.
 
-UTILITY and AUTHENTICATION templates may be sent at any time. Everything else needs an open 24-hour window: the customer
-wrote to this sender less than 24 hours ago. A recipient that is no contact yet becomes one.
+UTILITY and AUTHENTICATION templates can be sent at any time. Everything else needs an open 24-hour window: the customer
+must have written to this sender less than 24 hours ago. A new recipient becomes a contact.
 
-\`success\` means that the provider accepted the message. Its later status is in the conversation's messages. After
-503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
-have been sent, and only its status will show it. With an \`Idempotency-Key\` a repeated request never sends twice.
+\`success\` means the provider accepted the message. The conversation's messages show its later status. After
+503 \`service_unavailable\` nothing was sent and the request can be repeated; after 503 \`send_outcome_unknown\` the message
+may have been sent, and only its status will show it. With an \`Idempotency-Key\` a repeated request never sends twice.
 
-Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by
-default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose slot is at most ${LONGEST_WAIT_SECONDS} seconds
-away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.
+Parley keeps to the provider's throughput: a rate per second for each sender (80 by default), and to one customer
+${PAIR_BURST} messages at once, then one every ${PAIR_SECONDS} seconds. A message waits for a slot at most ${LONGEST_WAIT_SECONDS} seconds away.
+Otherwise the answer is 429 with \`retry_after\`, and nothing is written.
 
-With \`sendAt\` the answer is 202: the message is kept and sent at that time, also when processes stop or restart. Until then it
+With \`sendAt\` the answer is 202: the message is stored and sent at that time, even if processes stop or restart. Until then it
 can be cancelled with \`cancelScheduledMessage\`.`
 
 /** Returns the answer for a repeated request whose first run died before replying. */

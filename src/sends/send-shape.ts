@@ -13,7 +13,7 @@ export const LONGEST_TTL_SECONDS = { utility: 43_200, authentication: 900 } as c
 const mediaId = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: 'The id of a file that was uploaded with `uploadMedia`.',
+  description: 'Media id from `uploadMedia`.',
 })
 
 /** Other members pass to the provider unchanged. */
@@ -22,7 +22,7 @@ const headerFile = (kind: string) =>
     { mediaId: Type.Optional(mediaId) },
     {
       additionalProperties: true,
-      description: `The ${kind} of a header: \`mediaId\`, or \`link\` or \`id\` as the provider has them.`,
+      description: `Header ${kind}: \`mediaId\`, or the provider's \`link\` or \`id\`.`,
     },
   )
 
@@ -31,11 +31,11 @@ const Parameter = Type.Object(
     type: Type.String({
       minLength: 1,
       maxLength: 64,
-      description: 'The kind, mostly `text`. Parameters of other kinds go to the provider as they are.',
+      description: 'Kind, mostly `text`. Parameters of other kinds are passed to the provider unchanged.',
     }),
     text: Type.Optional(Type.String({ minLength: 1, maxLength: 32_768 })),
     parameter_name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'The named placeholder that the parameter fills.' }),
+      Type.String({ minLength: 1, maxLength: 128, description: 'Named placeholder to fill.' }),
     ),
     image: Type.Optional(headerFile('image')),
     video: Type.Optional(headerFile('video')),
@@ -52,66 +52,65 @@ const Component = Type.Object(
   { title: 'TemplateComponent' },
 )
 
-const familyName = Type.String({ minLength: 1, maxLength: 512, description: 'The name of the template.' })
+const familyName = Type.String({ minLength: 1, maxLength: 512, description: 'Template name.' })
 const familyId = Type.String({
   minLength: 1,
   maxLength: 64,
-  description: 'The id of the family, from the template list.',
+  description: 'Family id from the template list.',
 })
 const filling = {
   languageCode: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 16,
-      description: 'The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one.',
+      description: 'Language; `en_US`, `en-US` and `en_us` are the same. If omitted, the service chooses one.',
     }),
   ),
-  components: Type.Optional(Type.Array(Component, { maxItems: 20, description: 'The values of the placeholders.' })),
+  components: Type.Optional(Type.Array(Component, { maxItems: 20, description: 'Placeholder values.' })),
 }
 const link = Type.String({
   maxLength: 2048,
-  description: 'An https address, from which the provider downloads the file.',
+  description: 'An https URL from which the provider downloads the file.',
 })
 const providerMediaId = Type.String({
   minLength: 1,
   maxLength: 256,
-  description: 'The id of a file that was uploaded to the sending number.',
+  description: 'Provider file id, uploaded to the sending number.',
 })
-const caption = Type.String({ maxLength: 1024, description: 'The text below the file.' })
-const filename = Type.String({ maxLength: 240, description: 'The name that the customer sees.' })
+const caption = Type.String({ maxLength: 1024, description: 'Text below the file.' })
+const filename = Type.String({ maxLength: 240, description: 'File name shown to the customer.' })
 const voice = Type.Boolean({
-  description: 'Sends an audio as a voice note; the file must be Ogg with Opus.',
+  description: 'Sends audio as a voice note; the file must be Ogg with Opus.',
 })
 
-const text = Type.String({ minLength: 1, maxLength: 4096, description: 'The text of the message.' })
+const text = Type.String({ minLength: 1, maxLength: 4096, description: 'Message text.' })
 const previewUrl = Type.Optional(
-  Type.Boolean({ description: 'Whether the first address in the text is shown with a preview; default false.' }),
+  Type.Boolean({ description: 'Whether to preview the first link in the text; default false.' }),
 )
 const common = {
   recipient: Type.String({
     maxLength: 200,
     description:
-      'The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country.',
+      "Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country.",
   }),
   sender: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 128,
-      description:
-        'A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends.',
+      description: 'A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number.',
     }),
   ),
   contactSource: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'The source of the contact, if this send creates one.' }),
+    Type.String({ minLength: 1, maxLength: 64, description: 'Contact source, if this send creates the contact.' }),
   ),
-  companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'The value is ignored.' })),
+  companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'Ignored.' })),
 }
 const sendAt = Type.Optional(
   instant(
-    'The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then.',
+    'When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time.',
   ),
 )
-const quoted = Type.Optional(messageId('The id of the message to answer, of the same conversation: it is shown above.'))
+const quoted = Type.Optional(messageId('Message id from the same conversation, shown above this one.'))
 
 const bodyOf = (
   title: string,
@@ -157,10 +156,10 @@ const LONGEST_LINE = 1_000
 
 const LocationShape = Type.Object(
   {
-    latitude: Type.Number({ minimum: -90, maximum: 90, description: 'Degrees.' }),
-    longitude: Type.Number({ minimum: -180, maximum: 180, description: 'Degrees.' }),
-    name: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'The name of the place.' })),
-    address: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'Its address.' })),
+    latitude: Type.Number({ minimum: -90, maximum: 90, description: 'In degrees.' }),
+    longitude: Type.Number({ minimum: -180, maximum: 180, description: 'In degrees.' }),
+    name: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'Place name.' })),
+    address: Type.Optional(Type.String({ minLength: 1, maxLength: LONGEST_LINE, description: 'Address.' })),
   },
   { title: 'Location', additionalProperties: false, description: 'A place on the map.' },
 )
@@ -177,7 +176,7 @@ const directSendMembers = {
   category: Type.Optional(
     Type.Enum(['utility', 'authentication'], {
       description:
-        'Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number).',
+        "Sends a text, reply buttons or a call to action without a template and without an open window, if the provider has enabled this for the account (the number's `directSend`).",
     }),
   ),
   ttlSeconds: Type.Optional(
@@ -185,7 +184,7 @@ const directSendMembers = {
       minimum: 30,
       maximum: LONGEST_TTL_SECONDS.utility,
       description:
-        'With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`.',
+        'With `category`: how many seconds the provider tries to deliver the message; at most 900 with `authentication`.',
     }),
   ),
 }
@@ -260,7 +259,7 @@ export const SendBody = Type.Unsafe<SendBody>({
 export const ContentBody = Type.Object(content, {
   title: 'MessageContent',
   description:
-    'The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`.',
+    'The member with the same name is required, such as `text` or `location`; for an image, video, audio, document or sticker, `media`.',
   example: { type: 'text', text: 'Your order 1042 is ready.' },
 })
 export type ContentBody = Static<typeof ContentBody>

@@ -11,19 +11,19 @@ export const SignInLinkBody = Type.Object(
       minLength: 1,
       maxLength: 200,
       pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-      description: 'The name of the person, which becomes the `senderName` of messages sent from the session.',
+      description: "Person's name, used as `senderName` of messages sent from the session.",
     }),
     permissions: Type.Optional(
       Type.Array(Type.String({ maxLength: 20 }), {
         minItems: 1,
         maxItems: 20,
-        description: 'WhatsApp, Transactional or both, at most those of the creator; by default all of these.',
+        description: "WhatsApp, Transactional or both, at most the creator's; by default all of these.",
       }),
     ),
     role: Type.Optional(
       Type.Enum([...ROLES], {
         description:
-          'The role of the session, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything.',
+          'Session role, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything.',
       }),
     ),
     expiresInSeconds: Type.Optional(
@@ -37,7 +37,7 @@ export const SignInLinkBody = Type.Object(
       Type.String({
         maxLength: 500,
         pattern: '^/console/[!"$-~]*$',
-        description: 'The page of the console that opens, such as `/console/inbox/812`; by default the first page.',
+        description: 'Console page to open, such as `/console/inbox/812`; by default the first page.',
       }),
     ),
   },
@@ -48,7 +48,7 @@ export const SignInLinkReply = Type.Object(
   { url: Type.String(), expiresAt: Timestamp },
   {
     title: 'SignInLink',
-    description: 'A link that signs in to the console once.',
+    description: 'A one-time sign-in link for the console.',
     example: { url: 'https://parley.example/console/#code=<CODE>', expiresAt: '2026-02-20T10:25:00.000Z' },
   },
 )

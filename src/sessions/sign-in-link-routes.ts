@@ -11,8 +11,8 @@ import { SESSION_PERMISSIONS } from './session.ts'
 import { SignInLinkBody, SignInLinkReply, toSignInLinkReply } from './session-shape.ts'
 import { createSignInLink, linkFaults } from './sign-in-link.ts'
 
-const InCompany = Type.Object({ id: pathId('CompanyId', 'The id of the company.') })
-const summary = 'Create a link that signs in to the console'
+const InCompany = Type.Object({ id: pathId('CompanyId', 'Company id.') })
+const summary = 'Create a sign-in link'
 
 type Deps = { db: Pool; config: Pick<Config, 'baseUrl'>; operatorId: string }
 
@@ -28,7 +28,7 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
           operationId: 'createSignInLink',
           summary,
           description:
-            'The link works once. Its session ends with the API key that created it, directly or through a session of the console; that session needs the role `admin`.',
+            'The link works once. Its session ends with the API key that created it, directly or through a console session; that session must have the role `admin`.',
           body: SignInLinkBody,
           response: { 201: SignInLinkReply },
         },
@@ -48,8 +48,8 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
         config: { valueFaults: linkFaults, hasSecretAnswer: true },
         schema: {
           operationId: 'createSignInLinkForCompany',
-          summary: `${summary} of a company`,
-          description: 'The link works once. Its session ends when the token of the operator changes.',
+          summary: `${summary} for a company`,
+          description: 'The link works once. Its session ends when the operator token changes.',
           params: InCompany,
           body: SignInLinkBody,
           response: { 201: SignInLinkReply },

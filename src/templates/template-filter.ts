@@ -19,7 +19,7 @@ export const TemplateFilter = Type.Object({
   search: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'Part of the name or of a text of the template, compared without regard to case and accents.',
+      description: "Part of the template's name or text, ignoring case and accents.",
     }),
   ),
 })

@@ -30,31 +30,31 @@ export const TEMPLATE_EXAMPLE = {
 
 export const TemplateRecord = Type.Object(
   {
-    id: Type.String({ description: 'The id of the template family, which all languages of a template share.' }),
+    id: Type.String({ description: 'Template family id, shared by all languages of a template.' }),
     name: Type.String(),
     language: Type.String(),
     status: Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'], {
-      description: 'Only an `APPROVED` template can be sent.',
+      description: 'Only `APPROVED` templates can be sent.',
     }),
     category: Type.String({ description: '`UTILITY`, `AUTHENTICATION` or `MARKETING`.' }),
-    namespace: nullableText('The namespace at the provider.'),
-    waba_account_id: Type.String({ description: 'The id of the business account.' }),
-    partner_id: nullableText('The id of the partner.'),
+    namespace: nullableText('Namespace at the provider.'),
+    waba_account_id: Type.String({ description: 'Business account id.' }),
+    partner_id: nullableText('Partner id.'),
     created_at: Type.String({ format: 'date-time' }),
     modified_at: Type.String({ format: 'date-time' }),
-    updated_external: Type.Boolean({ description: 'Whether the provider has reported a change of the template.' }),
-    rejected_reason: Type.String({ description: 'The reason of a rejection, else the empty text.' }),
-    external_id: nullableText('The id of the template at the provider.'),
-    created_by: orNull(Passed('Has `user_id` and `user_name`.')),
-    modified_by: orNull(Passed('Has `user_id` and `user_name`.')),
-    quality_score: orNull(Passed('Has `score` (`GREEN`, `YELLOW`, `RED` or `UNKNOWN`) and `reasons`.')),
+    updated_external: Type.Boolean({ description: 'Whether the provider has reported a template change.' }),
+    rejected_reason: Type.String({ description: 'Rejection reason, else an empty string.' }),
+    external_id: nullableText('Template id at the provider.'),
+    created_by: orNull(Passed('Contains `user_id` and `user_name`.')),
+    modified_by: orNull(Passed('Contains `user_id` and `user_name`.')),
+    quality_score: orNull(Passed('Contains `score` (`GREEN`, `YELLOW`, `RED` or `UNKNOWN`) and `reasons`.')),
     message_send_ttl_seconds: Type.Optional(
       Type.Integer({
-        description: 'For how many seconds the provider tries to deliver a message of the template, where it says so.',
+        description: "How many seconds the provider tries to deliver the template's messages, if reported.",
       }),
     ),
-    components: Type.Array(Passed('Has `type`, and by type `format`, `text`, `example` or `buttons`.'), {
-      description: 'The components as the provider gave them.',
+    components: Type.Array(Passed('Contains `type`, and by type `format`, `text`, `example` or `buttons`.'), {
+      description: "Components in the provider's format.",
     }),
   },
   {

@@ -16,9 +16,9 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['WhatsApp'],
           operationId: 'listWhatsAppTemplates',
-          summary: 'List the WhatsApp templates',
+          summary: 'List WhatsApp templates',
           description:
-            'Returns the templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`.',
+            "Returns the connected accounts' templates, ordered by name, then language. Without a connected number, the answer is 404 `no_whatsapp_account`.",
           querystring: TemplateFilter,
           response: {
             200: Type.Object(

@@ -1,85 +1,85 @@
 // Generated from openapi.json by `npm run generate`. Do not edit.
 
 export type AcceptedEmail = {
-  /** The id of the email, `eml_…`. */
+  /** Email id, `eml_…`. */
   id: string
-  /** The address of its statistics. */
+  /** URL of the email's statistics. */
   statsUrl: string
   status: "pending"
 }
 
 export type AcceptedTemplateEmail = {
   success: true
-  /** The id of the email, `eml_…`. */
+  /** Email id, `eml_…`. */
   id: string
-  /** The address of its statistics. */
+  /** URL of the email's statistics. */
   statsUrl: string
 }
 
 export type AnyMediaById = {
-  /** The id of a file that was uploaded to the sending number. */
+  /** Provider file id, uploaded to the sending number. */
   providerMediaId: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
 export type AnyMediaByLink = {
-  /** An https address, from which the provider downloads the file. */
+  /** An https URL from which the provider downloads the file. */
   link: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
 export type AnyMediaByMediaId = {
-  /** The id of a file that was uploaded with `uploadMedia`. */
+  /** Media id from `uploadMedia`. */
   mediaId: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
 export type Assignee = {
-  /** The name, as `assignee` of a conversation takes it. */
+  /** Name, as accepted by a conversation's `assignee`. */
   name: string
-  /** The last time that a session of this name began; null when conversations were only assigned to it. */
+  /** Start of the latest session with this name; null if only conversations were assigned to the name. */
   signedInAt: string | null
 }
 
 export type AudioById = {
-  /** The id of a file that was uploaded to the sending number. */
+  /** Provider file id, uploaded to the sending number. */
   providerMediaId: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
 export type AudioByLink = {
-  /** An https address, from which the provider downloads the file. */
+  /** An https URL from which the provider downloads the file. */
   link: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
 export type AudioByMediaId = {
-  /** The id of a file that was uploaded with `uploadMedia`. */
+  /** Media id from `uploadMedia`. */
   mediaId: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
-  /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+  /** Sends audio as a voice note; the file must be Ogg with Opus. */
   voice?: boolean
 }
 
@@ -89,7 +89,7 @@ export type BadRequest = {
   details?: FieldFaults
 }
 
-/** A button that opens an address. */
+/** A button that opens a URL. */
 export type CallToAction = {
   type: "cta_url"
   /** A line of text or a file above the body. */
@@ -101,10 +101,10 @@ export type CallToAction = {
     image: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -112,10 +112,10 @@ export type CallToAction = {
     video: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -124,11 +124,11 @@ export type CallToAction = {
       link: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
       filename?: string
     }
@@ -149,68 +149,68 @@ export type CallToAction = {
 }
 
 export type CaptionedMediaById = {
-  /** The id of a file that was uploaded to the sending number. */
+  /** Provider file id, uploaded to the sending number. */
   providerMediaId: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
 }
 
 export type CaptionedMediaByLink = {
-  /** An https address, from which the provider downloads the file. */
+  /** An https URL from which the provider downloads the file. */
   link: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
 }
 
 export type CaptionedMediaByMediaId = {
-  /** The id of a file that was uploaded with `uploadMedia`. */
+  /** Media id from `uploadMedia`. */
   mediaId: string
-  /** The text below the file. */
+  /** Text below the file. */
   caption?: string
-  /** The name that the customer sees. */
+  /** File name shown to the customer. */
   filename?: string
 }
 
 export type ConsentEntry = {
-  /** The id of the entry. */
+  /** Entry id. */
   id: number
   channel: "email" | "whatsapp"
   /** True for an opt-in, false for an opt-out. */
   value: boolean
-  /** The time at which it was said, or said again. */
+  /** Time of the statement, or of its latest repetition. */
   at: string
-  /** The earlier time at which the same was said; null when it was said once. */
+  /** First time of a repeated statement; null if made once. */
   firstAt: string | null
-  /** Where it was said: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another origin. */
+  /** Origin: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another one. */
   source: string
-  /** The IP address from which it was said, where an imported list had it. */
+  /** IP address that gave consent, if contained in an imported list. */
   ip: string | null
-  /** The name of the API key or of the session of the console; null when there is none. */
+  /** API key or console session name; null if there is none. */
   keyName: string | null
 }
 
 export type Contact = {
-  /** The id of the contact. */
+  /** Contact id. */
   id: number
-  /** The email address. */
+  /** Email address. */
   email: string | null
-  /** The phone number in E.164 with +. */
+  /** Phone number in E.164 with +. */
   phone: string | null
-  /** The first name. */
+  /** First name. */
   first_name: string | null
-  /** The last name. */
+  /** Last name. */
   last_name: string | null
-  /** The status, `active` unless a write set another one. */
+  /** Status, `active` unless set by a write. */
   status: string
-  /** The source, `API` unless a write set another one. */
+  /** Source, `API` unless set by a write. */
   source: string
-  /** `database`, `third_party`, or the value of the service itself. */
+  /** `database`, `third_party`, or a value set by the service. */
   source_type: string
-  /** The id in an external system. */
+  /** Id in an external system. */
   external_id: string | null
   created_at: string
   updated_at: string
@@ -219,18 +219,18 @@ export type Contact = {
     [name: string]: unknown
   }
   tags: Array<string>
-  /** Whether the contact wants marketing on a channel; null when it is not known. */
+  /** Whether the contact wants marketing on a channel; null if unknown. */
   marketing_consent: {
     email: boolean | null
     whatsapp: boolean | null
   }
-  /** The id of the company. */
+  /** Company id. */
   company: number
-  /** False in answers: only the event of a deletion shows a deleted contact. */
+  /** False in answers: only the deletion event shows a deleted contact. */
   deleted: boolean
-  /** The id of the connection to that system. */
+  /** Id of the connection to that system. */
   external_connection_id: number | null
-  /** Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes. */
+  /** Why the address gets no marketing email: a permanent bounce or a spam complaint. Present in reads and events while the address is suppressed; absent in answers to writes. */
   email_suppression?: {
     reason: "bounce" | "complaint"
     since: string
@@ -239,7 +239,7 @@ export type Contact = {
 
 export type ContactActivity = {
   type: "conversation" | "email"
-  /** The time of the last message of the conversation, or at which the email was accepted. */
+  /** Time of the conversation's last message, or when the email was accepted. */
   at: string
   /** The conversation; null for an email. */
   conversation: Conversation | null
@@ -247,11 +247,11 @@ export type ContactActivity = {
   email: EmailStats | null
 }
 
-/** A contact card, in the form of the provider. */
+/** A contact card in the provider's format. */
 export type ContactCard = {
-  /** The whole name and at least one of its parts. */
+  /** Full name and at least one of its parts. */
   name: {
-    /** The whole name. */
+    /** Full name. */
     formatted_name: string
     first_name?: string
     middle_name?: string
@@ -261,19 +261,19 @@ export type ContactCard = {
   }
   phones?: Array<{
     phone?: string
-    /** The number on WhatsApp: adds a button to write to it. */
+    /** WhatsApp number: adds a button to start a chat. */
     wa_id?: string
-    /** The label, such as `WORK` or `HOME`. */
+    /** Label, such as `WORK` or `HOME`. */
     type?: string
   }>
   emails?: Array<{
     email: string
-    /** The label, such as `WORK` or `HOME`. */
+    /** Label, such as `WORK` or `HOME`. */
     type?: string
   }>
   urls?: Array<{
     url: string
-    /** The label, such as `WORK` or `HOME`. */
+    /** Label, such as `WORK` or `HOME`. */
     type?: string
   }>
   addresses?: Array<{
@@ -283,7 +283,7 @@ export type ContactCard = {
     zip?: string
     country?: string
     country_code?: string
-    /** The label, such as `WORK` or `HOME`. */
+    /** Label, such as `WORK` or `HOME`. */
     type?: string
   }>
   org?: {
@@ -296,50 +296,50 @@ export type ContactCard = {
 }
 
 export type ContactChangedEvent = {
-  /** The version of the envelope; additions do not change it. */
+  /** Envelope version; unchanged by additions. */
   version: "1"
   event: "contact.changed"
-  /** The id of the event, by which receivers recognise repetitions. */
+  /** Event id. Use it to detect repeats. */
   id: string
-  /** The id of the company. */
+  /** Company id. */
   companyId: number
-  /** The time of the event. */
+  /** Event time. */
   createdAt: string
-  /** The change that the event is about. */
+  /** What changed. */
   change: "created" | "updated" | "deleted" | "consent"
   data: Contact
 }
 
 export type ContactImport = ListedImport & {
-  /** The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` has all of them. */
+  /** The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` returns all. */
   refusals: Array<{
     line: number
     reason: string
   }>
-  /** Columns without a meaning, only in the answer to the import itself. */
+  /** Unknown columns, only in the answer to the import request. */
   ignored_columns?: Array<string>
 }
 
 export type ContactPagination = {
-  /** The page that was returned; null when it was read by a cursor. */
+  /** Current page; null if read by cursor. */
   page: number | null
-  /** The number of contacts on a page. */
+  /** Contacts per page. */
   limit: number
-  /** The number of contacts on all pages. */
+  /** Number of contacts on all pages. */
   total: number
-  /** The number of pages. */
+  /** Number of pages. */
   totalPages: number
   hasNext: boolean
   hasPrevious: boolean
-  /** False when a search or a filter may have more matches than `total`, because it examines at most 10,000 contacts. */
+  /** False if a search or filter may have more matches than `total`, since at most 10,000 contacts are examined. */
   totalIsExact: boolean
-  /** The cursor of the next page, to pass as `before` when the sort descends and as `after` when it ascends; null when there is none. */
+  /** Cursor of the next page: pass as `before` if the sort descends, as `after` if it ascends; null if there is none. */
   nextCursor: string | null
-  /** The cursor of the previous page, to pass as the other one of the two; null when there is none. */
+  /** Cursor of the previous page, to pass as the other parameter; null if there is none. */
   previousCursor: string | null
 }
 
-/** Asks a customer who hides the phone number to share it; it comes back in `contacts`. */
+/** Asks a customer who hides the phone number to share it; the number comes back in `contacts`. */
 export type ContactRequest = {
   type: "request_contact_info"
   body: {
@@ -350,125 +350,125 @@ export type ContactRequest = {
   }
 }
 
-/** A contact to write, under the names of this shape or of the record. Members that are left out keep their values; those that only the service sets must be as they were read. */
+/** A contact to write, with the names of this schema or of the record. Omitted members keep their values; members set only by the service must match their stored values. */
 export type ContactWrite = {
   /** One address, compared without regard to case. In an update, null removes it. */
   email?: string | null
-  /** The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it. */
+  /** Number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00, read first as a national number of the company's `defaultCountry`. The length must exist in the number's country. In an update, null removes it. */
   phone?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   firstName?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   lastName?: string | null
-  /** A new contact has `active`. */
+  /** Defaults to `active` for a new contact. */
   status?: string
-  /** A new contact has `API`. */
+  /** Defaults to `API` for a new contact. */
   source?: string
-  /** A new contact has `database`. One of database, third_party; another value as far as the contact has it. */
+  /** Defaults to `database` for a new contact. One of database, third_party; another value only if already set. */
   source_type?: string
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   externalId?: string | null
-  /** The tags, which replace all that the contact has. */
+  /** Replaces all tags. */
   tags?: Array<string>
-  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  /** Any JSON values by key, merged into the contact's; null removes a key. A contact can have at most 200 keys and 65536 bytes. */
   customFields?: {
     [name: string]: unknown
   }
-  /** True opts in and false opts out; a channel that is left out keeps its consent. */
+  /** True opts in and false opts out; an omitted channel keeps its consent. */
   marketingConsent?: {
     email?: boolean
     whatsapp?: boolean
   }
-  /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
+  /** For keys with only `ContactsUpsert`: hex HMAC-SHA256 of the lower-case email, or of the phone's digits, with the key's identity secret. Allows the write to change this contact's email and phone and to end opt-outs. */
   identityProof?: string
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   first_name?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   last_name?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   external_id?: string | null
-  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  /** Any JSON values by key, merged into the contact's; null removes a key. A contact can have at most 200 keys and 65536 bytes. */
   custom_fields?: {
     [name: string]: unknown
   }
-  /** As `marketingConsent`; null only where the consent is not known. In an update, a value that the contact has already is no new statement. */
+  /** Same as `marketingConsent`; null only where consent is unknown. In an update, an unchanged value is not a new statement. */
   marketing_consent?: {
     email?: boolean | null
     whatsapp?: boolean | null
   }
-  /** The id of the contact. */
+  /** Contact id. */
   id?: number
-  /** The id of the company. */
+  /** Company id. */
   company?: number
   created_at?: string
   updated_at?: string
-  /** False in answers: only the event of a deletion shows a deleted contact. */
+  /** False in answers: only the deletion event shows a deleted contact. */
   deleted?: boolean
-  /** The id of the connection to that system. */
+  /** Id of the connection to that system. */
   external_connection_id?: number | null
-  /** Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes. */
+  /** Why the address gets no marketing email: a permanent bounce or a spam complaint. Present in reads and events while the address is suppressed; absent in answers to writes. */
   email_suppression?: {
     reason: "bounce" | "complaint"
     since: string
   }
 }
 
-/** One contact, or up to 1,000 (10 with a key that holds only `ContactsUpsert`), of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
+/** One contact, or up to 1,000 (10 with a key with only `ContactsUpsert`), written all or none. Forms have fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once per tag. */
 export type ContactWrites = ContactWrite | Array<ContactWrite>
 
 export type Conversation = {
-  /** The id of the conversation. */
+  /** Conversation id. */
   chatId: number
   contact: {
-    /** The id of the contact. */
+    /** Contact id. */
     id: number
-    /** The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known. */
+    /** Number that replies go to, in digits; null for a group, and while the customer's phone number is unknown. */
     phone: string | null
-    /** The name of the contact, else the WhatsApp profile name; for a group its id. */
+    /** Contact name, else the WhatsApp profile name; for a group its id. */
     name: string | null
-    /** The user id at the provider, which a send takes as `recipient`; null while it is not known. */
+    /** User id at the provider, accepted as `recipient` of a send; null while unknown. */
     userId: string | null
   }
   sender: {
-    /** The id of the connected number. */
+    /** Id of the connected number. */
     channelId: number
-    /** The display phone number. */
+    /** Display phone number. */
     phoneNumber: string
-    /** The display name of the business. */
+    /** Display name of the business. */
     phoneName: string
   }
   window: {
     /** Whether the customer wrote less than 24 hours ago: free text may be sent. */
     isOpen: boolean
-    /** The end of the window; null when the customer never wrote. */
+    /** End of the window; null if the customer never wrote. */
     closesAt: string | null
   }
-  /** The name of the person who answers. */
+  /** Name of the person who answers. */
   assignee: string | null
-  /** Whether the business or the AI agent of the provider answers; null: not reported. */
+  /** Whether the business or the provider's AI agent answers; null if not reported. */
   controlledBy: "business" | "agent" | null
   referral: {
     [name: string]: unknown
   } | null
-  /** The id of the group at the provider; null for a conversation with one customer. */
+  /** Group id at the provider; null for a conversation with one customer. */
   groupId: string | null
   status: "open" | "closed" | "snoozed"
-  /** The number of inbound messages since the last outbound one, or since the conversation was read. */
+  /** Number of inbound messages since the last outbound one, or since the conversation was read. */
   unreadMessages: number
   lastMessage: {
-    /** The id of the message; null when it is deleted. */
+    /** Message id; null if deleted. */
     id: number | null
-    /** The text, the caption or a placeholder. */
+    /** Text, caption or a placeholder. */
     text: string | null
     /** Inbound messages come from the customer, outbound ones from the business. */
     direction: "inbound" | "outbound"
-    /** Null when the message is deleted. */
+    /** Null if the message is deleted. */
     status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown" | null
-    /** The kind of the message, such as `text` or `sticker`; null when the message is deleted. */
+    /** Message kind, such as `text` or `sticker`; null if the message is deleted. */
     kind: string | null
-    /** The number of products of an order, or of contact cards; null for other kinds. */
+    /** Number of products in an order, or of contact cards; null for other kinds. */
     itemCount: number | null
-    /** The time in epoch seconds. */
+    /** Time in epoch seconds. */
     timestamp: number
     timestampIso: string
   } | null
@@ -480,72 +480,72 @@ export type ConversationChange = {
   status?: "open" | "closed" | "snoozed"
   /** Marks the conversation as read. */
   unreadMessages?: 0
-  /** The name of the person who answers. */
+  /** Name of the person who answers. */
   assignee?: string | null
 }
 
 export type ConversationPagination = {
-  /** The number of records on all pages; null with a filter. */
+  /** Number of records on all pages; null with a filter. */
   totalRecords: number | null
-  /** The page that was returned. */
+  /** Current page. */
   currentPage: number
-  /** The number of pages; null with a filter. */
+  /** Number of pages; null with a filter. */
   totalPages: number | null
-  /** The next page; null on the last page. */
+  /** Next page; null on the last page. */
   nextPage: number | null
-  /** The previous page; null on the first page. */
+  /** Previous page; null on the first page. */
   prevPage: number | null
-  /** The cursor of the next page, to pass as `before`; null on the last page. */
+  /** Cursor of the next page, to pass as `before`; null on the last page. */
   nextCursor: string | null
-  /** The cursor of the previous page, to pass as `after`; null on the first page. */
+  /** Cursor of the previous page, to pass as `after`; null on the first page. */
   previousCursor: string | null
 }
 
 export type CustomField = {
   id: number
-  /** The key in upper case. */
+  /** Key in upper case. */
   key: string
-  /** The label to show. */
+  /** Label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
-  /** The group of the field. */
+  /** Field group. */
   category: string | null
   /** Whether the field is visible. */
   visibility: boolean
-  /** `Manual` for fields that were created through the API. */
+  /** `Manual` for fields created through the API. */
   source: string
-  /** The values that may be chosen, for the type `select`. */
+  /** Allowed values, for type `select`. */
   allowedValues: Array<string> | null
   /** Any JSON members. */
   metadata: {
     [name: string]: unknown
   } | null
-  /** Since when the field is not offered any more; null when it is. */
+  /** When the field was retired; null if in use. */
   retiredAt: string | null
 }
 
 export type CustomFieldChange = {
-  /** The label to show. */
+  /** Label to show. */
   displayName?: string
-  /** The group of the field; null or empty for none. */
+  /** Field group; null or empty for none. */
   category?: string | null
   /** Whether the field is visible. */
   visibility?: boolean
-  /** The values that may be chosen, for the type `select` only; null for the others. Stored values stay. */
+  /** Allowed values, for type `select` only; null for other types. Stored values stay. */
   allowedValues?: Array<string> | null
-  /** Whether the field is not offered any more; false offers it again. */
+  /** Whether the field is retired; false restores it. */
   retired?: boolean
   id?: number
-  /** The key in upper case. */
+  /** Key in upper case. */
   key?: string
   type?: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
-  /** `Manual` for fields that were created through the API. */
+  /** `Manual` for fields created through the API. */
   source?: string
   /** Any JSON members. */
   metadata?: {
     [name: string]: unknown
   } | null
-  /** Since when the field is not offered any more; null when it is. */
+  /** When the field was retired; null if in use. */
   retiredAt?: string | null
 }
 
@@ -559,48 +559,48 @@ export type CustomFieldGroups = {
       type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
     }>
   }>
-  /** The number of fields in all groups. */
+  /** Number of fields in all groups. */
   total: number
 }
 
 export type CustomFieldOrder = {
-  /** The ids of definitions, the first one first. */
+  /** Definition ids in the desired order. */
   ids: Array<number>
 }
 
 export type Delivery = {
   id: number
   registrationId: number
-  /** The name of the event. */
+  /** Event name. */
   event: string
-  /** The id of the event, which receivers get in the `Delivery` header. */
+  /** Event id, sent to receivers in the `Delivery` header. */
   eventId: string
-  /** The id of the received message at the provider; null for other events. */
+  /** The received message's id at the provider; null for other events. */
   wamid: string | null
-  /** `dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive. */
+  /** `dead`: the last attempt failed or the deadline passed. `skipped`: the registration became inactive. */
   status: "pending" | "delivered" | "dead" | "skipped"
-  /** The number of attempts, since the last redelivery if there was one. */
+  /** Number of attempts, since the last redelivery if there was one. */
   attempts: number
-  /** The status of the latest attempt; null without an answer. */
+  /** Status of the latest attempt; null without an answer. */
   lastStatusCode: number | null
   createdAt: string
-  /** The time of the next attempt; null when none follows. */
+  /** Time of the next attempt; null if there is none. */
   nextAttemptAt: string | null
 }
 
 export type DeliveryAttempt = {
   id: number
-  /** The id that all attempts of one delivery share. */
+  /** Id shared by all attempts of one delivery. */
   deliveryId: number
-  /** The number of the attempt. */
+  /** Attempt number. */
   attempt: number
-  /** The delivered body. */
+  /** Delivered body. */
   payload: {
     [name: string]: unknown
   }
-  /** The body that the receiver answered. */
+  /** Body of the receiver's answer. */
   response: string | null
-  /** The status that the receiver answered; null when it did not answer. */
+  /** Status of the receiver's answer; null if there was none. */
   statusCode: number | null
   /** Why the attempt failed; null after a success. */
   errorMessage: string | null
@@ -612,22 +612,22 @@ export type DeliveryAttempt = {
 
 export type DeliveryDetails = {
   delivery: Delivery
-  /** The body, the very text that is signed and sent. */
+  /** The body exactly as signed and sent. */
   payload: string
-  /** The headers of the latest attempt, or of the one that `headersOf` names, by the present settings of the registration; `…` stands for the value of a static header. */
+  /** Headers of the latest attempt, or of the one in `headersOf`, with the registration's current settings; `…` replaces the value of a static header. */
   requestHeaders: {
     [name: string]: string
   }
-  /** The latest attempts, the newest first, at most 100. */
+  /** Latest attempts, newest first, at most 100. */
   attempts: Array<{
-    /** The id of the attempt, by which `redeliver` repeats the delivery. */
+    /** Attempt id, accepted by `redeliver`. */
     id: number
     attempt: number
     /** Counts from 1; each redelivery starts another round. */
     round: number
-    /** The status of the answer. */
+    /** Status of the answer. */
     statusCode: number | null
-    /** The body of the answer. */
+    /** Body of the answer. */
     response: string | null
     /** Why the attempt failed. */
     errorMessage: string | null
@@ -639,37 +639,37 @@ export type DeliveryDetails = {
 export type DeprecationWarning = {
   /** An explanation. */
   message: string
-  /** The date on which this address is removed. */
+  /** Removal date of this endpoint. */
   deprecationDate: string
-  /** The address to use instead. */
+  /** Endpoint to use instead. */
   migrateTo: string
-  /** The address of the API reference. */
+  /** URL of the API reference. */
   docsUrl: string
 }
 
 export type EmailStats = {
-  /** The id of the email, `eml_…`. */
+  /** Email id, `eml_…`. */
   id: string
   status: "pending" | "sent" | "failed" | "bounced"
   to: string
   subject: string
-  /** The time at which the email was accepted. */
+  /** When the email was accepted. */
   sentAt: string
   /** Whether the open pixel was fetched. */
   opened: boolean
-  /** The time of the first fetch of the pixel. */
+  /** First fetch of the pixel. */
   firstOpenAt: string | null
-  /** The number of fetches of tracked links. */
+  /** Number of tracked link fetches. */
   clickCount: number
-  /** The time of the first fetch of a tracked link. */
+  /** First fetch of a tracked link. */
   firstClickAt: string | null
-  /** Why the email failed or bounced, in the words of the mail server. */
+  /** Why the email failed or bounced, in the mail server's words. */
   failureReason: string | null
-  /** The time at which it was reported that the email did not arrive. */
+  /** When the bounce was reported. */
   bouncedAt: string | null
-  /** The time at which the recipient called the email spam. */
+  /** When the recipient reported the email as spam. */
   complainedAt: string | null
-  /** How many of the counted fetches look like those of proxies and scanners. */
+  /** How many of the counted fetches look automated (proxies, scanners). */
   suspectedMachine: {
     opens: number
     clicks: number
@@ -677,71 +677,71 @@ export type EmailStats = {
 }
 
 export type EmailStatusEvent = {
-  /** The version of the envelope; additions do not change it. */
+  /** Envelope version; unchanged by additions. */
   version: "1"
   event: "email.status"
-  /** The id of the event, by which receivers recognise repetitions. */
+  /** Event id. Use it to detect repeats. */
   id: string
-  /** The id of the company. */
+  /** Company id. */
   companyId: number
-  /** The time of the event. */
+  /** Event time. */
   createdAt: string
-  /** The change that the event is about. */
+  /** What changed. */
   change: "sent" | "failed" | "bounced" | "opened" | "clicked" | "unsubscribed"
   data: EmailStats
 }
 
 export type EmailTemplateItem = {
-  /** The id that a send takes as `uid`. */
+  /** Id to pass as `uid` of a send. */
   id: string
-  /** The id that the statistics take. */
+  /** Id for the statistics. */
   transactionalId: number
   name: string
   subject: string
   status: "active"
   category: string
   createdAt: string
-  /** The names of the variables. */
+  /** Variable names. */
   variables: Array<string>
 }
 
 export type EmailTemplateStats = {
   created: string
-  /** The share of sent emails that were opened. */
+  /** Share of sent emails that were opened. */
   openRate: string
-  /** The share of sent emails with a click. */
+  /** Share of sent emails with a click. */
   clickRate: string
-  /** The number of sent emails. */
+  /** Number of sent emails. */
   totalMessagesSent: number
-  /** How many of them came back. */
+  /** Number of bounced emails. */
   totalBounced: number
-  /** How many of them their recipients called spam. */
+  /** Number of emails reported as spam. */
   totalComplaints: number
 }
 
 export type Envelope = {
-  /** The version of the envelope; additions do not change it. */
+  /** Envelope version; unchanged by additions. */
   version: "1"
   event: "whatsapp.message.received"
-  /** The id of the company. */
+  /** Company id. */
   companyId: number
   channel: {
     provider: "dialog360" | "gupshup" | "meta"
-    /** The digits of the number that received the message. */
+    /** Digits of the receiving number. */
     phoneNumber: string | null
-    /** The id of the number. */
+    /** Number id. */
     channelId: number | null
   }
   contact: {
     /** Digits; null while the customer hides the phone number. */
     phone: string | null
-    /** The profile name. */
+    /** Profile name. */
     name: string | null
-    /** The user id at the provider. */
+    /** User id at the provider. */
     userId: string | null
   }
   message: EnvelopeMessage
-  /** The JSON of the provider for this message, not part of the contract. */
+  /** The provider's JSON for this message, not part of the contract. */
   raw: {
     [name: string]: unknown
   }
@@ -751,64 +751,64 @@ export type Envelope = {
 export type EnvelopeCall = {
   /** Inbound: the customer called. */
   direction: "inbound" | "outbound"
-  /** `missed`: it ended without an answer. */
+  /** `missed`: ended without an answer. */
   status: "ringing" | "completed" | "missed" | "failed"
-  /** When it was answered; of an unanswered call, when it rang. */
+  /** When the call was answered, or when it rang if unanswered. */
   startedAt: string | null
-  /** When it ended. */
+  /** When the call ended. */
   endedAt: string | null
-  /** The provider's events about the call, such as `terminate`. */
+  /** The provider's call events, such as `terminate`. */
   events: Array<string>
 }
 
-/** The answer to a call permission request. */
+/** Answer to a call permission request. */
 export type EnvelopeCallPermission = {
   /** `accept` or `reject`. */
   response: string | null
-  /** Who answered: `user_action`, or `automatic` after a call of the customer. */
+  /** Who answered: `user_action`, or `automatic` after a call from the customer. */
   source: string | null
-  /** Whether the permission has no end. */
+  /** Whether the permission is permanent. */
   isPermanent: boolean | null
-  /** The end of the permission. */
+  /** End of the permission. */
   expiresAt: string | null
 }
 
 export type EnvelopeMedia = {
   /** A sticker is an `image`. */
   kind: "image" | "video" | "audio" | "document"
-  /** The MIME type. */
+  /** MIME type. */
   mimeType: string | null
-  /** The name of the file. */
+  /** File name. */
   filename: string | null
-  /** The text below the file. */
+  /** Text below the file. */
   caption: string | null
   /** Whether the file is a voice note. */
   voice: boolean
-  /** The id of the file at the provider. */
+  /** File id at the provider. */
   providerMediaId: string | null
 }
 
 export type EnvelopeMessage = {
-  /** The id of the message at the provider. */
+  /** Message id at the provider. */
   wamid: string
-  /** The type of the provider, except that a sticker is an `image` and a voice note an `audio`. */
+  /** The provider's type, except that a sticker is an `image` and a voice note an `audio`. */
   type: string
-  /** The text, caption, button title or new text of an edit, else a placeholder such as `[image]`. */
+  /** Text, caption, button title or new text of an edit, else a placeholder such as `[image]`. */
   text: string | null
   media?: EnvelopeMedia
   reaction?: EnvelopeReaction
   /** Whether the business wrote the message in its phone app. */
   isEcho: boolean
-  /** The time in epoch seconds. */
+  /** Time in epoch seconds. */
   timestamp: number | null
   /** The same time in ISO 8601. */
   timestampIso: string | null
   reply: EnvelopeReply | null
-  /** The message that this one answers. */
+  /** The quoted message. */
   quotedWamid: string | null
-  /** The message that this one edits or revokes; of an event about a call, the message of the call. */
+  /** The edited or revoked message; for a call event, the call's message. */
   originalWamid: string | null
-  /** The group of the message; `contact` is the writer. */
+  /** The message's group; `contact` is the writer. */
   groupId: string | null
   referral: {
     [name: string]: unknown
@@ -824,7 +824,7 @@ export type EnvelopeMessage = {
   } | null
   /** Whether the customer forwarded the message from another chat. */
   forwarded: boolean
-  /** Whether it has been forwarded many times. */
+  /** Whether the message was forwarded many times. */
   frequentlyForwarded: boolean
   referredProduct: {
     [name: string]: unknown
@@ -834,23 +834,23 @@ export type EnvelopeMessage = {
 }
 
 export type EnvelopeReaction = {
-  /** The message that the reaction is for. */
+  /** The target of the reaction. */
   targetWamid: string | null
-  /** The emoji; null when the reaction was removed. */
+  /** The emoji; null if the reaction was removed. */
   emoji: string | null
 }
 
-/** The choice of the customer. */
+/** The customer's choice. */
 export type EnvelopeReply = {
-  /** The id of the button or of the row of a list. */
+  /** Id of the button or list row. */
   id: string | null
-  /** The title of the button or row. */
+  /** Title of the button or row. */
   title: string | null
-  /** The description of the row of a list. */
+  /** Description of the list row. */
   description: string | null
-  /** The payload of the button of a template. */
+  /** Payload of the template button. */
   payload: string | null
-  /** The answers of a flow, as JSON text. */
+  /** Flow answers as JSON text. */
   responseJson: string | null
   callPermission: EnvelopeCallPermission | null
 }
@@ -864,16 +864,16 @@ export type ErrorWithoutDetails = {
 }
 
 export type FieldFaults = {
-  /** Every field at fault, at most 100. */
+  /** Every invalid field, at most 100. */
   fields: Array<{
-    /** The place in the request, such as `template.components[0].type`. */
+    /** Path in the request, such as `template.components[0].type`. */
     path: string
-    /** The fault of the value. */
+    /** What is wrong with the value. */
     message: string
   }>
 }
 
-/** A button that opens a flow, whose answers come back as `reply.responseJson`. */
+/** A button that opens a flow; its answers come back as `reply.responseJson`. */
 export type FlowMessage = {
   type: "flow"
   /** A line of text or a file above the body. */
@@ -885,10 +885,10 @@ export type FlowMessage = {
     image: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -896,10 +896,10 @@ export type FlowMessage = {
     video: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -908,11 +908,11 @@ export type FlowMessage = {
       link: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
       filename?: string
     }
@@ -928,16 +928,16 @@ export type FlowMessage = {
     parameters: {
       flow_id: string
       flow_message_version: "3"
-      /** The text of the button that opens the flow. */
+      /** Text of the button that opens the flow. */
       flow_cta: string
-      /** Identifies for the flow the message that opened it. */
+      /** Identifies the opening message to the flow. */
       flow_token?: string
       mode?: "draft" | "published"
       flow_action?: "navigate" | "data_exchange"
       flow_action_payload?: {
-        /** The first screen. */
+        /** First screen. */
         screen?: string
-        /** The input of the screen. */
+        /** Input of the screen. */
         data?: {
           [name: string]: unknown
         }
@@ -945,16 +945,16 @@ export type FlowMessage = {
     } | {
       flow_name: string
       flow_message_version: "3"
-      /** The text of the button that opens the flow. */
+      /** Text of the button that opens the flow. */
       flow_cta: string
-      /** Identifies for the flow the message that opened it. */
+      /** Identifies the opening message to the flow. */
       flow_token?: string
       mode?: "draft" | "published"
       flow_action?: "navigate" | "data_exchange"
       flow_action_payload?: {
-        /** The first screen. */
+        /** First screen. */
         screen?: string
-        /** The input of the screen. */
+        /** Input of the screen. */
         data?: {
           [name: string]: unknown
         }
@@ -967,18 +967,18 @@ export type Gone = {
   code: "gone"
   message: string
   details?: {
-    /** The address to use instead. */
+    /** Endpoint to use instead. */
     replacement: string
   }
 }
 
-/** How many matches filters hide, and which filters do; only when a search with filters has no match on its first page. */
+/** How many matches are hidden, and by which filters; only if a filtered search has no match on its first page. */
 export type HiddenMatches = {
-  /** The number of matches without these filters. */
+  /** Number of matches without these filters. */
   total: number
-  /** False when there may be more than `total`. */
+  /** False if there may be more than `total`. */
   totalIsExact: boolean
-  /** The query parameters that hide them. */
+  /** Query parameters that hide them. */
   filters: Array<string>
 }
 
@@ -993,25 +993,25 @@ export type InvalidPhoneNumber = {
 export type LegacyContact = {
   /** One address, compared without regard to case. In an update, null removes it. */
   email?: string | null
-  /** The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it. */
+  /** Number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00, read first as a national number of the company's `defaultCountry`. The length must exist in the number's country. In an update, null removes it. */
   phone?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   firstName?: string | null
-  /** Null and the empty text remove it. */
+  /** Null or an empty string removes it. */
   lastName?: string | null
-  /** A new contact has `active`. */
+  /** Defaults to `active` for a new contact. */
   status?: string
-  /** A new contact has `API`. */
+  /** Defaults to `API` for a new contact. */
   source?: string
-  /** A new contact has `database`. One of database, third_party; another value as far as the contact has it. */
+  /** Defaults to `database` for a new contact. One of database, third_party; another value only if already set. */
   source_type?: string
-  /** The tags, which replace all that the contact has. */
+  /** Replaces all tags. */
   tags?: Array<string>
-  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  /** Any JSON values by key, merged into the contact's; null removes a key. A contact can have at most 200 keys and 65536 bytes. */
   customFields?: {
     [name: string]: unknown
   }
-  /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
+  /** For keys with only `ContactsUpsert`: hex HMAC-SHA256 of the lower-case email, or of the phone's digits, with the key's identity secret. Allows the write to change this contact's email and phone and to end opt-outs. */
   identityProof?: string
   marketingConsent?: {
     email?: boolean
@@ -1020,59 +1020,59 @@ export type LegacyContact = {
 }
 
 export type LegacyContactId = {
-  /** The id; absent for a key that holds only `ContactsUpsert`, which gets `{}`. */
+  /** The id; absent for a key with only `ContactsUpsert`, which gets `{}`. */
   contactId?: string
 }
 
 export type LegacyEmailTemplate = {
-  /** The id that a send takes. */
+  /** Id to pass to a send. */
   uid: string
   name: string
 }
 
 export type LegacySend = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "interactive" | "location" | "contacts" | "reaction"
-  /** The text of the message. */
+  /** Message text. */
   text?: string
-  /** Whether the first address in the text is shown with a preview; default false. */
+  /** Whether to preview the first link in the text; default false. */
   previewUrl?: boolean
   template?: {
-    /** The name of the template. */
+    /** Template name. */
     name: string
-    /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+    /** Language; `en_US`, `en-US` and `en_us` are the same. If omitted, the service chooses one. */
     languageCode?: string
-    /** The values of the placeholders. */
+    /** Placeholder values. */
     components?: Array<{
       type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
       parameters?: Array<{
-        /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+        /** Kind, mostly `text`. Parameters of other kinds are passed to the provider unchanged. */
         type: string
         text?: string
-        /** The named placeholder that the parameter fills. */
+        /** Named placeholder to fill. */
         parameter_name?: string
-        /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header image: `mediaId`, or the provider's `link` or `id`. */
         image?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
-        /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header video: `mediaId`, or the provider's `link` or `id`. */
         video?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
-        /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header document: `mediaId`, or the provider's `link` or `id`. */
         document?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
@@ -1080,34 +1080,34 @@ export type LegacySend = {
       }>
     }>
   } | {
-    /** The id of the family, from the template list. */
+    /** Family id from the template list. */
     id: string
-    /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+    /** Language; `en_US`, `en-US` and `en_us` are the same. If omitted, the service chooses one. */
     languageCode?: string
-    /** The values of the placeholders. */
+    /** Placeholder values. */
     components?: Array<{
       type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
       parameters?: Array<{
-        /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+        /** Kind, mostly `text`. Parameters of other kinds are passed to the provider unchanged. */
         type: string
         text?: string
-        /** The named placeholder that the parameter fills. */
+        /** Named placeholder to fill. */
         parameter_name?: string
-        /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header image: `mediaId`, or the provider's `link` or `id`. */
         image?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
-        /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header video: `mediaId`, or the provider's `link` or `id`. */
         video?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
-        /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+        /** Header document: `mediaId`, or the provider's `link` or `id`. */
         document?: {
-          /** The id of a file that was uploaded with `uploadMedia`. */
+          /** Media id from `uploadMedia`. */
           mediaId?: string
           [name: string]: unknown
         }
@@ -1116,64 +1116,64 @@ export type LegacySend = {
     }>
   }
   media?: {
-    /** An https address, from which the provider downloads the file. */
+    /** An https URL from which the provider downloads the file. */
     link: string
-    /** The text below the file. */
+    /** Text below the file. */
     caption?: string
-    /** The name that the customer sees. */
+    /** File name shown to the customer. */
     filename?: string
-    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    /** Sends audio as a voice note; the file must be Ogg with Opus. */
     voice?: boolean
   } | {
-    /** The id of a file that was uploaded to the sending number. */
+    /** Provider file id, uploaded to the sending number. */
     providerMediaId: string
-    /** The text below the file. */
+    /** Text below the file. */
     caption?: string
-    /** The name that the customer sees. */
+    /** File name shown to the customer. */
     filename?: string
-    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    /** Sends audio as a voice note; the file must be Ogg with Opus. */
     voice?: boolean
   } | {
-    /** The id of a file that was uploaded with `uploadMedia`. */
+    /** Media id from `uploadMedia`. */
     mediaId: string
-    /** The text below the file. */
+    /** Text below the file. */
     caption?: string
-    /** The name that the customer sees. */
+    /** File name shown to the customer. */
     filename?: string
-    /** Sends an audio as a voice note; the file must be Ogg with Opus. */
+    /** Sends audio as a voice note; the file must be Ogg with Opus. */
     voice?: boolean
   }
   interactive?: Interactive
   location?: Location
-  /** The contact cards to share. */
+  /** Contact cards to share. */
   contacts?: Array<ContactCard>
   reaction?: Reaction
-  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, if the provider has enabled this for the account (the number's `directSend`). */
   category?: "utility" | "authentication"
-  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  /** With `category`: how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
   ttlSeconds?: number
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type LegacyTemplateEmail = {
-  /** The id of the email template, `tmpl_…`. */
+  /** Email template id, `tmpl_…`. */
   uid: string
-  /** The address of the one recipient, without a name. */
+  /** The one recipient's address, without a name. */
   recipient: string
-  /** The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A missing one is empty. A form has fields such as `customFields.<key>`. */
+  /** Variable values: strings, numbers, booleans, and lists of flat objects for loops. A missing one is empty. Forms have fields such as `customFields.<key>`. */
   customFields?: {
     [name: string]: string | number | boolean | Array<{
     [name: string]: string | number | boolean | null
   }>
   }
-  /** Refuses the mail if a variable of the template has no value, by default false. */
+  /** Refuses the mail if a template variable has no value, by default false. */
   strict?: boolean
 }
 
-/** A list of up to ten rows in all, of which the customer chooses one. */
+/** A list of up to ten rows in all; the customer chooses one. */
 export type ListMenu = {
   type: "list"
   header?: {
@@ -1187,10 +1187,10 @@ export type ListMenu = {
     text: string
   }
   action: {
-    /** The text of the button that opens the list. */
+    /** Text of the button that opens the list. */
     button: string
     sections: Array<{
-      /** Required when there are several sections. */
+      /** Required if there are several sections. */
       title?: string
       rows: Array<{
         /** Comes back as `reply.id`. */
@@ -1202,84 +1202,84 @@ export type ListMenu = {
   }
 }
 
-/** A delivery of a list. */
+/** A listed delivery. */
 export type ListedDelivery = {
   id: number
   registrationId: number
-  /** The name of the event. */
+  /** Event name. */
   event: string
-  /** The id of the event, which receivers get in the `Delivery` header. */
+  /** Event id, sent to receivers in the `Delivery` header. */
   eventId: string
-  /** The id of the received message at the provider; null for other events. */
+  /** The received message's id at the provider; null for other events. */
   wamid: string | null
-  /** `dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive. */
+  /** `dead`: the last attempt failed or the deadline passed. `skipped`: the registration became inactive. */
   status: "pending" | "delivered" | "dead" | "skipped"
-  /** The number of attempts, since the last redelivery if there was one. */
+  /** Number of attempts, since the last redelivery if there was one. */
   attempts: number
-  /** The status of the latest attempt; null without an answer. */
+  /** Status of the latest attempt; null without an answer. */
   lastStatusCode: number | null
   createdAt: string
-  /** The time of the next attempt; null when none follows. */
+  /** Time of the next attempt; null if there is none. */
   nextAttemptAt: string | null
-  /** The message that the delivery is about; null for other events, and when it is deleted. */
+  /** Message of the delivery; null for other events, and if deleted. */
   message: {
     contact: {
-      /** The name of the contact, else the WhatsApp profile name. */
+      /** Contact name, else the WhatsApp profile name. */
       name: string | null
-      /** The phone number of the customer; null when it is hidden. */
+      /** The customer's phone number; null if hidden. */
       phone: string | null
     }
-    /** The type of the message. */
+    /** Message type. */
     type: string
-    /** The beginning of the text, at most 120 characters. */
+    /** Start of the text, at most 120 characters. */
     text: string | null
   } | null
 }
 
 export type ListedImport = {
-  /** The id of the import. */
+  /** Import id. */
   id: number
-  /** After `failed` and `cancelled` the rows that were imported before stay. */
+  /** After `failed` and `cancelled`, rows already imported stay. */
   status: "queued" | "running" | "completed" | "failed" | "cancelled"
   /** Why the import failed. */
   failure: string | null
   format: "csv" | "ndjson"
-  /** The separator by which a CSV was read; null for lines of JSON. */
+  /** CSV separator; null for JSON lines. */
   delimiter: "," | ";" | "\t" | null
-  /** The encoding in which a CSV was read; null for lines of JSON. */
+  /** CSV encoding; null for JSON lines. */
   encoding: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252" | null
-  /** The program whose names of columns were read; null when none was named. */
+  /** Program whose column names were used; null if none was given. */
   profile: "mailchimp" | "hubspot" | "klaviyo" | "brevo" | null
-  /** The country whose national numbers phones without `+` or `00` are. */
+  /** Country of national numbers, for phones without `+` or `00`. */
   default_country: string | null
-  /** The number of rows of the list. */
+  /** Row count. */
   rows: number
-  /** The number of rows that were created, updated, unchanged or refused. */
+  /** Number of rows created, updated, unchanged or refused. */
   rows_read: number
-  /** The number of contacts that were created. */
+  /** Number of created contacts. */
   created: number
-  /** The number of rows that changed a contact. */
+  /** Number of rows that changed a contact. */
   updated: number
-  /** The number of rows that changed nothing. */
+  /** Number of rows that changed nothing. */
   unchanged: number
-  /** The number of rows that were refused. */
+  /** Number of refused rows. */
   refused: number
   created_at: string
-  /** The time at which the first row was read. */
+  /** When the first row was read. */
   started_at: string | null
-  /** The time at which the import ended. */
+  /** When the import ended. */
   ended_at: string | null
 }
 
 /** A place on the map. */
 export type Location = {
-  /** Degrees. */
+  /** In degrees. */
   latitude: number
-  /** Degrees. */
+  /** In degrees. */
   longitude: number
-  /** The name of the place. */
+  /** Place name. */
   name?: string
-  /** Its address. */
+  /** Address. */
   address?: string
 }
 
@@ -1299,71 +1299,71 @@ export type Me = {
     id: number
     name: string
   }
-  /** The name of the API key or session. */
+  /** API key or session name. */
   name: string
   permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
   settings: {
-    /** Whether the console shows customers that an agent has read their messages and is writing. */
+    /** Whether the console shows customers that an agent has read their messages and is typing. */
     readReceipts: boolean
-    /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
+    /** Country (ISO code) whose national numbers the company writes: a contact's phone without `+` or `00` is read as national if valid there. Null: every phone must have a country code. */
     defaultCountry: string | null
     /** Whether console sessions with the role `agent` may erase contacts. */
     agentsMayErase: boolean
   }
   limits: {
-    /** The requests that all API keys of the company share. */
+    /** Requests shared by all of the company's API keys. */
     requestsPerMinute: number
   }
 }
 
-/** The company and permissions of the credential. */
+/** Company and permissions of the credential. */
 export type MeReply = {
   data: Me
 }
 
 export type Message = {
-  /** The id, which grows from message to message and serves as a cursor. */
+  /** Id. Grows from message to message; use it as a cursor. */
   id: number
-  /** The id of the message at the provider, or `erased:<id>` after the contact was erased. */
+  /** Message id at the provider, or `erased:<id>` after the contact was erased. */
   wamid: string | null
   /** Inbound messages come from the customer, outbound ones from the business. */
   direction: "inbound" | "outbound"
   type: "text" | "image" | "video" | "audio" | "document"
-  /** The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
+  /** Text, caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
   text: string | null
   media: {
-    /** The address of the file, which needs no credential and is valid for 7 days. */
+    /** File URL. Needs no credential; valid for 7 days. */
     url: string | null
-    /** The MIME type. */
+    /** MIME type. */
     type: string | null
-    /** The name of the file. */
+    /** File name. */
     filename: string | null
-    /** Whether it is a voice note. */
+    /** Whether the file is a voice note. */
     voice: boolean
   } | null
-  /** The emoji of a reaction to this message. */
+  /** Emoji of a reaction to this message. */
   reaction: string | null
-  /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
+  /** Inbound messages are `received`. `unknown` means the provider didn't answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
-  /** Null until a status of the message has it; of several the one that was reported last. */
+  /** From the latest status that reported it; null until then. */
   pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
-  /** The time in epoch seconds. */
+  /** Time in epoch seconds. */
   timestamp: number | null
   /** The same time in ISO 8601. */
   timestampIso: string | null
-  /** The time at which the customer changed the message; `text` is the new text. */
+  /** When the customer edited the message; `text` is the new text. */
   editedAt: string | null
-  /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
+  /** When the customer deleted the message; `text` is `[revoked]`, and media is no longer available. */
   revokedAt: string | null
   content: StructuredContent | null
-  /** The message that this one answers, by its id at the provider. */
+  /** The quoted message's id at the provider. */
   quotedWamid: string | null
-  /** The id of that message here; null while it is not known. */
+  /** The quoted message's id here; null while unknown. */
   quotedMessageId: number | null
-  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider. */
+  /** Message kind: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another provider name. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1380,7 +1380,7 @@ export type Message = {
   } | null
   /** Whether the customer forwarded the message from another chat. */
   forwarded: boolean
-  /** Whether it has been forwarded many times. */
+  /** Whether the message was forwarded many times. */
   frequentlyForwarded: boolean
   referredProduct: {
     [name: string]: unknown
@@ -1389,36 +1389,36 @@ export type Message = {
   quoted: QuotedMessage | null
 }
 
-/** The member that `type` names is required, such as `text` or `location`; for an image, a video, an audio, a document or a sticker it is `media`. */
+/** The member with the same name is required, such as `text` or `location`; for an image, video, audio, document or sticker, `media`. */
 export type MessageContent = {
   type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker" | "interactive" | "location" | "contacts" | "reaction"
-  /** The text of the message. */
+  /** Message text. */
   text?: string
-  /** Whether the first address in the text is shown with a preview; default false. */
+  /** Whether to preview the first link in the text; default false. */
   previewUrl?: boolean
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   media?: (AnyMediaByLink & { providerMediaId?: never; mediaId?: never }) | (AnyMediaById & { link?: never; mediaId?: never }) | (AnyMediaByMediaId & { link?: never; providerMediaId?: never })
   interactive?: Interactive
   location?: Location
-  /** The contact cards to share. */
+  /** Contact cards to share. */
   contacts?: Array<ContactCard>
   reaction?: Reaction
-  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, if the provider has enabled this for the account (the number's `directSend`). */
   category?: "utility" | "authentication"
-  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  /** With `category`: how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
   ttlSeconds?: number
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type MessageDetails = {
   message: Message
   statuses: Array<{
-    /** A status that the provider reported, each once. */
+    /** A status reported by the provider, each once. */
     status: string
-    /** The time by the clock of the provider. */
+    /** Time by the provider's clock. */
     at: string | null
     receivedAt: string
     error: MessageFailure | null
@@ -1431,70 +1431,70 @@ export type MessageDetails = {
   }>
 }
 
-/** What went wrong, as the provider reports it. */
+/** What went wrong, as reported by the provider. */
 export type MessageFailure = {
-  /** The error code of the provider. */
+  /** Provider error code. */
   code: number | null
-  /** The error title of the provider. */
+  /** Provider error title. */
   title: string | null
-  /** The details that the provider gave. */
+  /** Provider error details. */
   details: string | null
 }
 
-/** The price of a message, as the provider reports it. */
+/** Message price, as reported by the provider. */
 export type MessagePricing = {
-  /** The category, such as `marketing`, `utility`, `authentication` or `service`. */
+  /** Category, such as `marketing`, `utility`, `authentication` or `service`. */
   category: string | null
-  /** The type, such as `regular`, `free_customer_service` or `free_entry_point`. */
+  /** Type, such as `regular`, `free_customer_service` or `free_entry_point`. */
   type: string | null
-  /** Whether the provider charges for the message: a `regular` one is charged, a free one is not. Without a type the value that the provider reports. */
+  /** Whether the provider charges for the message: `regular` ones are charged, free ones are not. Without a type, the provider's value. */
   billable: boolean | null
 }
 
-/** The message as the conversation shows it, with its conversation. `status` is the status of the event. */
+/** The message as in the conversation, with its conversation. `status` is the event's status. */
 export type MessageStatus = {
-  /** The id, which grows from message to message and serves as a cursor. */
+  /** Id. Grows from message to message; use it as a cursor. */
   id: number
-  /** The id of the message at the provider, or `erased:<id>` after the contact was erased. */
+  /** Message id at the provider, or `erased:<id>` after the contact was erased. */
   wamid: string | null
   /** Inbound messages come from the customer, outbound ones from the business. */
   direction: "inbound" | "outbound"
   type: "text" | "image" | "video" | "audio" | "document"
-  /** The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
+  /** Text, caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
   text: string | null
   media: {
-    /** The address of the file, which needs no credential and is valid for 7 days. */
+    /** File URL. Needs no credential; valid for 7 days. */
     url: string | null
-    /** The MIME type. */
+    /** MIME type. */
     type: string | null
-    /** The name of the file. */
+    /** File name. */
     filename: string | null
-    /** Whether it is a voice note. */
+    /** Whether the file is a voice note. */
     voice: boolean
   } | null
-  /** The emoji of a reaction to this message. */
+  /** Emoji of a reaction to this message. */
   reaction: string | null
-  /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
+  /** Inbound messages are `received`. `unknown` means the provider didn't answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
-  /** Null until a status of the message has it; of several the one that was reported last. */
+  /** From the latest status that reported it; null until then. */
   pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
-  /** The time in epoch seconds. */
+  /** Time in epoch seconds. */
   timestamp: number | null
   /** The same time in ISO 8601. */
   timestampIso: string | null
-  /** The time at which the customer changed the message; `text` is the new text. */
+  /** When the customer edited the message; `text` is the new text. */
   editedAt: string | null
-  /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
+  /** When the customer deleted the message; `text` is `[revoked]`, and media is no longer available. */
   revokedAt: string | null
   content: StructuredContent | null
-  /** The message that this one answers, by its id at the provider. */
+  /** The quoted message's id at the provider. */
   quotedWamid: string | null
-  /** The id of that message here; null while it is not known. */
+  /** The quoted message's id here; null while unknown. */
   quotedMessageId: number | null
-  /** The kind of the message: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another name of the provider. */
+  /** Message kind: `text`, `image`, `video`, `audio`, `document`, `sticker`, `location`, `contacts`, `order`, `interactive`, `button`, `template`, `reaction`, `call`, or another provider name. */
   kind: string
   reply: EnvelopeReply | null
   location: {
@@ -1511,61 +1511,61 @@ export type MessageStatus = {
   } | null
   /** Whether the customer forwarded the message from another chat. */
   forwarded: boolean
-  /** Whether it has been forwarded many times. */
+  /** Whether the message was forwarded many times. */
   frequentlyForwarded: boolean
   referredProduct: {
     [name: string]: unknown
   } | null
   call: EnvelopeCall | null
   quoted: QuotedMessage | null
-  /** The id of the conversation. */
+  /** Conversation id. */
   chatId: number
   contact: {
-    /** The id of the contact. */
+    /** Contact id. */
     id: number
-    /** The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known. */
+    /** Number that replies go to, in digits; null for a group, and while the customer's phone number is unknown. */
     phone: string | null
-    /** The name of the contact, else the WhatsApp profile name; for a group its id. */
+    /** Contact name, else the WhatsApp profile name; for a group its id. */
     name: string | null
-    /** The user id at the provider, which a send takes as `recipient`; null while it is not known. */
+    /** User id at the provider, accepted as `recipient` of a send; null while unknown. */
     userId: string | null
   }
   sender: {
-    /** The id of the connected number. */
+    /** Id of the connected number. */
     channelId: number
-    /** The display phone number. */
+    /** Display phone number. */
     phoneNumber: string
-    /** The display name of the business. */
+    /** Display name of the business. */
     phoneName: string
   }
 }
 
 export type MessageStatusEvent = {
-  /** The version of the envelope; additions do not change it. */
+  /** Envelope version; unchanged by additions. */
   version: "1"
   event: "whatsapp.message.status"
-  /** The id of the event, by which receivers recognise repetitions. */
+  /** Event id. Use it to detect repeats. */
   id: string
-  /** The id of the company. */
+  /** Company id. */
   companyId: number
-  /** The time of the event. */
+  /** Event time. */
   createdAt: string
-  /** The change that the event is about. */
+  /** What changed. */
   change: "sent" | "delivered" | "read" | "failed"
   data: MessageStatus
 }
 
 export type NewCustomField = {
-  /** The key, which is stored in upper case: a letter, then letters, digits and _. */
+  /** Key, stored in upper case: a letter, then letters, digits and _. */
   key: string
-  /** The label to show. */
+  /** Label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
-  /** The group of the field. */
+  /** Field group. */
   category?: string | null
   /** Whether the field is visible. */
   visibility?: boolean
-  /** The values that may be chosen; required for the type `select`, and not allowed for another. */
+  /** Allowed values; required for type `select`, forbidden for others. */
   allowedValues?: Array<string>
   /** Any JSON members. */
   metadata?: {
@@ -1574,91 +1574,91 @@ export type NewCustomField = {
 }
 
 export type NewEmail = {
-  /** The address of the one recipient, without a name. */
+  /** The one recipient's address, without a name. */
   to: string
-  /** The subject, in one line. */
+  /** Subject, one line. */
   subject: string
-  /** The body in HTML. */
+  /** HTML body. */
   html: string
-  /** The body for programs that show no HTML. */
+  /** Plain-text body. */
   text?: string
-  /** The address of the sender, by default that of the company. */
+  /** Sender address, by default the company's. */
   from?: string
-  /** The name of the sender. */
+  /** Sender name. */
   fromName?: string
-  /** The address for answers. */
+  /** Reply address. */
   replyTo?: string
   /** Further headers, such as `X-…`, `List-…`, `In-Reply-To`, `References` and `Auto-Submitted`. */
   headers?: {
     [name: string]: string
   }
-  /** Whether opens are counted, by default true. */
+  /** Whether to count opens, by default true. */
   trackOpens?: boolean
-  /** Whether clicks are counted, by default true. */
+  /** Whether to count clicks, by default true. */
   trackClicks?: boolean
 }
 
 export type NewQuickReply = {
-  /** The name by which agents choose it after `/`; unique in the company in any letter case. */
+  /** Title to choose after `/`. Must be unique in the company in any letter case. */
   title: string
-  /** The text. `{{name}}` stands for the name of the contact, which the console puts in its place. */
+  /** Text. The console replaces `{{name}}` with the contact's name. */
   text: string
 }
 
 export type NewRegistration = {
-  /** The name. */
+  /** Name. */
   name: string
   url: ReceiverUrl
-  /** The events to deliver; an event named twice counts once. */
+  /** Events to deliver; duplicates count once. */
   events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
-  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  /** Connected numbers (`channelId`) whose events are delivered; null for all. Events without a number, such as `contact.changed`, are always delivered. */
   channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
-  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  /** Sends deliveries about one conversation one after another: each waits until the previous one is delivered or dead-lettered. By default false. */
   ordered?: boolean
   headers?: StaticHeaders
 }
 
 export type NewTemplateButton = {
-  /** The kind: QUICK_REPLY, URL, PHONE_NUMBER, COPY_CODE, OTP, FLOW. */
+  /** Kind: QUICK_REPLY, URL, PHONE_NUMBER, COPY_CODE, OTP, FLOW. */
   type: string
-  /** The text of the button. */
+  /** Button text. */
   text?: string
-  /** The address of a URL button; {{1}} at its end is filled in by each send. */
+  /** URL of a URL button; each send fills in a trailing {{1}}. */
   url?: string
-  /** The number of a PHONE_NUMBER button. */
+  /** Number of a PHONE_NUMBER button. */
   phone_number?: string
-  /** Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file. */
+  /** Samples for placeholders or file, in the provider's format; for a header file also `mediaId`, the id of an uploaded file. */
   example?: unknown
   [name: string]: unknown
 }
 
 export type NewTemplateComponent = {
-  /** The kind: HEADER, BODY, FOOTER, BUTTONS. */
+  /** Kind: HEADER, BODY, FOOTER, BUTTONS. */
   type: string
   /** Required for a HEADER: TEXT, IMAGE, VIDEO, DOCUMENT, LOCATION. */
   format?: string
-  /** The text, with placeholders such as {{1}} or {{first_name}}. */
+  /** Text, with placeholders such as {{1}} or {{first_name}}. */
   text?: string
-  /** Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file. */
+  /** Samples for placeholders or file, in the provider's format; for a header file also `mediaId`, the id of an uploaded file. */
   example?: unknown
   buttons?: Array<NewTemplateButton>
   [name: string]: unknown
 }
 
 export type NewTemplateEmail = {
-  /** The id of the email template, `tmpl_…`. */
+  /** Email template id, `tmpl_…`. */
   uid: string
-  /** The address of the one recipient, without a name. */
+  /** The one recipient's address, without a name. */
   recipient: string
-  /** The values of the variables: texts, numbers, booleans, and lists of flat objects that the template loops over. A missing one is empty. A form has fields such as `customFields.<key>`. */
+  /** Variable values: strings, numbers, booleans, and lists of flat objects for loops. A missing one is empty. Forms have fields such as `customFields.<key>`. */
   customFields?: {
     [name: string]: string | number | boolean | Array<{
     [name: string]: string | number | boolean | null
   }>
   }
-  /** Refuses the mail if a variable of the template has no value, by default false. */
+  /** Refuses the mail if a template variable has no value, by default false. */
   strict?: boolean
 }
 
@@ -1678,15 +1678,15 @@ export type OneQuickReply = {
 }
 
 export type Pagination = {
-  /** The number of records on all pages. */
+  /** Number of records on all pages. */
   totalRecords: number
-  /** The page that was returned. */
+  /** Current page. */
   currentPage: number
-  /** The number of pages; 0 when there is no record. */
+  /** Number of pages; 0 if there are no records. */
   totalPages: number
-  /** The next page; null on the last page. */
+  /** Next page; null on the last page. */
   nextPage: number | null
-  /** The previous page; null on the first page. */
+  /** Previous page; null on the first page. */
   prevPage: number | null
 }
 
@@ -1694,18 +1694,18 @@ export type ParameterMismatch = {
   code: "parameter_mismatch"
   message: string
   details: {
-    /** The component at fault. */
+    /** Invalid component. */
     component?: string
-    /** The number of parameters that the component takes. */
+    /** Number of parameters of the component. */
     expected?: number
-    /** The number of parameters in the request. */
+    /** Number of parameters in the request. */
     given?: number
-    /** The words of the provider, when it found the mismatch. */
+    /** Provider text, if the provider found the mismatch. */
     provider?: string
   }
 }
 
-/** A text of the company that agents choose while they answer. */
+/** A reusable text for agents. */
 export type QuickReply = {
   id: number
   title: string
@@ -1715,23 +1715,23 @@ export type QuickReply = {
 }
 
 export type QuickReplyChange = {
-  /** The name by which agents choose it after `/`; unique in the company in any letter case. */
+  /** Title to choose after `/`. Must be unique in the company in any letter case. */
   title?: string
-  /** The text. `{{name}}` stands for the name of the contact, which the console puts in its place. */
+  /** Text. The console replaces `{{name}}` with the contact's name. */
   text?: string
 }
 
-/** The message that this one answers; null while it is not known. */
+/** The quoted message; null while unknown. */
 export type QuotedMessage = {
-  /** The id of the message. */
+  /** Message id. */
   id: number
-  /** The id of the message at the provider. */
+  /** Message id at the provider. */
   wamid: string
   /** Inbound messages come from the customer, outbound ones from the business. */
   direction: "inbound" | "outbound"
-  /** The kind of the message. */
+  /** Message kind. */
   kind: string
-  /** The first 500 characters of the text, the caption or a placeholder. */
+  /** First 500 characters of the text, caption or a placeholder. */
   text: string | null
   /** The sender at that time. */
   senderName: string | null
@@ -1740,99 +1740,99 @@ export type QuotedMessage = {
 export type RateLimitExceeded = {
   code: "rate_limit_exceeded"
   message: string
-  /** The number of seconds until the next request is admitted. */
+  /** Seconds until the next request is accepted. */
   retry_after: number
 }
 
 /** A reaction to a message. */
 export type Reaction = {
-  /** The id of the message to react to, of the same conversation. */
+  /** Id of the target message in the same conversation. */
   messageId: number
-  /** One emoji; null or an empty text removes the reaction. */
+  /** One emoji; null or an empty string removes the reaction. */
   emoji: string | null
 }
 
-/** The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
+/** HTTPS URL of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
 export type ReceiverUrl = string
 
 export type Redelivery = {
-  /** The start of the time range. From 1970 to 9999. */
+  /** Start of the time range. From 1970 to 9999. */
   since: string
-  /** The end of the time range, by default now. From 1970 to 9999. */
+  /** End of the time range, by default now. From 1970 to 9999. */
   until?: string
-  /** Leaves out deliveries that succeeded. */
+  /** Excludes successful deliveries. */
   onlyDeadLettered?: boolean
-  /** Only counts the deliveries, and enqueues none. */
+  /** Only counts the deliveries, without enqueueing any. */
   dryRun?: boolean
 }
 
-/** A receiver of events and its health. */
+/** An event receiver and its health. */
 export type Registration = {
   id: number
   name: string
   url: string
   events: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
-  /** The connected numbers whose events are delivered; null for all. */
+  /** Connected numbers whose events are delivered; null for all. */
   channelIds: Array<number> | null
   status: "active" | "inactive"
   method: "POST" | "GET"
-  /** Whether deliveries about one conversation go one after the other. */
+  /** Whether deliveries about one conversation are sent one after another. */
   ordered: boolean
-  /** The names of the static headers, each with `…`. */
+  /** Static header names, each with `…`. */
   headers: {
     [name: string]: string
   }
   /** Whether deliveries are signed. */
   hasSecret: boolean
-  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused. */
+  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; the registration is then inactive. `backlog` while the company has too many waiting deliveries; only `whatsapp.message.received` is then delivered. Null if not paused. */
   pausedReason: string | null
-  /** When the service paused the registration; setting it `active` resumes. */
+  /** When the service paused the registration; set it `active` to resume. */
   pausedAt: string | null
   created: string
   health: RegistrationHealth
 }
 
 export type RegistrationChange = {
-  /** The name. */
+  /** Name. */
   name?: string
-  /** The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
+  /** HTTPS URL of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment. */
   url?: string
-  /** The events to deliver; an event named twice counts once. */
+  /** Events to deliver; duplicates count once. */
   events?: Array<"whatsapp.message.received" | "contact.changed" | "email.status" | "whatsapp.message.status" | "whatsapp.template.status">
-  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  /** Connected numbers (`channelId`) whose events are delivered; null for all. Events without a number, such as `contact.changed`, are always delivered. */
   channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
-  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  /** Sends deliveries about one conversation one after another: each waits until the previous one is delivered or dead-lettered. By default false. */
   ordered?: boolean
   headers?: StaticHeaders
   status?: "active" | "inactive"
   id?: number
   /** Whether deliveries are signed. */
   hasSecret?: boolean
-  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused. */
+  /** Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; the registration is then inactive. `backlog` while the company has too many waiting deliveries; only `whatsapp.message.received` is then delivered. Null if not paused. */
   pausedReason?: string | null
-  /** When the service paused the registration; setting it `active` resumes. */
+  /** When the service paused the registration; set it `active` to resume. */
   pausedAt?: string | null
   created?: string
   health?: RegistrationHealth
 }
 
-/** How the receiver has answered lately. In a change it is taken as it was read, and changes nothing. */
+/** How the receiver has answered lately. In a change, accepted as read and ignored. */
 export type RegistrationHealth = {
-  /** The time of the last attempt that the receiver answered with 2xx. */
+  /** Last attempt answered with 2xx. */
   lastSuccessAt: string | null
-  /** The time of the last failed attempt. */
+  /** Last failed attempt. */
   lastFailureAt: string | null
-  /** Failed attempts since the last success, of the last seven days, counted up to 1,000. */
+  /** Failed attempts since the last success, within seven days, counted up to 1,000. */
   consecutiveFailures: number
-  /** Deliveries that have not finished, counted up to 10,000. */
+  /** Unfinished deliveries, counted up to 10,000. */
   waiting: number
   /** Dead letters of the last 24 hours, counted up to 10,000. */
   deadLettered24h: number
 }
 
-/** Up to three buttons, of which the customer chooses one. */
+/** Up to three buttons; the customer chooses one. */
 export type ReplyButtons = {
   type: "button"
   /** A line of text or a file above the body. */
@@ -1844,10 +1844,10 @@ export type ReplyButtons = {
     image: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -1855,10 +1855,10 @@ export type ReplyButtons = {
     video: {
       link: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
     }
   } | {
@@ -1867,11 +1867,11 @@ export type ReplyButtons = {
       link: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded to the sending number. */
+      /** Provider file id, uploaded to the sending number. */
       id: string
       filename?: string
     } | {
-      /** The id of a file that was uploaded with `uploadMedia`. */
+      /** Media id from `uploadMedia`. */
       mediaId: string
       filename?: string
     }
@@ -1895,25 +1895,25 @@ export type ReplyButtons = {
 }
 
 export type ScheduledMessage = {
-  /** The id of the scheduled message. */
+  /** Scheduled message id. */
   id: number
-  /** `sent`: it is the message `messageId`, whose status says what became of it. `failed`: it was not sent, and `error` says why. */
+  /** `sent`: became message `messageId`, whose status shows the outcome. `failed`: not sent; `error` has the reason. */
   status: "scheduled" | "sent" | "failed"
-  /** The time at which it is sent. */
+  /** Send time. */
   sendAt: string
   /** The conversation; null while sender and recipient have none. */
   chatId: number | null
-  /** The message that it became; null before. */
+  /** The sent message; null before. */
   messageId: number | null
-  /** The recipient of the request; a reply goes to the address of its time. */
+  /** Recipient in the request; a reply goes to the customer's address at the send time. */
   recipient: string
   type: "text" | "template" | "interactive" | "location" | "contacts" | "reaction" | "image" | "video" | "audio" | "document" | "sticker"
-  /** The text as the conversation would show it; null when it was sent. */
+  /** Text as the conversation would show it; null once sent. */
   text: string | null
-  /** The name of the API key or session. */
+  /** API key or session name. */
   senderName: string
   error: {
-    /** The error code that a send would have answered, if it has one. */
+    /** Error code that a send would have returned, if any. */
     code: string | null
     message: string
   } | null
@@ -1927,120 +1927,120 @@ export type ScheduledReply = {
 }
 
 export type SendAudio = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "audio"
   media: (AudioByLink & { providerMediaId?: never; mediaId?: never }) | (AudioById & { link?: never; mediaId?: never }) | (AudioByMediaId & { link?: never; providerMediaId?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendContacts = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "contacts"
-  /** The contact cards to share. */
+  /** Contact cards to share. */
   contacts: Array<ContactCard>
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendDocument = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "document"
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendImage = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "image"
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendInteractive = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "interactive"
   interactive: Interactive
-  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, if the provider has enabled this for the account (the number's `directSend`). */
   category?: "utility" | "authentication"
-  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  /** With `category`: how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
   ttlSeconds?: number
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendLocation = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "location"
   location: Location
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendReaction = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "reaction"
   reaction: Reaction
@@ -2055,116 +2055,116 @@ export type SendReply = {
 export type SendRequest = (SendText & { template?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendTemplate & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; media?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendImage & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendVideo & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendAudio & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendDocument & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendSticker & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; interactive?: never; location?: never; contacts?: never; reaction?: never }) | (SendInteractive & { text?: never; previewUrl?: never; template?: never; media?: never; location?: never; contacts?: never; reaction?: never }) | (SendLocation & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; contacts?: never; reaction?: never }) | (SendContacts & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; template?: never; media?: never; interactive?: never; location?: never; reaction?: never }) | (SendReaction & { text?: never; previewUrl?: never; category?: never; ttlSeconds?: never; quoted?: never; sendAt?: never; template?: never; media?: never; interactive?: never; location?: never; contacts?: never })
 
 export type SendSticker = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "sticker"
   media: (StickerByLink & { providerMediaId?: never; mediaId?: never }) | (StickerById & { link?: never; mediaId?: never }) | (StickerByMediaId & { link?: never; providerMediaId?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendTemplate = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "template"
   template: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendText = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "text"
-  /** The text of the message. */
+  /** Message text. */
   text: string
-  /** Whether the first address in the text is shown with a preview; default false. */
+  /** Whether to preview the first link in the text; default false. */
   previewUrl?: boolean
-  /** Sends a text, reply buttons or a call to action without a template and without an open window, where the provider has allowed it to the account (`directSend` of the number). */
+  /** Sends a text, reply buttons or a call to action without a template and without an open window, if the provider has enabled this for the account (the number's `directSend`). */
   category?: "utility" | "authentication"
-  /** With `category`: for how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
+  /** With `category`: how many seconds the provider tries to deliver the message; at most 900 with `authentication`. */
   ttlSeconds?: number
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 export type SendVideo = {
-  /** The phone number with country code, with or without +, or the provider’s user id of a customer who hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. The length of a new number must exist in its country. */
+  /** Phone number with country code, with or without +, or the provider’s user id if the customer hides the number. Spaces, dashes, dots, slashes and parentheses are dropped. A new number's length must exist in its country. */
   recipient: string
-  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  /** A connected number in any formatting, or its `phoneNumberId`. Defaults to the preferred number. */
   sender?: string
-  /** The source of the contact, if this send creates one. */
+  /** Contact source, if this send creates the contact. */
   contactSource?: string
-  /** The value is ignored. */
+  /** Ignored. */
   companyId?: unknown
   type: "video"
   media: (CaptionedMediaByLink & { providerMediaId?: never; mediaId?: never }) | (CaptionedMediaById & { link?: never; mediaId?: never }) | (CaptionedMediaByMediaId & { link?: never; providerMediaId?: never })
-  /** The id of the message to answer, of the same conversation: it is shown above. */
+  /** Message id from the same conversation, shown above this one. */
   quoted?: number
-  /** The time at which the message is sent, at most 30 days ahead; the answer is 202. Limits, window and consent are decided then. From 1970 to 9999. */
+  /** When to send the message, at most 30 days ahead; the answer is 202. Limits, window and consent are checked at that time. From 1970 to 9999. */
   sendAt?: string
 }
 
 /** A connected WhatsApp number. */
 export type Sender = {
-  /** The id, by which conversations are filtered. */
+  /** Id for filtering conversations. */
   channelId: number
-  /** The display phone number, which a send takes as `sender`. */
+  /** Display phone number, accepted as `sender` of a send. */
   phoneNumber: string
-  /** The display name of the business. */
+  /** Display name of the business. */
   phoneName: string
-  /** The id of the number at the provider; a send takes it as `sender`, too. */
+  /** The number's id at the provider, also accepted as `sender` of a send. */
   phoneNumberId: string
-  /** Whether a send without `sender` goes out from this number. */
+  /** Whether sends without `sender` use this number. */
   isPreferred: boolean
 }
 
 export type SenderPagination = {
-  /** The number of records on all pages. */
+  /** Number of records on all pages. */
   totalRecords: number
-  /** The page that was returned. */
+  /** Current page. */
   currentPage: number
-  /** The number of pages; 0 when there is no record. */
+  /** Number of pages; 0 if there are no records. */
   totalPages: number
-  /** The next page; null on the last page. */
+  /** Next page; null on the last page. */
   nextPage: number | null
-  /** The previous page; null on the first page. */
+  /** Previous page; null on the first page. */
   prevPage: number | null
-  /** The cursor of the next page, to pass as `after`; null on the last page. */
+  /** Cursor of the next page, to pass as `after`; null on the last page. */
   nextCursor: string | null
 }
 
 export type SentMessage = {
   success: true
-  /** The id of the conversation. */
+  /** Conversation id. */
   chatId: number
-  /** The id of the message. */
+  /** Message id. */
   messageId: number
-  /** The id of the message at the provider; null when the provider reports it later. */
+  /** Message id at the provider; null if the provider reports it later. */
   wamid: string | null
 }
 
@@ -2172,47 +2172,47 @@ export type SessionWindowClosed = {
   code: "session_window_closed"
   message: string
   details: {
-    /** The time of the last message of the customer; null when there is none. */
+    /** The customer's last message; null if there is none. */
     lastInboundAt: string | null
-    /** The time at which the window closed; null when it was never open. */
+    /** When the window closed; null if never open. */
     closedAt: string | null
-    /** The alternative that can be sent. */
+    /** The available alternative. */
     remedy: string
   }
 }
 
 export type SettingsChange = {
   settings: {
-    /** The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null: every phone has its country code. */
+    /** Country (ISO code) whose national numbers the company writes: a contact's phone without `+` or `00` is read as national if valid there. Null: every phone must have a country code. */
     defaultCountry?: string | null
     /** Whether console sessions with the role `agent` may erase contacts. */
     agentsMayErase?: boolean
   }
 }
 
-/** A link that signs in to the console once. */
+/** A one-time sign-in link for the console. */
 export type SignInLink = {
   url: string
   expiresAt: string
 }
 
 export type SignInLinkRequest = {
-  /** The name of the person, which becomes the `senderName` of messages sent from the session. */
+  /** Person's name, used as `senderName` of messages sent from the session. */
   name: string
-  /** WhatsApp, Transactional or both, at most those of the creator; by default all of these. */
+  /** WhatsApp, Transactional or both, at most the creator's; by default all of these. */
   permissions?: Array<string>
-  /** The role of the session, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything. */
+  /** Session role, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything. */
   role?: "agent" | "developer" | "admin"
   /** By default 600. */
   expiresInSeconds?: number
-  /** The page of the console that opens, such as `/console/inbox/812`; by default the first page. */
+  /** Console page to open, such as `/console/inbox/812`; by default the first page. */
   path?: string
 }
 
-/** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
+/** Key that signs the bodies; never returned. A new one replaces the old at once, null removes it. */
 export type SigningSecret = string | null
 
-/** Static headers of every delivery: a list, or an object as in answers. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
+/** Static headers of every delivery: a list, or an object as in answers. Values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
 export type StaticHeaders = Array<{
   key: string
   value: string
@@ -2221,47 +2221,47 @@ export type StaticHeaders = Array<{
 }
 
 export type StickerById = {
-  /** The id of a file that was uploaded to the sending number. */
+  /** Provider file id, uploaded to the sending number. */
   providerMediaId: string
 }
 
 export type StickerByLink = {
-  /** An https address, from which the provider downloads the file. */
+  /** An https URL from which the provider downloads the file. */
   link: string
 }
 
 export type StickerByMediaId = {
-  /** The id of a file that was uploaded with `uploadMedia`. */
+  /** Media id from `uploadMedia`. */
   mediaId: string
 }
 
-/** The content of the message in addition to text and media. */
+/** Message content in addition to text and media. */
 export type StructuredContent = {
-  /** The name of the other member. */
+  /** Name of the other member. */
   type: "reply" | "interactive" | "location" | "contacts" | "order" | "call" | "reaction"
   reply?: EnvelopeReply
-  /** The interactive message, in the form of a send. */
+  /** The interactive message, as in a send. */
   interactive?: {
     [name: string]: unknown
   }
-  /** The location: `latitude`, `longitude`, `name`, `address`, and what the provider adds. */
+  /** The location: `latitude`, `longitude`, `name`, `address`, and the provider's additions. */
   location?: {
     [name: string]: unknown
   }
-  /** The contact cards, in the form of a send. */
+  /** The contact cards, as in a send. */
   contacts?: Array<{
     [name: string]: unknown
   }>
-  /** The order of the customer, as the provider describes it. */
+  /** The customer's order in the provider's format. */
   order?: {
     [name: string]: unknown
   }
   call?: EnvelopeCall
-  /** A reaction that was sent; the message that it is for has it as `reaction`. */
+  /** A sent reaction; its target shows it as `reaction`. */
   reaction?: {
-    /** The id of the message. */
+    /** Message id. */
     messageId: number
-    /** The emoji; null: the reaction was removed. */
+    /** The emoji; null if the reaction was removed. */
     emoji: string | null
   }
 }
@@ -2272,27 +2272,27 @@ export type Success = {
 }
 
 export type Template = {
-  /** The id of the template family, which all languages of a template share. */
+  /** Template family id, shared by all languages of a template. */
   id: string
   name: string
   language: string
-  /** Only an `APPROVED` template can be sent. */
+  /** Only `APPROVED` templates can be sent. */
   status: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
   /** `UTILITY`, `AUTHENTICATION` or `MARKETING`. */
   category: string
-  /** The namespace at the provider. */
+  /** Namespace at the provider. */
   namespace: string | null
-  /** The id of the business account. */
+  /** Business account id. */
   waba_account_id: string
-  /** The id of the partner. */
+  /** Partner id. */
   partner_id: string | null
   created_at: string
   modified_at: string
-  /** Whether the provider has reported a change of the template. */
+  /** Whether the provider has reported a template change. */
   updated_external: boolean
-  /** The reason of a rejection, else the empty text. */
+  /** Rejection reason, else an empty string. */
   rejected_reason: string
-  /** The id of the template at the provider. */
+  /** Template id at the provider. */
   external_id: string | null
   created_by: {
     [name: string]: unknown
@@ -2303,29 +2303,29 @@ export type Template = {
   quality_score: {
     [name: string]: unknown
   } | null
-  /** For how many seconds the provider tries to deliver a message of the template, where it says so. */
+  /** How many seconds the provider tries to deliver the template's messages, if reported. */
   message_send_ttl_seconds?: number
-  /** The components as the provider gave them. */
+  /** Components in the provider's format. */
   components: Array<{
     [name: string]: unknown
   }>
 }
 
 export type TemplateById = {
-  /** The id of the family, from the template list. */
+  /** Family id from the template list. */
   id: string
-  /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+  /** Language; `en_US`, `en-US` and `en_us` are the same. If omitted, the service chooses one. */
   languageCode?: string
-  /** The values of the placeholders. */
+  /** Placeholder values. */
   components?: Array<TemplateComponent>
 }
 
 export type TemplateByName = {
-  /** The name of the template. */
+  /** Template name. */
   name: string
-  /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+  /** Language; `en_US`, `en-US` and `en_us` are the same. If omitted, the service chooses one. */
   languageCode?: string
-  /** The values of the placeholders. */
+  /** Placeholder values. */
   components?: Array<TemplateComponent>
 }
 
@@ -2337,34 +2337,34 @@ export type TemplateComponent = {
 export type TemplateContents = {
   /** UTILITY, MARKETING, AUTHENTICATION. */
   category: string
-  /** How the placeholders are named; by default as in the template that exists, else `POSITIONAL`. */
+  /** How placeholders are named; by default as in the existing template, else `POSITIONAL`. */
   parameterFormat?: "POSITIONAL" | "NAMED"
   components: Array<NewTemplateComponent>
-  /** For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000. */
+  /** How many seconds the provider tries to deliver the template's messages. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000. */
   ttlSeconds?: number
-  /** `ttlSeconds` under its name in the record. */
+  /** The record's name for `ttlSeconds`. */
   message_send_ttl_seconds?: number
-  /** A connected number of the business account. Without it that of the preferred number. */
+  /** A connected number of the business account. Defaults to the preferred number's account. */
   sender?: string
-  /** The id of the template family, which all languages of a template share. */
+  /** Template family id, shared by all languages of a template. */
   id?: string
   name?: string
   language?: string
-  /** Only an `APPROVED` template can be sent. */
+  /** Only `APPROVED` templates can be sent. */
   status?: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
-  /** The namespace at the provider. */
+  /** Namespace at the provider. */
   namespace?: string | null
-  /** The id of the business account. */
+  /** Business account id. */
   waba_account_id?: string
-  /** The id of the partner. */
+  /** Partner id. */
   partner_id?: string | null
   created_at?: string
   modified_at?: string
-  /** Whether the provider has reported a change of the template. */
+  /** Whether the provider has reported a template change. */
   updated_external?: boolean
-  /** The reason of a rejection, else the empty text. */
+  /** Rejection reason, else an empty string. */
   rejected_reason?: string
-  /** The id of the template at the provider. */
+  /** Template id at the provider. */
   external_id?: string | null
   created_by?: {
     [name: string]: unknown
@@ -2381,9 +2381,9 @@ export type TemplateNotApproved = {
   code: "template_not_approved"
   message: string
   details: {
-    /** The name of the template. */
+    /** Template name. */
     name: string
-    /** The status of the template. */
+    /** Template status. */
     status: string
   }
 }
@@ -2392,32 +2392,32 @@ export type TemplateNotFound = {
   code: "template_not_found"
   message: string
   details?: {
-    /** The languages that the template has. */
+    /** Template languages. */
     languages: Array<string>
   }
 }
 
 export type TemplateParameter = {
-  /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+  /** Kind, mostly `text`. Parameters of other kinds are passed to the provider unchanged. */
   type: string
   text?: string
-  /** The named placeholder that the parameter fills. */
+  /** Named placeholder to fill. */
   parameter_name?: string
-  /** The image of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  /** Header image: `mediaId`, or the provider's `link` or `id`. */
   image?: {
-    /** The id of a file that was uploaded with `uploadMedia`. */
+    /** Media id from `uploadMedia`. */
     mediaId?: string
     [name: string]: unknown
   }
-  /** The video of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  /** Header video: `mediaId`, or the provider's `link` or `id`. */
   video?: {
-    /** The id of a file that was uploaded with `uploadMedia`. */
+    /** Media id from `uploadMedia`. */
     mediaId?: string
     [name: string]: unknown
   }
-  /** The document of a header: `mediaId`, or `link` or `id` as the provider has them. */
+  /** Header document: `mediaId`, or the provider's `link` or `id`. */
   document?: {
-    /** The id of a file that was uploaded with `uploadMedia`. */
+    /** Media id from `uploadMedia`. */
     mediaId?: string
     [name: string]: unknown
   }
@@ -2425,42 +2425,42 @@ export type TemplateParameter = {
 }
 
 export type TemplateStatusEvent = {
-  /** The version of the envelope; additions do not change it. */
+  /** Envelope version; unchanged by additions. */
   version: "1"
   event: "whatsapp.template.status"
-  /** The id of the event, by which receivers recognise repetitions. */
+  /** Event id. Use it to detect repeats. */
   id: string
-  /** The id of the company. */
+  /** Company id. */
   companyId: number
-  /** The time of the event. */
+  /** Event time. */
   createdAt: string
-  /** The change that the event is about. */
+  /** What changed. */
   change: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
   data: Template
 }
 
 export type TestDelivery = {
-  /** The status that the receiver answered; null when it did not answer. */
+  /** Status of the receiver's answer; null if there was none. */
   statusCode: number | null
-  /** The body that the receiver answered. */
+  /** Body of the receiver's answer. */
   response: string | null
   /** Why the attempt failed; null after a success. */
   errorMessage: string | null
-  /** The duration of the attempt in milliseconds. */
+  /** Duration of the attempt in milliseconds. */
   durationMs: number
 }
 
 export type UploadedMedia = {
-  /** Names the file in sends and replies. */
+  /** Id of the file in sends and replies. */
   mediaId: string
-  /** The type of message that can carry it; `document` can carry every file. */
+  /** Message type for the file; any file can be sent as `document`. */
   kind: "image" | "video" | "audio" | "document" | "sticker"
-  /** The MIME type, read from the bytes. */
+  /** MIME type, read from the bytes. */
   type: string
-  /** The name that the request gave. */
+  /** Name given in the request. */
   filename: string | null
   sizeBytes: number
-  /** When the file is deleted if no message carries it until then. */
+  /** When the file is deleted unless a message uses it. */
   expiresAt: string
 }
 
@@ -2471,21 +2471,21 @@ export type UpsertedContacts = {
 export type Usage = {
   /** With `groupBy=day`: the day in UTC. */
   day?: string
-  /** With `groupBy=number`: the id of the connected number. */
+  /** With `groupBy=number`: id of the connected number. */
   channelId?: number
-  /** With `groupBy=category`: of the pricing; until a status has one, of the template, or `service` without a template. */
+  /** With `groupBy=category`: from the pricing; until a status has one, from the template, or `service` without a template. */
   category?: string
   /** With `groupBy=template`: the name; null for messages without a template. */
   template?: string | null
-  /** Messages that the provider reported as sent, delivered or read. */
+  /** Messages reported as sent, delivered or read. */
   sent: number
-  /** Messages that it reported as delivered or read. */
+  /** Messages reported as delivered or read. */
   delivered: number
-  /** Messages that it reported as read. */
+  /** Messages reported as read. */
   read: number
-  /** Messages that it reported as failed after it had accepted them. */
+  /** Messages reported as failed after the provider had accepted them. */
   failed: number
-  /** Messages whose pricing is billable. */
+  /** Messages with billable pricing. */
   billable: number
 }
 

@@ -9,27 +9,27 @@ const oneOrNone = <Value extends string>(values: readonly Value[], description: 
   Type.Unsafe<Value | null>({ type: ['string', 'null'], enum: [...values, null], description })
 
 const progress = {
-  id: Type.Integer({ description: 'The id of the import.' }),
+  id: Type.Integer({ description: 'Import id.' }),
   status: Type.Unsafe<ImportStatus>({
     type: 'string',
     enum: ['queued', 'running', 'completed', 'failed', 'cancelled'],
-    description: 'After `failed` and `cancelled` the rows that were imported before stay.',
+    description: 'After `failed` and `cancelled`, rows already imported stay.',
   }),
   failure: nullableText('Why the import failed.'),
   format: Type.Unsafe<'csv' | 'ndjson'>({ type: 'string', enum: ['csv', 'ndjson'] }),
-  delimiter: oneOrNone(DELIMITERS, 'The separator by which a CSV was read; null for lines of JSON.'),
-  encoding: oneOrNone(LIST_ENCODINGS, 'The encoding in which a CSV was read; null for lines of JSON.'),
-  profile: oneOrNone(LIST_PROFILES, 'The program whose names of columns were read; null when none was named.'),
-  default_country: nullableText('The country whose national numbers phones without `+` or `00` are.'),
-  rows: Type.Integer({ description: 'The number of rows of the list.' }),
-  rows_read: Type.Integer({ description: 'The number of rows that were created, updated, unchanged or refused.' }),
-  created: Type.Integer({ description: 'The number of contacts that were created.' }),
-  updated: Type.Integer({ description: 'The number of rows that changed a contact.' }),
-  unchanged: Type.Integer({ description: 'The number of rows that changed nothing.' }),
-  refused: Type.Integer({ description: 'The number of rows that were refused.' }),
+  delimiter: oneOrNone(DELIMITERS, 'CSV separator; null for JSON lines.'),
+  encoding: oneOrNone(LIST_ENCODINGS, 'CSV encoding; null for JSON lines.'),
+  profile: oneOrNone(LIST_PROFILES, 'Program whose column names were used; null if none was given.'),
+  default_country: nullableText('Country of national numbers, for phones without `+` or `00`.'),
+  rows: Type.Integer({ description: 'Row count.' }),
+  rows_read: Type.Integer({ description: 'Number of rows created, updated, unchanged or refused.' }),
+  created: Type.Integer({ description: 'Number of created contacts.' }),
+  updated: Type.Integer({ description: 'Number of rows that changed a contact.' }),
+  unchanged: Type.Integer({ description: 'Number of rows that changed nothing.' }),
+  refused: Type.Integer({ description: 'Number of refused rows.' }),
   created_at: Type.String({ format: 'date-time' }),
-  started_at: nullableTime('The time at which the first row was read.'),
-  ended_at: nullableTime('The time at which the import ended.'),
+  started_at: nullableTime('When the first row was read.'),
+  ended_at: nullableTime('When the import ended.'),
 }
 const EXAMPLE = {
   id: 12,
@@ -58,11 +58,11 @@ export const ImportReplyShape = Type.Intersect(
     ListedImportShape,
     Type.Object({
       refusals: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
-        description: 'The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` has all of them.',
+        description: 'The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` returns all.',
       }),
       ignored_columns: Type.Optional(
         Type.Array(Type.String(), {
-          description: 'Columns without a meaning, only in the answer to the import itself.',
+          description: 'Unknown columns, only in the answer to the import request.',
         }),
       ),
     }),

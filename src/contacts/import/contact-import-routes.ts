@@ -47,7 +47,7 @@ const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'appli
 const FORMATS: readonly ListFormat[] = ['csv', 'ndjson']
 const LIMITS = { defaultSize: 25, maxSize: 100 }
 
-const ById = Type.Object({ id: pathId('ImportId', 'The id of the import.') })
+const ById = Type.Object({ id: pathId('ImportId', 'Import id.') })
 const CSV_EXAMPLE = 'email,first_name,custom_fields.LOYALTY_TIER\r\nada.rossi@example.com,Ada,gold\r\n'
 const NDJSON_EXAMPLE = '{"email":"ada.rossi@example.com","first_name":"Ada"}\n'
 const REFUSED_EXAMPLES = {
@@ -56,7 +56,7 @@ const REFUSED_EXAMPLES = {
 }
 const listOf = (example: string) => ({
   schema: Type.String({
-    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object on each line. The columns are those of the export: ${LIST_COLUMNS.join(', ')}, and custom_fields.<key>. Semicolons separate tags. An empty cell changes nothing.`,
+    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object per line. Columns as in the export: ${LIST_COLUMNS.join(', ')}, and custom_fields.<key>. Separate tags with semicolons. An empty cell changes nothing.`,
     title: 'ContactList',
     example,
   }),
@@ -90,9 +90,9 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
         schema: {
           tags: TAGS,
           operationId: 'importContacts',
-          summary: 'Import a list of contacts',
+          summary: 'Import contacts',
           description:
-            'Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone.',
+            'Returns as soon as the list is stored. Rows are then applied in order, as by create-or-update; an invalid row is refused alone.',
           querystring: Type.Object(LIST_QUERY),
           body: ImportBody,
           response: { 202: Type.Object({ data: ImportReplyShape }, { description: 'The list was stored.' }) },
@@ -120,7 +120,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
           tags: TAGS,
           operationId: 'listImports',
           summary: 'List imports',
-          description: 'Returns the newest imports first. `before` is the id of the last import of the page before.',
+          description: 'Newest first. `before` is the last import id of the previous page.',
           querystring: Type.Object(beforeQuery(LIMITS)),
           response: {
             200: Type.Object({ data: Type.Array(ListedImportShape) }, { description: 'One page of imports.' }),
@@ -142,7 +142,7 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
           tags: TAGS,
           operationId: 'cancelImport',
           summary: 'Cancel an import',
-          description: 'Rows that were imported before stay. An import that has ended does not change.',
+          description: 'Rows already imported stay. An import that has ended does not change.',
           params: ById,
           response: { 200: Success },
         },
@@ -163,8 +163,8 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
         schema: {
           tags: TAGS,
           operationId: 'getImport',
-          summary: 'Read the progress of an import',
-          description: 'Returns the counts of rows and the first refused rows.',
+          summary: 'Get an import',
+          description: 'Returns the row counts and the first refused rows.',
           params: ById,
           response: { 200: Type.Object({ data: ImportReplyShape }, { description: 'The import.' }) },
         },
@@ -184,9 +184,9 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
         schema: {
           tags: TAGS,
           operationId: 'downloadRefusedRows',
-          summary: 'Download the refused rows of an import',
+          summary: 'Download refused rows',
           description:
-            'Returns the refused rows in the format and with the separator of the list, in UTF-8, each with its line and the reason. After a correction the file can be imported again.',
+            "Returns the refused rows in the list's format and separator, in UTF-8, each with line and reason. Correct the file and import it again.",
           params: ById,
           response: { 200: fileContent('The refused rows.', REFUSED_EXAMPLES) },
         },
@@ -209,26 +209,26 @@ export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): Fa
           tags: TAGS,
           operationId: 'exportContacts',
           summary: 'Export all contacts',
-          description: 'Returns all contacts, in the columns of the import; an import of the answer changes nothing.',
+          description: 'Returns all contacts in the import columns; importing the answer changes nothing.',
           querystring: Type.Object({
             format: Type.Optional(
               Type.Unsafe<string>({
                 type: 'string',
                 enum: [...FORMATS],
-                description: 'The format; without it the Accept header decides, and `csv` is the default.',
+                description: 'Format; by default chosen by the Accept header, else `csv`.',
                 'x-lenient': true,
               }),
             ),
-            delimiter: delimiterQuery('The separator of CSV; a comma by default.'),
+            delimiter: delimiterQuery('CSV separator; a comma by default.'),
             bom: Type.Optional(
               Type.Boolean({
-                description: 'Whether CSV begins with a byte order mark, by which spreadsheets recognize UTF-8.',
+                description: 'Whether the CSV starts with a byte order mark, so that spreadsheets recognize UTF-8.',
               }),
             ),
             raw: Type.Optional(
               Type.Boolean({
                 description:
-                  "A ' is put before what a spreadsheet takes for a formula in a CSV cell, at its start and behind separators and line ends in it; the import removes it. `true` leaves the cells as they are.",
+                  "By default, a ' is put before anything that a spreadsheet takes for a formula, at the start of a CSV cell and after separators and line ends in it; the import removes it. `true` leaves cells unchanged.",
               }),
             ),
           }),

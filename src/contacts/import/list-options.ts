@@ -21,20 +21,17 @@ const words = (description: string) =>
   Type.Optional(
     Type.String({
       maxLength: (CONSENT_WORD_MAX_LENGTH + 1) * CONSENT_WORDS_MAX,
-      description: `${description} Separated by commas, at most ${CONSENT_WORDS_MAX}.`,
+      description: `${description} Comma-separated, at most ${CONSENT_WORDS_MAX}.`,
     }),
   )
 
 export const LIST_QUERY = {
-  delimiter: delimiterQuery('The separator of a CSV; without it, a `sep=` line or the first line shows it.'),
+  delimiter: delimiterQuery('CSV separator; by default detected from a `sep=` line or the first line.'),
   encoding: named(
     LIST_ENCODINGS,
-    'The encoding of a CSV; without it, a byte order mark or the bytes show it. A byte order mark decides between the two of UTF-16.',
+    'CSV encoding; by default detected from a byte order mark or the bytes. A byte order mark decides between the two UTF-16 encodings.',
   ),
-  profile: named(
-    LIST_PROFILES,
-    'The program that exported a CSV: its columns are read by the names that it gives them.',
-  ),
+  profile: named(LIST_PROFILES, 'Program that exported the CSV: columns are read by its names.'),
   consentYes: words('Words that opt in, besides `yes`, `true`, `1`, `opted in` and `subscribed`.'),
   consentNo: words('Words that opt out, besides `no`, `false`, `0`, `opted out` and `unsubscribed`.'),
 } satisfies Record<string, TSchema>

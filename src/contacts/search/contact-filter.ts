@@ -19,7 +19,7 @@ const consent = (channel: string) =>
     Type.Unsafe<string>({
       type: 'string',
       enum: Object.keys(CONSENTS),
-      description: `Only contacts whose consent to marketing by ${channel} is this one.`,
+      description: `Only contacts with this consent to marketing by ${channel}.`,
       'x-lenient': true,
     }),
   )
@@ -32,7 +32,7 @@ export const FILTER_QUERY = {
   field: Type.Optional(
     Type.String({
       description:
-        'Only contacts with this value of a custom field: the key, a colon and the value, such as `LOYALTY_TIER:gold`. A number, `true` and `false` are found as values and as texts.',
+        'Only contacts with this custom field value: key, colon and value, such as `LOYALTY_TIER:gold`. A number, `true` and `false` match as values and as text.',
     }),
   ),
 }

@@ -16,7 +16,7 @@ const LIMITS = { defaultSize: 25, maxSize: 100 }
 export const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
   search: Type.Optional(
-    Type.String({ description: 'A part of the email, phone or name, compared without case, accents and width.' }),
+    Type.String({ description: 'Part of the email, phone or name, ignoring case, accents and width.' }),
   ),
   ...FILTER_QUERY,
   sort: Type.Optional(
@@ -26,19 +26,19 @@ export const ListQuery = Type.Object({
       enum: [...CONTACT_SORTS],
       default: DEFAULT_SORT,
       description:
-        'The order; a leading - means descending. Without it the list is sorted by -created_at, and a search ranks: contacts with a word that starts with it come first, unless it examines only a part of the contacts.',
+        'Order; a leading - means descending. By default the list is sorted by -created_at, and a search ranks contacts with a word starting with the term first, unless only part of the contacts is examined.',
       'x-lenient': true,
     }),
   ),
   before: Type.Optional(
     Type.String({
       description:
-        'Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422.',
+        'Returns the contacts sorted below this cursor, nearest first, instead of a page. Takes the same time at any depth. Any value but a cursor of the same sort returns 422.',
     }),
   ),
   after: Type.Optional(
     Type.String({
-      description: 'Returns the contacts that sort higher than this cursor, nearest first, instead of a page.',
+      description: 'Returns the contacts sorted above this cursor, nearest first, instead of a page.',
     }),
   ),
 })
@@ -46,7 +46,7 @@ export const ListQuery = Type.Object({
 const Cursor = (page: string) =>
   Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: `The cursor of ${page}; null when there is none.`,
+    description: `Cursor of ${page}; null if there is none.`,
   })
 
 export const ListReply = Type.Object(
@@ -54,18 +54,18 @@ export const ListReply = Type.Object(
     data: Type.Array(ContactReplyShape),
     pagination: Type.Object(
       {
-        page: nullableInteger('The page that was returned; null when it was read by a cursor.'),
-        limit: Type.Integer({ description: 'The number of contacts on a page.' }),
-        total: Type.Integer({ description: 'The number of contacts on all pages.' }),
-        totalPages: Type.Integer({ description: 'The number of pages.' }),
+        page: nullableInteger('Current page; null if read by cursor.'),
+        limit: Type.Integer({ description: 'Contacts per page.' }),
+        total: Type.Integer({ description: 'Number of contacts on all pages.' }),
+        totalPages: Type.Integer({ description: 'Number of pages.' }),
         hasNext: Type.Boolean(),
         hasPrevious: Type.Boolean(),
         totalIsExact: Type.Boolean({
           description:
-            'False when a search or a filter may have more matches than `total`, because it examines at most 10,000 contacts.',
+            'False if a search or filter may have more matches than `total`, since at most 10,000 contacts are examined.',
         }),
-        nextCursor: Cursor('the next page, to pass as `before` when the sort descends and as `after` when it ascends'),
-        previousCursor: Cursor('the previous page, to pass as the other one of the two'),
+        nextCursor: Cursor('the next page: pass as `before` if the sort descends, as `after` if it ascends'),
+        previousCursor: Cursor('the previous page, to pass as the other parameter'),
       },
       {
         title: 'ContactPagination',

@@ -14,7 +14,7 @@ export type TimelineDeps = { db: Pool; clock: Clock }
 const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
 const LIMITS = { defaultSize: 25, maxSize: 100 }
-const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
+const ById = Type.Object({ id: pathId('ContactId', 'Contact id.') })
 
 /** Registers the contact history endpoints. */
 export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPluginAsyncTypebox {
@@ -26,9 +26,9 @@ export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPlugi
         schema: {
           tags: TAGS,
           operationId: 'listConsent',
-          summary: 'Read the history of the consent of a contact',
+          summary: "Get a contact's consent history",
           description:
-            'Returns what was said about marketing through the contact, or under its address, its number and the current identities of its customers, newest first.',
+            "Returns marketing statements made through the contact, or under its address, its number and its customers' current identities, newest first.",
           params: ById,
           response: { 200: ConsentHistoryReply },
         },
@@ -47,13 +47,13 @@ export function contactTimelineRoutes({ db, clock }: TimelineDeps): FastifyPlugi
         schema: {
           tags: TAGS,
           operationId: 'listActivity',
-          summary: 'Read the conversations and emails of a contact',
+          summary: "List a contact's activity",
           description:
-            'Returns the conversations of the contact, by their last activity, and the emails to its present address, newest first. Conversations need the permission `WhatsApp`, emails `Transactional`: what the caller may not read is left out.',
+            "Returns the contact's conversations, by last activity, and emails to the current address, newest first. Conversations require the permission `WhatsApp`, emails `Transactional`; without it they are left out.",
           params: ById,
           querystring: Type.Object({
             limit: limitQuery(LIMITS).limit,
-            before: Type.Optional(Type.String({ description: 'The cursor of the page before.' })),
+            before: Type.Optional(Type.String({ description: 'Cursor from the previous page.' })),
           }),
           response: { 200: ActivityReply },
         },

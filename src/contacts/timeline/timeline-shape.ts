@@ -11,16 +11,16 @@ import { type ConsentHistoryEntry, HISTORY_MAX } from './consent-history-store.t
 
 const ConsentEntry = Type.Object(
   {
-    id: Type.Integer({ description: 'The id of the entry.' }),
+    id: Type.Integer({ description: 'Entry id.' }),
     channel: Type.Enum(['email', 'whatsapp']),
     value: Type.Boolean({ description: 'True for an opt-in, false for an opt-out.' }),
-    at: Type.String({ format: 'date-time', description: 'The time at which it was said, or said again.' }),
-    firstAt: nullableTime('The earlier time at which the same was said; null when it was said once.'),
+    at: Type.String({ format: 'date-time', description: 'Time of the statement, or of its latest repetition.' }),
+    firstAt: nullableTime('First time of a repeated statement; null if made once.'),
     source: Type.String({
-      description: 'Where it was said: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another origin.',
+      description: 'Origin: `api`, `import`, `unsubscribe`, `provider`, `erasure` or another one.',
     }),
-    ip: nullableText('The IP address from which it was said, where an imported list had it.'),
-    keyName: nullableText('The name of the API key or of the session of the console; null when there is none.'),
+    ip: nullableText('IP address that gave consent, if contained in an imported list.'),
+    keyName: nullableText('API key or console session name; null if there is none.'),
   },
   {
     title: 'ConsentEntry',
@@ -55,7 +55,7 @@ export const toConsentEntry = (entry: ConsentHistoryEntry): Static<typeof Consen
 
 const At = Type.String({
   format: 'date-time',
-  description: 'The time of the last message of the conversation, or at which the email was accepted.',
+  description: "Time of the conversation's last message, or when the email was accepted.",
 })
 
 const ActivityItem = Type.Object(
@@ -76,7 +76,7 @@ const ActivityItem = Type.Object(
 export const ActivityReply = Type.Object(
   {
     data: Type.Array(ActivityItem),
-    nextBefore: nullableText('The cursor of the next page, to pass as `before`; null on the last page.'),
+    nextBefore: nullableText('Cursor of the next page, to pass as `before`; null on the last page.'),
   },
   {
     description: 'One page of the activity.',

@@ -27,8 +27,8 @@ const TEXT_SHAPES = Object.fromEntries(
         ...('enum' in rule ? { maxLength: 64 } : rule),
         description:
           initial === null
-            ? 'Null and the empty text remove it.'
-            : `A new contact has \`${initial}\`.${'enum' in rule ? ` One of ${rule.enum.join(', ')}; another value as far as the contact has it.` : ''}`,
+            ? 'Null or an empty string removes it.'
+            : `Defaults to \`${initial}\` for a new contact.${'enum' in rule ? ` One of ${rule.enum.join(', ')}; another value only if already set.` : ''}`,
       }),
     ),
   ]),
@@ -38,20 +38,20 @@ const customFields = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
   propertyNames: { minLength: 1, maxLength: 100 },
-  description: `Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes.`,
+  description: `Any JSON values by key, merged into the contact's; null removes a key. A contact can have at most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes.`,
 })
 
 const written = {
   email: nullable(EMAIL_MAX_LENGTH, 'One address, compared without regard to case. In an update, null removes it.'),
   phone: nullable(
     64,
-    'The number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00 it is first read as a national number of `defaultCountry` of the company. Its length must exist in its country. In an update, null removes it.',
+    "Number with country code, with or without +; spaces, dashes, dots, slashes and parentheses are dropped. Without + and 00, read first as a national number of the company's `defaultCountry`. The length must exist in the number's country. In an update, null removes it.",
   ),
   ...TEXT_SHAPES,
   tags: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
       maxItems: 100,
-      description: 'The tags, which replace all that the contact has.',
+      description: 'Replaces all tags.',
     }),
   ),
   customFields: Type.Optional(customFields),
@@ -60,7 +60,7 @@ const written = {
       { email: Type.Optional(Type.Boolean()), whatsapp: Type.Optional(Type.Boolean()) },
       {
         additionalProperties: false,
-        description: 'True opts in and false opts out; a channel that is left out keeps its consent.',
+        description: 'True opts in and false opts out; an omitted channel keeps its consent.',
       },
     ),
   ),
@@ -68,7 +68,7 @@ const written = {
     Type.String({
       pattern: '^[0-9a-fA-F]{64}$',
       description:
-        'For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs.',
+        "For keys with only `ContactsUpsert`: hex HMAC-SHA256 of the lower-case email, or of the phone's digits, with the key's identity secret. Allows the write to change this contact's email and phone and to end opt-outs.",
     }),
   ),
 }
@@ -87,7 +87,7 @@ const recorded = {
       {
         additionalProperties: false,
         description:
-          'As `marketingConsent`; null only where the consent is not known. In an update, a value that the contact has already is no new statement.',
+          'Same as `marketingConsent`; null only where consent is unknown. In an update, an unchanged value is not a new statement.',
       },
     ),
   ),
@@ -101,7 +101,7 @@ export const ContactWriteShape = Type.Object(
     title: 'ContactWrite',
     additionalProperties: false,
     description:
-      'A contact to write, under the names of this shape or of the record. Members that are left out keep their values; those that only the service sets must be as they were read.',
+      'A contact to write, with the names of this schema or of the record. Omitted members keep their values; members set only by the service must match their stored values.',
     example: {
       email: 'ada.rossi@example.com',
       phone: '+393331234567',

@@ -6,9 +6,9 @@ import { listAssignees, MAX_ASSIGNEES } from './assignee-store.ts'
 
 const Assignee = Type.Object(
   {
-    name: Type.String({ description: 'The name, as `assignee` of a conversation takes it.' }),
+    name: Type.String({ description: "Name, as accepted by a conversation's `assignee`." }),
     signedInAt: nullableTime(
-      'The last time that a session of this name began; null when conversations were only assigned to it.',
+      'Start of the latest session with this name; null if only conversations were assigned to the name.',
     ),
   },
   { title: 'Assignee', example: { name: 'Mara', signedInAt: '2026-03-02T08:55:00.000Z' } },
@@ -23,8 +23,8 @@ export function assigneeRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Conversations'],
           operationId: 'listAssignees',
-          summary: 'List the people whom conversations can be assigned to',
-          description: `The names of everyone who has or had a session of the console, those that signed in last first, and those that conversations were assigned to; at most ${MAX_ASSIGNEES}. \`assignee\` of a conversation takes other names, too.`,
+          summary: 'List assignees',
+          description: `Returns the names of everyone who has or had a console session, latest sign-in first, and of assigned conversations; at most ${MAX_ASSIGNEES}. A conversation's \`assignee\` accepts other names too.`,
           response: { 200: Type.Object({ data: Type.Array(Assignee) }, { description: 'The names.' }) },
         },
       },

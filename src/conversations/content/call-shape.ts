@@ -5,11 +5,11 @@ export const CallShape = Type.Object(
   {
     direction: Type.Enum(['inbound', 'outbound'], { description: 'Inbound: the customer called.' }),
     status: Type.Enum(['ringing', 'completed', 'missed', 'failed'], {
-      description: '`missed`: it ended without an answer.',
+      description: '`missed`: ended without an answer.',
     }),
-    startedAt: nullableTime('When it was answered; of an unanswered call, when it rang.'),
-    endedAt: nullableTime('When it ended.'),
-    events: Type.Array(Type.String(), { description: "The provider's events about the call, such as `terminate`." }),
+    startedAt: nullableTime('When the call was answered, or when it rang if unanswered.'),
+    endedAt: nullableTime('When the call ended.'),
+    events: Type.Array(Type.String(), { description: "The provider's call events, such as `terminate`." }),
   },
   { title: 'EnvelopeCall', description: 'The call.' },
 )

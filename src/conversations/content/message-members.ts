@@ -6,15 +6,15 @@ import { ReplyShape } from './reply-shape.ts'
 const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
 const providersOwn = (description: string) => orNull(Type.Object({}, { additionalProperties: true, description }))
 
-export const REFERRAL = providersOwn('The ad or post that the customer came from, as the provider describes it.')
+export const REFERRAL = providersOwn("The ad or post that led the customer here, in the provider's format.")
 
 const ReportedErrorShape = Type.Object(
   {
-    code: nullableInteger('The error code of the provider.'),
-    title: nullableText('The error title of the provider.'),
-    details: nullableText('The details that the provider gave.'),
+    code: nullableInteger('Provider error code.'),
+    title: nullableText('Provider error title.'),
+    details: nullableText('Provider error details.'),
   },
-  { title: 'MessageFailure', description: 'What went wrong, as the provider reports it.' },
+  { title: 'MessageFailure', description: 'What went wrong, as reported by the provider.' },
 )
 
 export const ERROR = orNull(ReportedErrorShape)
@@ -22,16 +22,16 @@ export const ERROR = orNull(ReportedErrorShape)
 /** Null for other message kinds. */
 export const MESSAGE_MEMBERS = {
   reply: orNull(ReplyShape),
-  location: providersOwn('The location as the provider describes it.'),
+  location: providersOwn("The location in the provider's format."),
   contacts: orNull(
     Type.Array(Type.Object({}, { additionalProperties: true }), {
-      description: 'The shared contact cards as the provider describes them.',
+      description: "The shared contact cards in the provider's format.",
     }),
   ),
-  order: providersOwn('The order as the provider describes it.'),
+  order: providersOwn("The order in the provider's format."),
   referral: REFERRAL,
   forwarded: Type.Boolean({ description: 'Whether the customer forwarded the message from another chat.' }),
-  frequentlyForwarded: Type.Boolean({ description: 'Whether it has been forwarded many times.' }),
-  referredProduct: providersOwn('The product that the customer asks about, as the provider describes it.'),
+  frequentlyForwarded: Type.Boolean({ description: 'Whether the message was forwarded many times.' }),
+  referredProduct: providersOwn("The product in question, in the provider's format."),
   call: orNull(CallShape),
 }

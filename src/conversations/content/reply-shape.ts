@@ -4,23 +4,23 @@ import { nullableText, nullableTime } from '../../http/shapes.ts'
 const CallPermissionShape = Type.Object(
   {
     response: nullableText('`accept` or `reject`.'),
-    source: nullableText('Who answered: `user_action`, or `automatic` after a call of the customer.'),
-    isPermanent: Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether the permission has no end.' }),
-    expiresAt: nullableTime('The end of the permission.'),
+    source: nullableText('Who answered: `user_action`, or `automatic` after a call from the customer.'),
+    isPermanent: Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether the permission is permanent.' }),
+    expiresAt: nullableTime('End of the permission.'),
   },
-  { title: 'EnvelopeCallPermission', description: 'The answer to a call permission request.' },
+  { title: 'EnvelopeCallPermission', description: 'Answer to a call permission request.' },
 )
 
 export const ReplyShape = Type.Object(
   {
-    id: nullableText('The id of the button or of the row of a list.'),
-    title: nullableText('The title of the button or row.'),
-    description: nullableText('The description of the row of a list.'),
-    payload: nullableText('The payload of the button of a template.'),
-    responseJson: nullableText('The answers of a flow, as JSON text.'),
+    id: nullableText('Id of the button or list row.'),
+    title: nullableText('Title of the button or row.'),
+    description: nullableText('Description of the list row.'),
+    payload: nullableText('Payload of the template button.'),
+    responseJson: nullableText('Flow answers as JSON text.'),
     callPermission: Type.Union([CallPermissionShape, Type.Null()]),
   },
-  { title: 'EnvelopeReply', description: 'The choice of the customer.' },
+  { title: 'EnvelopeReply', description: "The customer's choice." },
 )
 
 /** Fills in members missing from earlier versions. */

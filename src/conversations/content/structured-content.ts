@@ -7,19 +7,19 @@ const providersOwn = (description: string) => Type.Object({}, { additionalProper
 
 const KINDS = {
   reply: ReplyShape,
-  interactive: providersOwn('The interactive message, in the form of a send.'),
-  location: providersOwn('The location: `latitude`, `longitude`, `name`, `address`, and what the provider adds.'),
+  interactive: providersOwn('The interactive message, as in a send.'),
+  location: providersOwn("The location: `latitude`, `longitude`, `name`, `address`, and the provider's additions."),
   contacts: Type.Array(Type.Object({}, { additionalProperties: true }), {
-    description: 'The contact cards, in the form of a send.',
+    description: 'The contact cards, as in a send.',
   }),
-  order: providersOwn('The order of the customer, as the provider describes it.'),
+  order: providersOwn("The customer's order in the provider's format."),
   call: CallShape,
   reaction: Type.Object(
     {
-      messageId: Type.Integer({ description: 'The id of the message.' }),
-      emoji: nullableText('The emoji; null: the reaction was removed.'),
+      messageId: Type.Integer({ description: 'Message id.' }),
+      emoji: nullableText('The emoji; null if the reaction was removed.'),
     },
-    { description: 'A reaction that was sent; the message that it is for has it as `reaction`.' },
+    { description: 'A sent reaction; its target shows it as `reaction`.' },
   ),
 }
 type Kinds = { [Kind in keyof typeof KINDS]: Static<(typeof KINDS)[Kind]> }
@@ -32,12 +32,12 @@ export type StructuredContent = {
 export const StructuredContentShape = Type.Unsafe<StructuredContent>(
   Type.Object(
     {
-      type: Type.Enum(Object.keys(KINDS) as (keyof Kinds)[], { description: 'The name of the other member.' }),
+      type: Type.Enum(Object.keys(KINDS) as (keyof Kinds)[], { description: 'Name of the other member.' }),
       ...Object.fromEntries(Object.entries(KINDS).map(([name, shape]) => [name, Type.Optional(shape)])),
     },
     {
       title: 'StructuredContent',
-      description: 'The content of the message in addition to text and media.',
+      description: 'Message content in addition to text and media.',
     },
   ),
 )

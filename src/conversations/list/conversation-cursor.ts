@@ -23,9 +23,9 @@ const cursor = (description: string) => Type.Optional(Type.String({ description 
 
 export const conversationCursorQuery = {
   before: cursor(
-    'Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means its present place. Anything else is answered 422.',
+    'Returns the conversations after this cursor instead of a page. A `pagination` cursor keeps its place when conversations become active; a conversation id means its present place. Any other value returns 422.',
   ),
-  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`.'),
+  after: cursor('Returns the conversations before this cursor, which takes the same values as `before`.'),
 }
 
 export const toConversationCursor = ({ activityUs, id, starts }: ActivityPlace): string =>

@@ -32,18 +32,18 @@ export const ConversationQuery = Type.Object({
   ...pageQuery(PAGES),
   ...conversationCursorQuery,
   status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
-  unread: Type.Optional(Type.Boolean({ description: 'True returns only conversations with unread messages.' })),
+  unread: Type.Optional(Type.Boolean({ description: 'If true, returns only conversations with unread messages.' })),
   channelId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The id of a connected number.' }),
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'Id of a connected number.' }),
   ),
   assignee: Type.Optional(
-    Type.String({ minLength: 1, maxLength: MAX_ASSIGNEE, description: 'The name of the person who answers.' }),
+    Type.String({ minLength: 1, maxLength: MAX_ASSIGNEE, description: 'Name of the person who answers.' }),
   ),
   search: Type.Optional(
     Type.String({
       maxLength: MAX_SEARCH,
       description:
-        'A part of the name, email or phone of the contact, or of the WhatsApp profile name, compared without case, accents and width.',
+        "Part of the contact's name, email or phone, or of the WhatsApp profile name, ignoring case, accents and width.",
     }),
   ),
 })

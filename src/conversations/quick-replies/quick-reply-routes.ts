@@ -21,19 +21,19 @@ const tags = ['Conversations']
 const read = { permissions: ['WhatsApp'], roles: ROLES } as const
 const write = { permissions: ['WhatsApp'], roles: ['developer'] } as const
 const writeBody = { ...write, valueFaults: quickReplyFaults, errors: ['duplicate_resource'] } as const
-const ById = Type.Object({ id: pathId('QuickReplyId', 'The id of the quick reply.') })
+const ById = Type.Object({ id: pathId('QuickReplyId', 'Quick reply id.') })
 
 const Title = Type.String({
   minLength: 1,
   maxLength: 60,
   pattern: '^[^\\u0000-\\u001f\\u007f]*$',
-  description: 'The name by which agents choose it after `/`; unique in the company in any letter case.',
+  description: 'Title to choose after `/`. Must be unique in the company in any letter case.',
 })
 const Text = Type.String({
   minLength: 1,
   maxLength: 4_096,
   pattern: '^[^\\u0000]*$',
-  description: 'The text. `{{name}}` stands for the name of the contact, which the console puts in its place.',
+  description: "Text. The console replaces `{{name}}` with the contact's name.",
 })
 const VALUES = { title: 'thanks', text: 'Thank you {{name}}! We answer within the hour.' }
 
@@ -43,7 +43,7 @@ const QuickReplyRecord = Type.Object(
   { id: Type.Integer(), title: Type.String(), text: Type.String(), createdAt: Timestamp, updatedAt: Timestamp },
   {
     title: 'QuickReply',
-    description: 'A text of the company that agents choose while they answer.',
+    description: 'A reusable text for agents.',
     example: { id: 5, ...VALUES, createdAt: '2026-02-20T10:15:00.000Z', updatedAt: '2026-02-20T10:15:00.000Z' },
   },
 )
@@ -62,8 +62,8 @@ export function quickReplyRoutes({ db }: { db: Pool }): FastifyPluginAsyncTypebo
         schema: {
           tags,
           operationId: 'listQuickReplies',
-          summary: 'List the quick replies',
-          description: `Returns all of them by title, at most ${MAX_QUICK_REPLIES}.`,
+          summary: 'List quick replies',
+          description: `Returns all by title, at most ${MAX_QUICK_REPLIES}.`,
           response: { 200: Type.Object({ data: Type.Array(QuickReplyRecord) }, { description: 'The quick replies.' }) },
         },
       },
@@ -78,7 +78,7 @@ export function quickReplyRoutes({ db }: { db: Pool }): FastifyPluginAsyncTypebo
           tags,
           operationId: 'createQuickReply',
           summary: 'Create a quick reply',
-          description: `A title that the company has already, in any letter case, is 409. A company has at most ${MAX_QUICK_REPLIES}.`,
+          description: `A title already used in the company, in any letter case, returns 409. A company can have at most ${MAX_QUICK_REPLIES}.`,
           body: QuickReplyBody,
           response: { 201: OneQuickReply },
         },
@@ -96,8 +96,8 @@ export function quickReplyRoutes({ db }: { db: Pool }): FastifyPluginAsyncTypebo
         schema: {
           tags,
           operationId: 'updateQuickReply',
-          summary: 'Change a quick reply',
-          description: 'Changes only the members that are sent.',
+          summary: 'Update a quick reply',
+          description: 'Omitted members stay unchanged.',
           params: ById,
           body: QuickReplyChangeBody,
           response: { 200: OneQuickReply },
@@ -117,7 +117,7 @@ export function quickReplyRoutes({ db }: { db: Pool }): FastifyPluginAsyncTypebo
           tags,
           operationId: 'deleteQuickReply',
           summary: 'Delete a quick reply',
-          description: 'Messages that were sent with it stay.',
+          description: 'Messages already sent with it stay.',
           params: ById,
           response: { 200: Success },
         },

@@ -23,12 +23,12 @@ export function usageRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['WhatsApp'],
           operationId: 'getUsage',
-          summary: 'Count sent and billable messages',
+          summary: 'Get message usage',
           description:
-            'Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted.',
+            "Counts the company's messages by day (UTC), as reported by the provider. Each message counts once, even if a status repeats or the message is deleted.",
           querystring: Type.Object({
-            from: Type.String({ description: 'The first day, such as `2026-11-01`.' }),
-            to: Type.String({ description: `The last day; at most ${MAX_DAYS} days are added up.` }),
+            from: Type.String({ description: 'First day, such as `2026-11-01`.' }),
+            to: Type.String({ description: `Last day; the range may have at most ${MAX_DAYS} days.` }),
             groupBy: Type.Optional(Type.String({ description: '`day`, `number`, `category` or `template`.' })),
           }),
           response: { 200: Type.Object({ data: Type.Array(UsageRecord) }, { description: 'The groups, in order.' }) },

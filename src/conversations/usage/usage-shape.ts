@@ -5,19 +5,19 @@ export const MessagePrice = Type.Union(
   [
     Type.Object(
       {
-        category: nullableText('The category, such as `marketing`, `utility`, `authentication` or `service`.'),
-        type: nullableText('The type, such as `regular`, `free_customer_service` or `free_entry_point`.'),
+        category: nullableText('Category, such as `marketing`, `utility`, `authentication` or `service`.'),
+        type: nullableText('Type, such as `regular`, `free_customer_service` or `free_entry_point`.'),
         billable: Type.Unsafe<boolean | null>({
           type: ['boolean', 'null'],
           description:
-            'Whether the provider charges for the message: a `regular` one is charged, a free one is not. Without a type the value that the provider reports.',
+            "Whether the provider charges for the message: `regular` ones are charged, free ones are not. Without a type, the provider's value.",
         }),
       },
-      { title: 'MessagePricing', description: 'The price of a message, as the provider reports it.' },
+      { title: 'MessagePricing', description: 'Message price, as reported by the provider.' },
     ),
     Type.Null(),
   ],
-  { description: 'Null until a status of the message has it; of several the one that was reported last.' },
+  { description: 'From the latest status that reported it; null until then.' },
 )
 
 const count = (description: string) => Type.Integer({ description })
@@ -25,19 +25,19 @@ const count = (description: string) => Type.Integer({ description })
 export const UsageRecord = Type.Object(
   {
     day: Type.Optional(Type.String({ format: 'date', description: 'With `groupBy=day`: the day in UTC.' })),
-    channelId: Type.Optional(Type.Integer({ description: 'With `groupBy=number`: the id of the connected number.' })),
+    channelId: Type.Optional(Type.Integer({ description: 'With `groupBy=number`: id of the connected number.' })),
     category: Type.Optional(
       Type.String({
         description:
-          'With `groupBy=category`: of the pricing; until a status has one, of the template, or `service` without a template.',
+          'With `groupBy=category`: from the pricing; until a status has one, from the template, or `service` without a template.',
       }),
     ),
     template: Type.Optional(nullableText('With `groupBy=template`: the name; null for messages without a template.')),
-    sent: count('Messages that the provider reported as sent, delivered or read.'),
-    delivered: count('Messages that it reported as delivered or read.'),
-    read: count('Messages that it reported as read.'),
-    failed: count('Messages that it reported as failed after it had accepted them.'),
-    billable: count('Messages whose pricing is billable.'),
+    sent: count('Messages reported as sent, delivered or read.'),
+    delivered: count('Messages reported as delivered or read.'),
+    read: count('Messages reported as read.'),
+    failed: count('Messages reported as failed after the provider had accepted them.'),
+    billable: count('Messages with billable pricing.'),
   },
   {
     title: 'Usage',

@@ -22,10 +22,10 @@ const Fields = Type.Object(
   {
     fields: Type.Array(
       Type.Object({
-        path: Text('The place in the request, such as `template.components[0].type`.'),
-        message: Text('The fault of the value.'),
+        path: Text('Path in the request, such as `template.components[0].type`.'),
+        message: Text('What is wrong with the value.'),
       }),
-      { description: 'Every field at fault, at most 100.' },
+      { description: 'Every invalid field, at most 100.' },
     ),
   },
   { title: 'FieldFaults' },
@@ -36,24 +36,24 @@ const DETAILS = {
   invalid_phone_number: Fields,
   bad_request: Type.Optional(Fields),
   session_window_closed: Type.Object({
-    lastInboundAt: nullableTime('The time of the last message of the customer; null when there is none.'),
-    closedAt: nullableTime('The time at which the window closed; null when it was never open.'),
-    remedy: Text('The alternative that can be sent.'),
+    lastInboundAt: nullableTime("The customer's last message; null if there is none."),
+    closedAt: nullableTime('When the window closed; null if never open.'),
+    remedy: Text('The available alternative.'),
   }),
   template_not_found: Type.Optional(
-    Type.Object({ languages: Type.Array(Type.String(), { description: 'The languages that the template has.' }) }),
+    Type.Object({ languages: Type.Array(Type.String(), { description: 'Template languages.' }) }),
   ),
   template_not_approved: Type.Object({
-    name: Text('The name of the template.'),
-    status: Text('The status of the template.'),
+    name: Text('Template name.'),
+    status: Text('Template status.'),
   }),
   parameter_mismatch: Type.Object({
-    component: Type.Optional(Text('The component at fault.')),
-    expected: Type.Optional(Type.Integer({ description: 'The number of parameters that the component takes.' })),
-    given: Type.Optional(Type.Integer({ description: 'The number of parameters in the request.' })),
-    provider: Type.Optional(Text('The words of the provider, when it found the mismatch.')),
+    component: Type.Optional(Text('Invalid component.')),
+    expected: Type.Optional(Type.Integer({ description: 'Number of parameters of the component.' })),
+    given: Type.Optional(Type.Integer({ description: 'Number of parameters in the request.' })),
+    provider: Type.Optional(Text('Provider text, if the provider found the mismatch.')),
   }),
-  gone: Type.Optional(Type.Object({ replacement: Text('The address to use instead.') })),
+  gone: Type.Optional(Type.Object({ replacement: Text('Endpoint to use instead.') })),
 } satisfies Partial<Record<ErrorCode, TSchema>>
 
 const isCode = (kind: string): kind is ErrorCode => kind in errors.ERROR_STATUSES
@@ -66,7 +66,7 @@ const RateLimited = Type.Object(
   {
     code: Type.Enum(['rate_limit_exceeded']),
     message: Message,
-    retry_after: Type.Integer({ description: 'The number of seconds until the next request is admitted.' }),
+    retry_after: Type.Integer({ description: 'Seconds until the next request is accepted.' }),
   },
   { title: 'RateLimitExceeded' },
 )

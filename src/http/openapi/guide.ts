@@ -5,7 +5,7 @@ export const guideTo = (
 
 ## From the first call to a verified webhook
 
-**1. Call.** Every request carries an API key. With \`npm start\`, the demo key is filled in under *Authentication*: copy it from there.
+**1. Call.** Every request needs an API key. With \`npm start\`, copy the demo key from *Authentication*.
 
 \`\`\`sh
 export KEY=${keyPrefix}-…
@@ -13,7 +13,7 @@ curl ${baseUrl}/public/v1/me \\
   -H "Authorization: Bearer $KEY"
 \`\`\`
 
-**2. Send.** An approved template may be sent at any time, a text within 24 hours of the customer's last message.
+**2. Send.** An approved template can be sent at any time, a text within 24 hours of the customer's last message.
 
 \`\`\`sh
 curl ${baseUrl}/public/v1/templates/whatsapp/send \\
@@ -27,7 +27,7 @@ curl ${baseUrl}/public/v1/templates/whatsapp/send \\
   }'
 \`\`\`
 
-**3. Receive.** Register an address. It gets each message that a customer writes; a delivery without a 2xx answer is repeated up to four times.
+**3. Receive.** Register a URL to receive each customer message; a delivery without a 2xx answer is retried up to four times.
 
 \`\`\`sh
 curl ${baseUrl}/public/v1/webhooks/registrations \\
@@ -41,7 +41,7 @@ curl ${baseUrl}/public/v1/webhooks/registrations \\
   }'
 \`\`\`
 
-**4. Verify.** The signature is the HMAC-SHA256 of the body's bytes. A message may arrive twice: its \`wamid\` identifies it.
+**4. Verify.** The signature is the HMAC-SHA256 of the body's bytes. A message may arrive twice: use its \`wamid\` to detect repeats.
 
 \`\`\`js
 const signature = headers['x-service-signature']
@@ -51,4 +51,4 @@ const isSigned = timingSafeEqual(
   expected, Buffer.from(signature, 'hex'))
 \`\`\`
 
-Every answer has the header \`X-Request-Id\`. An unknown \`Expect\` header is answered 417 \`expectation_failed\`.`
+Every answer has the header \`X-Request-Id\`. An unknown \`Expect\` header returns 417 \`expectation_failed\`.`

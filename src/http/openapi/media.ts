@@ -44,7 +44,7 @@ export function formOf(schema: Shape): Shape {
   return {
     ...shape,
     title: `${shape.title}Form`,
-    description: 'The members mean the same as in JSON.',
+    description: 'Members mean the same as in JSON.',
     properties: flatten(closed, (member) => member.properties),
     ...(open.length > 0 && {
       patternProperties: Object.fromEntries(open.map(([name]) => [`^${name}\\.`, { type: 'string' }])),

@@ -26,18 +26,18 @@ const CONTENT_SECURITY_POLICY = [
 
 const TAGS = [
   { name: 'WhatsApp', description: 'Messages, connected numbers and message templates.' },
-  { name: 'Conversations', description: 'Conversations, their messages and the files in them.' },
-  { name: 'Webhook registrations', description: 'Receivers of inbound messages, and what was delivered to them.' },
-  { name: 'Provider', description: 'The webhook that the messaging provider calls.' },
-  { name: 'Contacts', description: 'Contacts, their consent, imports and exports.' },
-  { name: 'Custom fields', description: 'Definitions of custom fields of contacts.' },
-  { name: 'Email', description: 'One-shot emails, template emails and their statistics.' },
+  { name: 'Conversations', description: 'Conversations with their messages and files.' },
+  { name: 'Webhook registrations', description: 'Event receivers and their deliveries.' },
+  { name: 'Provider', description: 'The webhook called by the messaging provider.' },
+  { name: 'Contacts', description: 'Contacts, consent, imports and exports.' },
+  { name: 'Custom fields', description: 'Custom field definitions for contacts.' },
+  { name: 'Email', description: 'One-shot emails, template emails and statistics.' },
   {
     name: 'Credentials',
-    description: 'The company and permissions of an API key, and links that sign in to the console.',
+    description: 'Company and permissions of an API key, and console sign-in links.',
   },
-  { name: 'Legacy', description: 'Deprecated addresses; each names its replacement.' },
-  { name: 'Operator', description: 'Companies, API keys and connected numbers, for the operator of the service.' },
+  { name: 'Legacy', description: 'Deprecated endpoints and their replacements.' },
+  { name: 'Operator', description: "Companies, API keys and connected numbers, for the service's operator." },
 ]
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -65,9 +65,9 @@ export async function describeApi(
           apiKey: {
             type: 'http',
             scheme: 'bearer',
-            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. It needs one of the permissions that an operation lists in \`x-permissions\`.`,
+            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. Must have one of the permissions in the operation's \`x-permissions\`.`,
           },
-          adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'The operator token.' },
         },
       },
       tags: TAGS,

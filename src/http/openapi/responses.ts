@@ -19,46 +19,46 @@ export type Operation = {
 }
 
 const DESCRIPTIONS: Record<number, string> = {
-  400: 'The request is malformed, incomplete, or combines fields that exclude each other.',
+  400: 'The request is malformed, incomplete, or combines mutually exclusive fields.',
   401: 'The credential is missing or invalid.',
-  403: 'The credential does not permit this request, or the request came over plain HTTP.',
-  404: 'The record does not exist, or belongs to another company.',
+  403: "The credential doesn't permit this request, or the request used plain HTTP.",
+  404: "The record doesn't exist or belongs to another company.",
   408: 'The body arrived too slowly.',
-  409: 'The request conflicts with an existing record, or with a running request that has the same Idempotency-Key.',
-  410: 'The address was removed.',
+  409: 'The request conflicts with an existing record, or with a running request with the same Idempotency-Key.',
+  410: 'The endpoint was removed.',
   413: 'The body is too large.',
   415: 'The body has a Content-Encoding, or a charset other than UTF-8.',
-  416: 'The range lies outside of the file.',
+  416: 'The range is outside the file.',
   417: 'The request has an Expect header other than `100-continue`.',
-  422: 'A value is not allowed; `details` names it, where there are any.',
-  429: 'Too many requests were made; the header Retry-After says when to try again.',
+  422: 'A value is not allowed; `details` lists invalid values, if any.',
+  429: 'Too many requests; retry after the time in the header Retry-After.',
   500: 'The service failed, or the provider refused the message.',
-  503: 'The service is temporarily unavailable, or the outcome of the request is unknown.',
+  503: 'The service is temporarily unavailable, or the outcome is unknown.',
 }
 
 const integer = { type: 'integer', minimum: 0 }
 const HEADERS = {
   'X-Request-Id': {
-    description: 'The id of the request, which the log of the service repeats. Every answer has it.',
+    description: 'Request id, also in the service log. Present on every answer.',
     schema: { type: 'string' },
   },
   'X-Error-Code': {
-    description: 'The code of the error, on every answer that is one, also where the body has none.',
+    description: 'Error code, present on every error, even without a body.',
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': {
     description:
-      'The number of requests that a window of 60 seconds admits. Every answer to a request with an API key has the three X-RateLimit headers.',
+      'Requests allowed per 60-second window. The three X-RateLimit headers are present on every answer to an API key.',
     schema: integer,
   },
-  'X-RateLimit-Remaining': { description: 'The number of requests left in the window.', schema: integer },
-  'X-RateLimit-Reset': { description: 'The time at which the window ends, in epoch seconds.', schema: integer },
-  'Retry-After': { description: 'The number of seconds after which a repetition makes sense.', schema: integer },
+  'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: integer },
+  'X-RateLimit-Reset': { description: 'End of the window, in epoch seconds.', schema: integer },
+  'Retry-After': { description: 'Seconds to wait before retrying.', schema: integer },
   'Idempotent-Replayed': {
-    description: 'Present when this is the stored answer to an earlier request with the same Idempotency-Key.',
+    description: 'Present if this is the stored answer to an earlier request with the same Idempotency-Key.',
     schema: { type: 'string', enum: ['true'] },
   },
-  'WWW-Authenticate': { description: 'The scheme of the credential.', schema: { type: 'string', enum: ['Bearer'] } },
+  'WWW-Authenticate': { description: 'Credential scheme.', schema: { type: 'string', enum: ['Bearer'] } },
 }
 type HeaderName = keyof typeof HEADERS
 
@@ -80,7 +80,7 @@ const IDEMPOTENCY_KEY = {
   in: 'header',
   required: false,
   description:
-    'A text of the caller, such as a UUID. A repeated request with the same key takes effect once, and gets the first answer again for 48 hours.',
+    'A string of your choice, such as a UUID. A repeated request with the same key takes effect once, and returns the first answer for 48 hours.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 }
 

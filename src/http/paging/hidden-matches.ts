@@ -2,14 +2,14 @@ import { type Static, Type } from 'typebox'
 
 export const HiddenMatches = Type.Object(
   {
-    total: Type.Integer({ description: 'The number of matches without these filters.' }),
-    totalIsExact: Type.Boolean({ description: 'False when there may be more than `total`.' }),
-    filters: Type.Array(Type.String(), { description: 'The query parameters that hide them.' }),
+    total: Type.Integer({ description: 'Number of matches without these filters.' }),
+    totalIsExact: Type.Boolean({ description: 'False if there may be more than `total`.' }),
+    filters: Type.Array(Type.String(), { description: 'Query parameters that hide them.' }),
   },
   {
     title: 'HiddenMatches',
     description:
-      'How many matches filters hide, and which filters do; only when a search with filters has no match on its first page.',
+      'How many matches are hidden, and by which filters; only if a filtered search has no match on its first page.',
     example: { total: 3, totalIsExact: true, filters: ['status'] },
   },
 )

@@ -68,14 +68,14 @@ export const cursorQuery = {
     Type.String({
       title: 'Before',
       description:
-        'Returns the records with smaller ids instead of a page. The record of this id need not exist any more.',
+        'Returns the records with smaller ids instead of a page. The record with this id may no longer exist.',
     }),
   ),
   after: Type.Optional(
     Type.String({
       title: 'After',
       description:
-        'Returns the records with greater ids instead of a page, the ones next to it. The record of this id need not exist any more.',
+        'Returns the nearest records with greater ids instead of a page. The record with this id may no longer exist.',
     }),
   ),
 }
@@ -103,18 +103,13 @@ const lenientInteger = (description: string, fallback: number, maximum?: number,
   )
 
 export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
-  page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
-  pageSize: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
+  page: lenientInteger('Page, counted from 1.', 1, undefined, 'Page'),
+  pageSize: lenientInteger(`Records per page, at most ${maxSize}.`, defaultSize, maxSize),
 })
 
 export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
-  page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
-  limit: lenientInteger(
-    `The number of records on a page, at most ${maxSize}.`,
-    defaultSize,
-    maxSize,
-    `Limit${defaultSize}`,
-  ),
+  page: lenientInteger('Page, counted from 1.', 1, undefined, 'Page'),
+  limit: lenientInteger(`Records per page, at most ${maxSize}.`, defaultSize, maxSize, `Limit${defaultSize}`),
 })
 
 export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
@@ -123,14 +118,9 @@ export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
       type: 'integer',
       minimum: 1,
       title: 'BeforeId',
-      description: 'Returns only records with smaller ids. A value that is no id is answered 422.',
+      description: 'Returns only records with smaller ids. Any other value returns 422.',
       'x-lenient': true,
     }),
   ),
-  limit: lenientInteger(
-    `The number of records on a page, at most ${maxSize}.`,
-    defaultSize,
-    maxSize,
-    `Limit${defaultSize}`,
-  ),
+  limit: lenientInteger(`Records per page, at most ${maxSize}.`, defaultSize, maxSize, `Limit${defaultSize}`),
 })

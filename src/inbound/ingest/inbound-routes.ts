@@ -25,16 +25,18 @@ const ProviderBody = Type.Optional(
     {
       title: 'ProviderEvents',
       additionalProperties: true,
-      description: 'The events as the provider writes them.',
+      description: "Events in the provider's spelling.",
       example: { object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes: [] }] },
     },
   ),
 )
 
-const PROVIDER_DESCRIPTION = `The body, whatever it says, or all that follows from it is stored before the answer. The answer
-is 401 when senders in the body have an app secret and the signature is wrong, or a webhook secret and the header
-X-Webhook-Secret is wrong; when the body proves some of its senders, their items are handled, and the others are kept as unverified; an event about an account alone needs the secrets of one of a company's numbers on it; 429 when too much of what this client posted within an hour was answered 401, belongs to no
-connected number or is unreadable, except for a body that proves itself; 503 when the body could not be stored, so that the provider sends it again.`
+const PROVIDER_DESCRIPTION = `The body, whatever its content, or everything that follows from it is stored before the answer. Returns 401 if the
+body's senders have an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is
+wrong; if the body proves only some senders, their items are handled and the others are kept as unverified. An event about
+an account alone must prove the secrets of one of a company's numbers on it. Returns 429 if too many of this client's
+posts within an hour were answered 401, had no connected number or were unreadable, except for a body that proves itself;
+503 if the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
@@ -65,11 +67,11 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           tags: ['Provider'],
           operationId: 'verifyProviderWebhook',
           summary: 'Answer the verification handshake',
-          description: 'Answers the challenge when the verify token is right.',
+          description: 'Returns the challenge if the verify token is right.',
           querystring: Type.Object({
             'hub.mode': Word('The word `subscribe`.'),
-            'hub.verify_token': Word('The verify token of the service.'),
-            'hub.challenge': Word('The text to answer.'),
+            'hub.verify_token': Word("The service's verify token."),
+            'hub.challenge': Word('Text to return.'),
           }),
           response: { 200: fileContent('The challenge, verbatim.', { 'text/plain': '1158201444' }) },
         },
@@ -128,7 +130,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEvents',
-          summary: 'Receive events',
+          summary: 'Receive provider events',
           description: PROVIDER_DESCRIPTION,
           body: ProviderBody,
           response: { 200: Success },
@@ -147,9 +149,9 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEventsWithSecret',
-          summary: 'Receive events, with the secret in the path',
+          summary: 'Receive events by secret path',
           description: 'For providers that can neither sign a body nor send a header.',
-          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender.' }) }),
+          params: Type.Object({ secret: Type.String({ description: "The sender's `webhookSecret`." }) }),
           body: ProviderBody,
           response: { 200: Success },
         },

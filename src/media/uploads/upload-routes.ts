@@ -25,23 +25,23 @@ const Query = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: LONGEST_NAME,
-      description: 'The name that the customer sees when the file is sent as a document without another one.',
+      description: 'File name shown to the customer if the file is sent as a document without another name.',
     }),
   ),
 })
 
 export const UploadedMedia = Type.Object(
   {
-    mediaId: Type.String({ description: 'Names the file in sends and replies.' }),
+    mediaId: Type.String({ description: 'Id of the file in sends and replies.' }),
     kind: Type.Enum(['image', 'video', 'audio', 'document', 'sticker'], {
-      description: 'The type of message that can carry it; `document` can carry every file.',
+      description: 'Message type for the file; any file can be sent as `document`.',
     }),
-    type: Type.String({ description: 'The MIME type, read from the bytes.' }),
-    filename: nullableText('The name that the request gave.'),
+    type: Type.String({ description: 'MIME type, read from the bytes.' }),
+    filename: nullableText('Name given in the request.'),
     sizeBytes: Type.Integer(),
     expiresAt: Type.Unsafe<string>({
       ...Timestamp,
-      description: 'When the file is deleted if no message carries it until then.',
+      description: 'When the file is deleted unless a message uses it.',
     }),
   },
   {
@@ -63,19 +63,19 @@ const FileBody = {
       schema: Type.String({
         title: 'MediaFile',
         format: 'binary',
-        description: 'The bytes of the file.',
+        description: "The file's bytes.",
         example: 'Invoice 1042',
       }),
     },
   },
 }
 
-const DESCRIPTION = `The body is the file itself; the type is read from its bytes, whatever \`Content-Type\` says (\`application/octet-stream\` is always right).
-WhatsApp takes JPEG and PNG up to 5 MiB, WebP stickers up to 100 KiB (animated 500 KiB), MP4 and 3GP up to 16 MiB, audio up to
-16 MiB, and PDF, Word, Excel, PowerPoint and plain text up to 100 MiB; another file is answered 422 with the reason.
+const DESCRIPTION = `The body is the file itself; the type is read from its bytes, whatever the \`Content-Type\` (\`application/octet-stream\` always works).
+WhatsApp accepts JPEG and PNG up to 5 MiB, WebP stickers up to 100 KiB (animated 500 KiB), MP4 and 3GP up to 16 MiB, audio up to
+16 MiB, and PDF, Word, Excel, PowerPoint and plain text up to 100 MiB; other files return 422 with the reason.
 
-\`mediaId\` works with every number of the company, as often as needed. The service gives the file to the provider of the number
-when it is first sent, and keeps the bytes: as long as a message carries the file, and ${UNSENT_DAYS} days before one does.`
+\`mediaId\` works with every number of the company, any number of times. The first send uploads the file to the number's
+provider. The service keeps the bytes as long as a message uses the file, and unused files for ${UNSENT_DAYS} days.`
 
 export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -101,7 +101,7 @@ export function uploadRoutes(deps: UploadDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['WhatsApp'],
           operationId: 'uploadMedia',
-          summary: 'Upload a file to send',
+          summary: 'Upload a file',
           description: DESCRIPTION,
           querystring: Query,
           body: FileBody,

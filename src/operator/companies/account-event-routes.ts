@@ -15,9 +15,9 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
         config,
         schema: {
           operationId: 'listAccountEvents',
-          summary: 'List what providers reported about accounts',
+          summary: 'List account events',
           description:
-            'Returns the newest events of all companies first: restrictions and bans, reviews, alerts, limits, and changes of templates. They are kept for 90 days, at most 1,000 of one company and hour.',
+            "Returns provider reports about all companies' accounts, newest first: restrictions and bans, reviews, alerts, limits, and template changes. Kept for 90 days, at most 1,000 per company and hour.",
           querystring: AccountEventQuery,
           response,
         },
@@ -31,8 +31,8 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
         config,
         schema: {
           operationId: 'listCompanyAccountEvents',
-          summary: 'List what providers reported about the accounts of a company',
-          description: 'As `listAccountEvents`, of one company.',
+          summary: "List a company's account events",
+          description: 'Same as `listAccountEvents`, for one company.',
           params: InCompany,
           querystring: AccountEventQuery,
           response,

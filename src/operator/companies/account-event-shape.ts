@@ -10,24 +10,24 @@ export const AccountEventReply = Type.Object(
   {
     id: Type.Integer(),
     companyId: Type.Integer(),
-    wabaAccountId: Type.String({ description: 'The id of the business account.' }),
-    channelId: nullableInteger('The id of the number that the event names; null when it is about the whole account.'),
+    wabaAccountId: Type.String({ description: 'Business account id.' }),
+    channelId: nullableInteger('Id of the number; null if the event is about the whole account.'),
     field: Type.String({
-      description: 'The name that the provider gives the kind of event, such as `account_update`.',
+      description: 'Provider name for the kind of event, such as `account_update`.',
     }),
-    event: nullableText('The event as the provider names it, such as `ACCOUNT_RESTRICTION`.'),
+    event: nullableText('Provider name for the event, such as `ACCOUNT_RESTRICTION`.'),
     severity: Type.Enum(['info', 'warning', 'critical'], {
-      description: '`critical`: the account cannot send, or soon will not be able to.',
+      description: "`critical`: the account can't send, or soon won't be able to.",
     }),
     details: Type.Unknown({
-      description: 'The value that the provider sent, at most 4 KiB; null for kinds that may name a customer.',
+      description: 'Value sent by the provider, at most 4 KiB; null for kinds that may name a customer.',
     }),
-    occurredAt: nullableTime('The time by the clock of the provider.'),
+    occurredAt: nullableTime("Time by the provider's clock."),
     receivedAt: Timestamp,
   },
   {
     title: 'AccountEvent',
-    description: 'An event about an account, a number or a template.',
+    description: 'An account, number or template event.',
     example: {
       id: 12,
       companyId: 1,

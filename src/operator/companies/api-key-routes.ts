@@ -24,7 +24,7 @@ import {
 
 const OneKey = Type.Object({
   id: InCompany.properties.id,
-  clientId: Type.String({ description: 'The public half of the key.' }),
+  clientId: Type.String({ description: 'Public half of the key.' }),
 })
 
 const fieldFaults = (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields)
@@ -61,8 +61,8 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'listApiKeys',
-          summary: 'List the API keys that are not revoked',
-          description: 'Returns the keys without their secrets.',
+          summary: 'List active API keys',
+          description: 'Returns unrevoked keys without their secrets.',
           params: InCompany,
           response: { 200: Type.Array(ApiKeyReply, { description: 'All of them.' }) },
         },
@@ -79,8 +79,8 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { valueFaults: fieldFaults },
         schema: {
           operationId: 'changeApiKey',
-          summary: 'Change an API key for browsers',
-          description: 'The change holds within 5 seconds on every node.',
+          summary: 'Update a browser API key',
+          description: 'Takes effect within 5 seconds on every node.',
           params: OneKey,
           body: ApiKeyChangeBody,
           response: { 200: ApiKeyReply },
@@ -99,7 +99,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           operationId: 'revokeApiKey',
           summary: 'Revoke an API key',
-          description: 'The key stops working within 5 seconds on every node.',
+          description: 'Stops working within 5 seconds on every node.',
           params: OneKey,
           response: { 200: Success },
         },

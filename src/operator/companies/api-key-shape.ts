@@ -8,19 +8,15 @@ import { orNull, plainText } from '../shape.ts'
 const limitOf = (description: string) => orNull(Type.Integer({ minimum: 1, maximum: 1_000_000, description }))
 
 const browserSettings = {
-  rateLimitPerMinute: Type.Optional(
-    limitOf('The requests of the key in 60 seconds; by default half of the limit of the company.'),
-  ),
+  rateLimitPerMinute: Type.Optional(limitOf("Requests per key in 60 seconds; by default half of the company's limit.")),
   rateLimitPerAddress: Type.Optional(
-    limitOf(
-      'The requests of one client address with the key in 60 seconds; by default a fifth of the limit of the company.',
-    ),
+    limitOf("Requests per key and client address in 60 seconds; by default a fifth of the company's limit."),
   ),
   writableFields: Type.Optional(
     orNull(
       Type.Array(Type.String({ maxLength: 120 }), {
         maxItems: 300,
-        description: `The members of contacts that the key may write in addition to email and phone: ${WRITABLE_FIELDS.join(', ')}, or \`customFields.<key>\`; by default all.`,
+        description: `Contact members that the key may write in addition to email and phone: ${WRITABLE_FIELDS.join(', ')}, or \`customFields.<key>\`; by default all.`,
       }),
     ),
   ),
@@ -30,7 +26,7 @@ const browserSettings = {
         minimum: 1_024,
         maximum: 2_000_000_000,
         description:
-          'The bytes that the key may store in an hour, kept answers included; by default 20 MiB. One client address may store a fifth.',
+          'Bytes that the key may store per hour, including kept answers; by default 20 MiB. One client address may store a fifth.',
       }),
     ),
   ),
@@ -38,36 +34,37 @@ const browserSettings = {
 
 export const ApiKeyChangeBody = Type.Object(browserSettings, {
   title: 'ApiKeyChange',
-  description: 'Settings of a key that holds `ContactsUpsert` alone; null sets the default.',
+  description: 'Settings for keys with only `ContactsUpsert`; null restores the default.',
   example: { rateLimitPerAddress: 10 },
 })
 
 export const NewApiKeyBody = Type.Object(
   {
-    name: plainText({ maxLength: 200, description: 'The name of the key, which its messages show as their sender.' }),
+    name: plainText({ maxLength: 200, description: 'Key name, shown as the sender of its messages.' }),
     permissions: Type.Array(Type.String(), {
       minItems: 1,
       maxItems: 20,
-      description: `The permissions in any letter case: ${PERMISSIONS.join(', ')}. A key that holds only the last one is for browsers.`,
+      description: `Permissions in any letter case: ${PERMISSIONS.join(', ')}. A key with only the last one is for browsers.`,
     }),
     allowedOrigins: Type.Optional(
       Type.Array(Type.String({ maxLength: 300 }), {
         maxItems: 100,
-        description:
-          'The origins of web pages that may use the key, such as `https://app.example.com`; by default none.',
+        description: 'Web page origins that may use the key, such as `https://app.example.com`; by default none.',
       }),
     ),
     expiresAt: Type.Optional(
       orNull(
         Type.String({
           maxLength: 40,
-          description: 'A future date or time in ISO 8601 after which the key does not work any more.',
+          description: 'Future date or time in ISO 8601 after which the key stops working.',
         }),
       ),
     ),
     ...browserSettings,
     identitySecret: Type.Optional(
-      Type.Boolean({ description: 'Whether to make an identity secret, with which visitors prove who they are.' }),
+      Type.Boolean({
+        description: 'Whether to create an identity secret, with which visitors can prove their identity.',
+      }),
     ),
   },
   { title: 'ApiKeyRequest', example: { name: 'Shop server', permissions: ['WhatsApp', 'Transactional'] } },
@@ -87,7 +84,7 @@ const EXAMPLE = {
 }
 
 const shown = {
-  clientId: Type.String({ description: 'The public half of the key.' }),
+  clientId: Type.String({ description: 'Public half of the key.' }),
   name: Type.String(),
   permissions: Type.Array(Type.String()),
   allowedOrigins: Type.Array(Type.String()),
@@ -102,14 +99,12 @@ const shown = {
 export const NewApiKeyReply = Type.Object(
   {
     ...shown,
-    token: Type.String({ description: 'The bearer token, which is returned only once.' }),
-    identitySecret: orNull(
-      Type.String({ description: 'The secret of proofs of identity, which is returned only once.' }),
-    ),
+    token: Type.String({ description: 'Bearer token, returned only once.' }),
+    identitySecret: orNull(Type.String({ description: 'Secret for identity proofs, returned only once.' })),
   },
   {
     title: 'NewApiKey',
-    description: 'A key that was just created.',
+    description: 'A new key.',
     example: { ...EXAMPLE, token: 'PARLEY-k3v9m2x7q1w8e5r4-<KEY>', identitySecret: null },
   },
 )
@@ -117,7 +112,7 @@ export const ApiKeyReply = Type.Object(
   { ...shown, createdAt: Type.String({ format: 'date-time' }) },
   {
     title: 'ApiKey',
-    description: 'An API key without its secret.',
+    description: 'An API key without secrets.',
     example: { ...EXAMPLE, createdAt: '2026-02-20T10:15:00.000Z' },
   },
 )

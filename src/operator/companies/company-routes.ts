@@ -33,7 +33,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'listCompanies',
-          summary: 'List the companies',
+          summary: 'List companies',
           description: 'Returns all companies, ordered by id.',
           response: { 200: Type.Array(CompanyReply, { description: 'All of them.' }) },
         },
@@ -46,7 +46,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'getCompany',
-          summary: 'Read a company',
+          summary: 'Get a company',
           description: 'Returns one company.',
           params: InCompany,
           response: { 200: CompanyReply },
@@ -61,8 +61,8 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { valueFaults: companyFaults },
         schema: {
           operationId: 'updateCompany',
-          summary: 'Change a company',
-          description: 'Changes only the members that are sent.',
+          summary: 'Update a company',
+          description: 'Omitted members stay unchanged.',
           params: InCompany,
           body: CompanyChangeBody,
           response: { 200: CompanyReply },
@@ -79,9 +79,8 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'removeCompany',
-          summary: 'Remove a company',
-          description:
-            'The keys of the company stop working, and other companies can connect its numbers. Its data stays.',
+          summary: 'Delete a company',
+          description: "The company's keys stop working, and other companies can connect its numbers. Its data stays.",
           params: InCompany,
           response: { 200: Success },
         },

@@ -2,36 +2,36 @@ import { Type } from 'typebox'
 import type { Company } from '../../companies/company-store.ts'
 import { plainText } from '../shape.ts'
 
-const Name = plainText({ maxLength: 200, description: 'The name, without blanks at its ends.' })
+const Name = plainText({ maxLength: 200, description: 'Name, without leading or trailing spaces.' })
 const RateLimit = Type.Integer({
   minimum: 1,
   maximum: 1_000_000,
-  description: 'The number of requests per minute that all keys of the company may make together, by default 100.',
+  description: "Requests per minute for all of the company's keys together, by default 100.",
 })
 
 const ReadReceipts = Type.Boolean({
   description:
-    'Whether the console shows customers that an agent has read their messages and is writing, by default true. The provider shows both or neither. Calls of `read` and `typing` by the API are sent in any case.',
+    'Whether the console shows customers that an agent has read their messages and is typing, by default true. The provider shows both or neither. API calls of `read` and `typing` are always sent.',
 })
 
 const DefaultCountry = Type.Unsafe<string | null>({
   type: ['string', 'null'],
   maxLength: 2,
   description:
-    'The ISO code of the country whose national numbers the company writes: a phone of a contact without `+` or `00` is read as one if it is valid there. Null, the default: every phone has its country code.',
+    "Country (ISO code) whose national numbers the company writes: a contact's phone without `+` or `00` is read as national if valid there. Null, the default: every phone must have a country code.",
 })
 
 const RegistrationLimit = Type.Integer({
   minimum: 1,
   maximum: 10_000,
   description:
-    'The number of webhook registrations that the company may have, by default 50. A company that has more keeps them.',
+    'Maximum number of webhook registrations, by default 50. A company over the limit keeps its registrations.',
 })
 
 const SessionRateLimit = Type.Integer({
   minimum: 1,
   maximum: 1_000_000,
-  description: 'The requests per minute that all console sessions of the company share, by default 3,000.',
+  description: "Requests per minute for all of the company's console sessions together, by default 3,000.",
 })
 
 const AgentsMayErase = Type.Boolean({

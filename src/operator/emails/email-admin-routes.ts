@@ -29,7 +29,7 @@ const SETTINGS = '/admin/v1/companies/:id/email-settings'
 
 const OneTemplate = Type.Object({
   id: InCompany.properties.id,
-  templateId: Type.String({ description: 'The id of the template, `tmpl_…`.' }),
+  templateId: Type.String({ description: 'Template id, `tmpl_…`.' }),
 })
 
 export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
@@ -60,8 +60,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
       {
         schema: {
           operationId: 'listCompanyEmailTemplates',
-          summary: 'List the email templates of a company',
-          description: 'Returns all email templates of the company.',
+          summary: "List a company's email templates",
+          description: "Returns all of the company's email templates.",
           params: InCompany,
           response: { 200: Type.Array(EmailTemplateReply, { description: 'All of them.' }) },
         },
@@ -77,7 +77,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
       {
         schema: {
           operationId: 'getEmailTemplate',
-          summary: 'Read an email template',
+          summary: 'Get an email template',
           description: 'Returns one email template.',
           params: OneTemplate,
           response: { 200: EmailTemplateReply },
@@ -95,8 +95,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config: { waitsForWorker: true, valueFaults: emailTemplateFaults },
         schema: {
           operationId: 'updateEmailTemplate',
-          summary: 'Change an email template',
-          description: 'Changes only the members that are sent. Emails that were accepted before do not change.',
+          summary: 'Update an email template',
+          description: "Omitted members stay unchanged. Emails already accepted don't change.",
           params: OneTemplate,
           body: EmailTemplateChangeBody,
           response: { 200: EmailTemplateReply },
@@ -114,8 +114,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
       {
         schema: {
           operationId: 'removeEmailTemplate',
-          summary: 'Remove an email template',
-          description: 'Emails that were accepted before are still sent.',
+          summary: 'Delete an email template',
+          description: 'Emails already accepted are still sent.',
           params: OneTemplate,
           response: { 200: Success },
         },
@@ -132,8 +132,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
       {
         schema: {
           operationId: 'getEmailSettings',
-          summary: 'Read how a company sends email',
-          description: 'Returns the settings without the credential of the mail server.',
+          summary: 'Get email settings',
+          description: "Returns the settings without the mail server's credential.",
           params: InCompany,
           response: { 200: EmailSettingsReply },
         },
@@ -150,9 +150,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config: { valueFaults: emailSettingsFaults },
         schema: {
           operationId: 'setEmailSettings',
-          summary: 'Set how a company sends email',
+          summary: 'Replace email settings',
           description:
-            'Replaces all settings. An `smtpUrl` without user and password, as it is returned, keeps the stored ones and the stored options while host and port are the same. One with the stored user and without a password keeps the password.',
+            'Replaces all settings. An `smtpUrl` without user and password, as returned, keeps the stored ones and the stored options as long as host and port are unchanged. With the stored user but no password, it keeps the password.',
           params: InCompany,
           body: EmailSettingsBody,
           response: { 200: EmailSettingsReply },

@@ -16,25 +16,25 @@ const EXAMPLE = {
 
 export const NewEmailTemplateBody = Type.Object(
   {
-    name: plainText({ maxLength: 200, description: 'The name, without blanks at its ends.' }),
-    subject: plainText({ maxLength: 1_000, description: 'The subject as a Liquid template, which becomes one line.' }),
+    name: plainText({ maxLength: 200, description: 'Name, without leading or trailing spaces.' }),
+    subject: plainText({ maxLength: 1_000, description: 'Subject as a Liquid template; line ends become spaces.' }),
     html: Type.String({
       minLength: 1,
       maxLength: MAX_PART,
-      description: 'The body as a Liquid template; values are escaped.',
+      description: 'Body as a Liquid template; values are escaped.',
     }),
     text: Type.Optional(
       orNull(
         Type.String({
           maxLength: MAX_PART,
-          description: 'The body for programs that show no HTML, as a Liquid template.',
+          description: 'Plain-text body as a Liquid template.',
         }),
       ),
     ),
     category: Type.Optional(
       Type.Enum([...EMAIL_CATEGORIES], {
         description:
-          'By default `TRANSACTIONAL`. `MARKETING` emails carry an unsubscribe link and are not sent to contacts that opted out.',
+          'Defaults to `TRANSACTIONAL`. `MARKETING` emails carry an unsubscribe link and are not sent to opted-out contacts.',
       }),
     ),
   },
@@ -47,19 +47,19 @@ export const EmailTemplateChangeBody = Type.Partial(NewEmailTemplateBody, {
 
 export const EmailTemplateReply = Type.Object(
   {
-    id: Type.String({ description: 'The id that a send takes as `uid`.' }),
-    transactionalId: Type.Integer({ description: 'The id that the statistics take.' }),
+    id: Type.String({ description: 'Id to pass as `uid` of a send.' }),
+    transactionalId: Type.Integer({ description: 'Id for the statistics.' }),
     name: Type.String(),
     subject: Type.String(),
     html: Type.String(),
     text: orNull(Type.String()),
     category: Type.String(),
-    variables: Type.Array(Type.String(), { description: 'The names of the variables in subject, HTML and text.' }),
+    variables: Type.Array(Type.String(), { description: 'Variable names in subject, HTML and text.' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
     title: 'EmailTemplate',
-    description: 'A template for emails.',
+    description: 'An email template.',
     example: {
       id: 'tmpl_8d41f0c2a96b',
       transactionalId: 5,
@@ -86,14 +86,14 @@ const SETTINGS = { from: 'orders@shop.example.com', fromName: 'Rossi Shoes' }
 
 export const EmailSettingsBody = Type.Object(
   {
-    from: Type.String({ minLength: 1, maxLength: 254, description: 'The address of the sender.' }),
-    fromName: Type.Optional(orNull(plainText({ maxLength: 200, description: 'The name of the sender.' }))),
+    from: Type.String({ minLength: 1, maxLength: 254, description: 'Sender address.' }),
+    fromName: Type.Optional(orNull(plainText({ maxLength: 200, description: 'Sender name.' }))),
     smtpUrl: Type.Optional(
       orNull(
         secretText({
           maxLength: 2048,
           description:
-            'The mail server of the company, `smtp://` or `smtps://user:password@host:port`, or `postmark://token@host`, by default that of the service. It is stored encrypted and returned without its credential.',
+            "The company's mail server, `smtp://` or `smtps://user:password@host:port`, or `postmark://token@host`; by default the service's. Stored encrypted and returned without its credential.",
         }),
       ),
     ),
@@ -106,13 +106,13 @@ export const EmailSettingsBody = Type.Object(
 
 export const EmailSettingsReply = Type.Object(
   {
-    from: nullableText('The address of the sender.'),
-    fromName: nullableText('The name of the sender.'),
-    smtpUrl: nullableText('The mail server of the company, without its credential.'),
+    from: nullableText('Sender address.'),
+    fromName: nullableText('Sender name.'),
+    smtpUrl: nullableText("The company's mail server, without its credential."),
   },
   {
     title: 'EmailSettings',
-    description: 'How the company sends email.',
+    description: "A company's email settings.",
     example: { ...SETTINGS, smtpUrl: 'smtp://mail.example.com:587' },
   },
 )

@@ -11,7 +11,7 @@ const PATH = '/admin/v1/companies/:id/email-suppressions'
 
 const OneAddress = Type.Object({
   id: InCompany.properties.id,
-  address: Type.String({ maxLength: 300, description: 'The email address, URL-encoded.' }),
+  address: Type.String({ maxLength: 300, description: 'Email address, URL-encoded.' }),
 })
 
 export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
@@ -23,15 +23,15 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         schema: {
           operationId: 'listEmailSuppressions',
           summary: 'List suppressed email addresses',
-          description: 'Returns the addresses that get no marketing email, in alphabetical order.',
+          description: 'Returns addresses that get no marketing email, in alphabetical order.',
           params: InCompany,
           querystring: Type.Object({
-            after: Type.Optional(Type.String({ maxLength: 300, description: 'The last address of the page before.' })),
+            after: Type.Optional(Type.String({ maxLength: 300, description: 'Last address of the previous page.' })),
             limit: Type.Optional(
               Type.Integer({ minimum: 1, maximum: MOST_SUPPRESSIONS, description: 'By default 25.' }),
             ),
           }),
-          response: { 200: Type.Array(SuppressionReply, { description: 'A page of them.' }) },
+          response: { 200: Type.Array(SuppressionReply, { description: 'One page of addresses.' }) },
         },
       },
       async (request) => {
@@ -46,8 +46,8 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         schema: {
           operationId: 'endEmailSuppression',
-          summary: 'End the suppression of an email address',
-          description: 'Marketing email is sent to the address again. A consent that was withdrawn stays withdrawn.',
+          summary: 'End an email suppression',
+          description: 'Marketing email to the address resumes. Withdrawn consent stays withdrawn.',
           params: OneAddress,
           response: { 200: Success },
         },

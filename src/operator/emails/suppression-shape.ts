@@ -6,11 +6,11 @@ export const MOST_SUPPRESSIONS = 100
 
 export const SuppressionReply = Type.Object(
   {
-    address: Type.String({ description: 'The address in lower case; of an erased person `hash:` and a keyed hash.' }),
+    address: Type.String({ description: 'Lower-case address; for an erased person `hash:` and a keyed hash.' }),
     reason: Type.Enum(['bounce', 'complaint'], {
-      description: 'An email bounced for good, or its recipient reported it as spam.',
+      description: 'A permanent bounce or a spam complaint.',
     }),
-    detail: nullableText('The words of the report; null after an erasure.'),
+    detail: nullableText('Report text; null after an erasure.'),
     createdAt: Type.String({ format: 'date-time' }),
   },
   {

@@ -7,7 +7,7 @@ import { type OperatorDeps, retryEvent } from '../operator.ts'
 import { getEvent, listEvents, type RetriedList, type RetryBody, retryEvents } from './event.ts'
 import { EventQuery, EventReply, FailedRetryBody, Retried, UnroutableRetryBody } from './event-shape.ts'
 
-const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
+const params = Type.Object({ id: pathId('EventId', 'Event id.') })
 
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   const retryList = async (list: RetriedList, filter: RetryBody, request: FastifyRequest, reply: FastifyReply) => {
@@ -22,9 +22,9 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { errors: ['validation_error'] },
         schema: {
           operationId: 'listUnroutableEvents',
-          summary: 'List events without a connected number',
+          summary: 'List unroutable events',
           description:
-            'Returns the newest events first. An event is handled when its number is connected within 30 days. `unverified` events do not prove the secret of their number and are checked again when it changes.',
+            "Newest first. An event is handled if its number is connected within 30 days. `unverified` events don't prove their number's secret and are checked again when it changes.",
           querystring: EventQuery,
           response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
@@ -37,7 +37,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'getUnroutableEvent',
-          summary: 'Read an event without a connected number',
+          summary: 'Get an unroutable event',
           description: 'Returns the event with its whole body.',
           params,
           response: { 200: EventReply },
@@ -53,7 +53,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           operationId: 'listFailedEvents',
           summary: 'List failed events',
-          description: 'Returns the newest events first, each with its reason. They are kept for 30 days.',
+          description: 'Newest first, each with its reason. Kept for 30 days.',
           querystring: EventQuery,
           response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
@@ -66,7 +66,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'getFailedEvent',
-          summary: 'Read a failed event',
+          summary: 'Get a failed event',
           description: 'Returns the event with its whole body.',
           params,
           response: { 200: EventReply },
@@ -80,9 +80,9 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'retryFailedEvents',
-          summary: 'Process failed events once more',
+          summary: 'Retry failed events',
           description:
-            'Processes the events that match all members of the filter, each once. They leave the list, and return under new ids if they fail again.',
+            'Processes the events that match all filter members, each once. They leave the list, and return under new ids if they fail again.',
           body: FailedRetryBody,
           response: { 200: Retried },
         },
@@ -95,9 +95,9 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'retryUnroutableEvents',
-          summary: 'Process events without a connected number',
+          summary: 'Retry unroutable events',
           description:
-            'Processes the events that match all members of the filter, each once, if their number is connected by now and they prove its secret. The others stay in the list.',
+            'Processes the events that match all filter members, each once, if their number is now connected and they prove its secret. The others stay in the list.',
           body: UnroutableRetryBody,
           response: { 200: Retried },
         },
@@ -110,7 +110,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       {
         schema: {
           operationId: 'retryFailedEvent',
-          summary: 'Process a failed event once more',
+          summary: 'Retry a failed event',
           description: 'The event leaves the list at once, and returns under a new id if it fails again.',
           params,
           response: { 200: Success },

@@ -9,27 +9,25 @@ const MOST_RETRIED = 10_000
 
 const FilterMembers = {
   reason: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 500, description: 'A part of the reason, in any letter case.' }),
+    Type.String({ minLength: 1, maxLength: 500, description: 'Text in the reason, in any letter case.' }),
   ),
   phoneNumberId: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'The id of the number at the provider.' }),
+    Type.String({ minLength: 1, maxLength: 128, description: "The number's id at the provider." }),
   ),
 }
 export const EventQuery = Type.Object({ ...beforeQuery(EVENT_PAGE), ...FilterMembers })
 
 const RetryMembers = {
   ...FilterMembers,
-  wabaAccountId: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 128, description: 'The id of the business account.' }),
-  ),
-  app: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The app of the provider.' })),
+  wabaAccountId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Business account id.' })),
+  app: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Provider app.' })),
   since: Type.Optional(instant('Only events that arrived at this time or later.')),
   until: Type.Optional(instant('Only events that arrived before this time.')),
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: MOST_RETRIED,
-      description: 'The number of events to try, the oldest first; by default 1,000.',
+      description: 'Number of events to try, oldest first; by default 1,000.',
     }),
   ),
 }
@@ -44,7 +42,7 @@ export const UnroutableRetryBody = Type.Object(
 export const Retried = Type.Object(
   {
     success: Type.Literal(true),
-    count: Type.Integer({ description: 'The number of events that are processed again.' }),
+    count: Type.Integer({ description: 'Number of events to be processed again.' }),
   },
   { description: 'The events have left the list.', example: { success: true, count: 12 } },
 )
@@ -53,19 +51,19 @@ export const EventReply = Type.Object(
   {
     id: Type.Integer(),
     state: Type.String({
-      description: '`unroutable`, `unverified` (the secret of its number is not proved), `failed` or `unreadable`.',
+      description: "`unroutable`, `unverified` (doesn't prove its number's secret), `failed` or `unreadable`.",
     }),
-    reason: Type.String({ description: 'Why the event is in this list.' }),
-    phoneNumberId: nullableText('The id of the number at the provider.'),
-    wabaAccountId: nullableText('The id of the business account.'),
-    app: nullableText('The app of the provider.'),
+    reason: Type.String({ description: 'Why the event is listed.' }),
+    phoneNumberId: nullableText("The number's id at the provider."),
+    wabaAccountId: nullableText('Business account id.'),
+    app: nullableText('Provider app.'),
     receivedAt: Type.String({ format: 'date-time' }),
-    body: Type.String({ description: 'The text of the provider for this item; a list returns its first 4 KiB.' }),
-    bodyBytes: Type.Integer({ description: 'The length of the whole text in bytes.' }),
+    body: Type.String({ description: "The provider's text for this item; lists return the first 4 KiB." }),
+    bodyBytes: Type.Integer({ description: 'Length of the whole text in bytes.' }),
   },
   {
     title: 'FailedEvent',
-    description: 'An inbound event that was not processed.',
+    description: 'An unprocessed inbound event.',
     example: {
       id: 77,
       state: 'unroutable',

@@ -27,8 +27,8 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           operationId: 'retryFailedJob',
           summary: 'Retry a failed job',
-          description: 'It starts again with all its attempts.',
-          params: Type.Object({ id: pathId('JobId', 'The id of the job.') }),
+          description: 'Starts again with all its attempts.',
+          params: Type.Object({ id: pathId('JobId', 'Job id.') }),
           querystring: Type.Object({ companyId: Type.Optional(Type.String()) }),
           response: { 200: Success },
         },

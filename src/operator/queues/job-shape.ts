@@ -6,11 +6,11 @@ export const JobReply = Type.Object(
   {
     id: Type.Integer(),
     kind: Type.String({ description: 'Such as `webhook.deliver`.' }),
-    companyId: nullableInteger('The id of the company.'),
-    subjectId: Type.Integer({ description: 'The id of the record that the job is about.' }),
-    attempts: Type.Integer({ description: 'The number of attempts.' }),
+    companyId: nullableInteger('Company id.'),
+    subjectId: Type.Integer({ description: 'Id of the record processed by the job.' }),
+    attempts: Type.Integer({ description: 'Number of attempts.' }),
     failedAt: Type.String({ format: 'date-time' }),
-    lastError: nullableText('The error of the last attempt.'),
+    lastError: nullableText('Error of the last attempt.'),
   },
   {
     title: 'FailedJob',

@@ -14,7 +14,7 @@ const asking = { takesLong: true } as const
 
 const OneSender = Type.Object({
   id: InCompany.properties.id,
-  channelId: pathId('ChannelId', 'The `channelId` of the number.'),
+  channelId: pathId('ChannelId', "The number's `channelId`."),
 })
 
 export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
@@ -29,7 +29,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           operationId: 'connectSender',
           summary: 'Connect a WhatsApp number',
           description:
-            'The credential is tried at the provider, which is asked for name and number unless both are given. When the provider refuses the credential, the answer is 422 and names `accessToken`. A number whose name and number are given is connected even when the provider cannot be reached. The answer contains the address for its events.',
+            "Tries the credential at the provider and reads name and number, unless both are given. If the provider refuses the credential, the answer is 422 for `accessToken`. A number with a given name and number is connected even if the provider can't be reached. The answer contains the URL for events.",
           params: InCompany,
           body: NewSenderBody,
           response: {
@@ -53,8 +53,8 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         schema: {
           operationId: 'listCompanySenders',
-          summary: 'List the connected numbers of a company',
-          description: 'Returns all connected numbers of the company.',
+          summary: "List a company's numbers",
+          description: "Returns all of the company's connected numbers.",
           params: InCompany,
           response: { 200: Type.Array(SenderReply, { description: 'All of them.' }) },
         },
@@ -70,7 +70,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       {
         schema: {
           operationId: 'getSender',
-          summary: 'Read a connected number',
+          summary: 'Get a connected number',
           description: 'Returns one connected number.',
           params: OneSender,
           response: { 200: SenderReply },
@@ -88,9 +88,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config: { ...asking, errors: ['duplicate_resource'], valueFaults },
         schema: {
           operationId: 'updateSender',
-          summary: 'Change a connected number',
+          summary: 'Update a connected number',
           description:
-            'Changes only the members that are sent; null removes an optional value. To make a number not preferred, prefer another one.',
+            'Omitted members stay unchanged; null removes an optional value. To stop preferring a number, prefer another one.',
           params: OneSender,
           body: SenderChangeBody,
           response: {
@@ -112,7 +112,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           operationId: 'removeSender',
           summary: 'Disconnect a number',
           description:
-            'The number can be connected again by any company. When it was preferred, the oldest remaining number is.',
+            'Any company can connect the number again. If it was preferred, the oldest remaining number becomes preferred.',
           params: OneSender,
           response: { 200: Success },
         },
@@ -130,12 +130,12 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config: asking,
         schema: {
           operationId: 'syncTemplates',
-          summary: 'Synchronize the WhatsApp templates with the providers now',
-          description: 'Reads all templates of the connected accounts from the providers.',
+          summary: 'Sync WhatsApp templates',
+          description: 'Reads all templates of the connected accounts from the providers now.',
           params: InCompany,
           response: {
             200: Type.Object(
-              { synced: Type.Integer({ description: 'The number of templates.' }) },
+              { synced: Type.Integer({ description: 'Number of templates.' }) },
               { title: 'TemplateSync', description: 'The templates were read.', example: { synced: 14 } },
             ),
           },

@@ -11,7 +11,7 @@ const Tier = orNull(
     minimum: 1,
     maximum: 4,
     title: 'SenderTier',
-    description: 'The tier of the daily limit: 1,000, 10,000, 100,000 or unlimited customers.',
+    description: 'Daily limit tier: 1,000, 10,000, 100,000 or unlimited customers.',
   }),
 )
 const DailyLimit = orNull(
@@ -19,8 +19,7 @@ const DailyLimit = orNull(
     minimum: 1,
     maximum: LARGEST_INTEGER,
     title: 'DailyLimit',
-    description:
-      'The number of customers that the number may write to first within 24 hours. It takes precedence over the tier.',
+    description: 'How many customers the number may write to first within 24 hours. Overrides the tier.',
   }),
 )
 
@@ -30,19 +29,19 @@ const Throughput = orNull(
     maximum: 1_000_000,
     title: 'Throughput',
     description:
-      'The number of messages per second, by default 80, or 20 for a number that the phone app uses too. Above 1,000 no message waits, not even many to one customer.',
+      'Messages per second, by default 80, or 20 for a number also used in the phone app. Above 1,000 no message waits, not even many to one customer.',
   }),
 )
 
 const MarketingAddress = Type.Enum([...MARKETING_ADDRESSES], {
   title: 'MarketingAddress',
   description:
-    'Where templates of the category MARKETING go: `marketing` to the provider’s own address for them, `messages` with all other messages, `auto` (default) to the former once the account has signed the provider’s terms for it.',
+    'Where MARKETING templates are sent: `marketing` to the provider’s marketing address, `messages` with all other messages, `auto` (default) to the marketing address once the account has signed the provider’s terms.',
 })
 const DirectSend = Type.Boolean({
   title: 'DirectSend',
   description:
-    'Whether the provider has allowed Direct Send to the business account: texts with a `category` may then be sent outside the 24-hour window. Default false.',
+    'Whether the provider has enabled Direct Send for the business account: texts with a `category` may then be sent outside the 24-hour window. Default false.',
 })
 
 const EXAMPLE = {
@@ -54,34 +53,34 @@ const EXAMPLE = {
 }
 
 const settings = {
-  provider: Type.Enum([...PROVIDER_NAMES], { description: 'The provider through which the number is connected.' }),
+  provider: Type.Enum([...PROVIDER_NAMES], { description: 'Provider of the number.' }),
   phoneNumber: Type.Optional(
     plainText({
       maxLength: 40,
       title: 'PhoneNumberText',
-      description: 'The phone number with country code, in any formatting. Without it the provider is asked.',
+      description: 'Phone number with country code, in any formatting. Requested from the provider if omitted.',
     }),
   ),
   phoneName: Type.Optional(
     plainText({
       maxLength: 200,
       title: 'BusinessName',
-      description: 'The display name of the business. Without it the provider is asked.',
+      description: 'Display name of the business. Requested from the provider if omitted.',
     }),
   ),
-  phoneNumberId: plainText({ maxLength: 128, description: 'The id of the number at the provider.' }),
-  wabaAccountId: plainText({ maxLength: 128, description: 'The id of the business account at the provider.' }),
+  phoneNumberId: plainText({ maxLength: 128, description: "The number's id at the provider." }),
+  wabaAccountId: plainText({ maxLength: 128, description: "The business account's id at the provider." }),
   accessToken: secretText({
     maxLength: 4096,
     title: 'AccessToken',
-    description: 'The credential at the provider, which is stored encrypted and never returned.',
+    description: 'Provider credential. Stored encrypted and never returned.',
   }),
   appSecret: Type.Optional(
     orNull(
       secretText({
         maxLength: 512,
         title: 'AppSecret',
-        description: 'The app secret. When it is set, events without its signature are refused. It is never returned.',
+        description: 'App secret. If set, events without a valid signature are refused. Never returned.',
       }),
     ),
   ),
@@ -93,7 +92,7 @@ const settings = {
         pattern: '^[A-Za-z0-9._~-]*$',
         title: 'WebhookSecret',
         description:
-          'A secret for providers that do not sign. When it is set, events are refused unless they carry it in the header X-Webhook-Secret or as the last segment of the path. It is never returned.',
+          "A secret for providers that don't sign. If set, events must carry it in the header X-Webhook-Secret or as the last path segment. Never returned.",
       }),
     ),
   ),
@@ -102,7 +101,7 @@ const settings = {
       Type.String({
         maxLength: 2048,
         title: 'ApiBaseUrl',
-        description: 'The address to which the paths of the provider are added, by default its public address.',
+        description: "Base URL for provider calls, by default the provider's public address.",
       }),
     ),
   ),
@@ -112,7 +111,7 @@ const settings = {
         maxLength: 128,
         title: 'AppId',
         description:
-          'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`.',
+          'Id of the app with the number, for providers with apps; by default the last segment of `apiBaseUrl`.',
       }),
     ),
   ),
@@ -121,7 +120,7 @@ const settings = {
       plainText({
         maxLength: 128,
         title: 'AppName',
-        description: 'The name of the app, which template events contain.',
+        description: 'App name, as contained in template events.',
       }),
     ),
   ),
@@ -130,8 +129,7 @@ const settings = {
       plainText({
         maxLength: 128,
         title: 'PortfolioId',
-        description:
-          'The id of the business portfolio at the provider: all numbers of a portfolio share its daily limit.',
+        description: 'Business portfolio id at the provider: all numbers of a portfolio share its daily limit.',
       }),
     ),
   ),
@@ -160,7 +158,7 @@ export const NewSenderBody = Type.Object(settings, {
 
 export const SenderReply = Type.Object(
   {
-    channelId: Type.Integer({ description: 'The id of the sender.' }),
+    channelId: Type.Integer({ description: 'Sender id.' }),
     provider: Type.String(),
     phoneNumber: Type.String(),
     phoneName: Type.String(),
@@ -174,22 +172,22 @@ export const SenderReply = Type.Object(
     appName: orNull(Type.String()),
     portfolioId: orNull(Type.String()),
     throughputPerSecond: Throughput,
-    isSharedWithApp: Type.Boolean({ description: 'Whether the phone app uses the number too, as the provider says.' }),
+    isSharedWithApp: Type.Boolean({
+      description: 'Whether the number is also used in the phone app, as reported by the provider.',
+    }),
     marketingAddress: MarketingAddress,
     marketingTermsSigned: Type.Boolean({
-      description: 'Whether the account has signed the terms for marketing messages, as the provider reports it.',
+      description: 'Whether the account has signed the terms for marketing messages, as reported by the provider.',
     }),
     directSend: DirectSend,
-    webhookUrl: Type.String({ description: 'The address to which the provider has to post its events.' }),
-    webhookVerifyToken: orNull(
-      Type.String({ description: 'The token for the handshake, for providers that make one.' }),
-    ),
-    webhookSteps: Type.String({ description: 'The values to enter at the provider.' }),
+    webhookUrl: Type.String({ description: 'URL to which the provider must post events.' }),
+    webhookVerifyToken: orNull(Type.String({ description: 'Handshake token, for providers with a handshake.' })),
+    webhookSteps: Type.String({ description: 'Values to enter at the provider.' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
   {
     title: 'ConnectedSender',
-    description: 'A connected WhatsApp number without its secrets.',
+    description: 'A connected WhatsApp number without secrets.',
     example: {
       channelId: 3,
       ...EXAMPLE,

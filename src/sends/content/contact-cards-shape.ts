@@ -10,7 +10,7 @@ const LONGEST_URL = 2_048
 
 const value = (maxLength = LONGEST_VALUE) => Type.Optional(Type.String({ minLength: 1, maxLength }))
 const kind = Type.Optional(
-  Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'The label, such as `WORK` or `HOME`.' }),
+  Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'Label, such as `WORK` or `HOME`.' }),
 )
 const closed = <Members extends TProperties>(members: Members) => Type.Object(members, { additionalProperties: false })
 const listOf = <Members extends TProperties>(members: Members) =>
@@ -18,14 +18,14 @@ const listOf = <Members extends TProperties>(members: Members) =>
 
 const Name = Type.Object(
   {
-    formatted_name: Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'The whole name.' }),
+    formatted_name: Type.String({ minLength: 1, maxLength: LONGEST_VALUE, description: 'Full name.' }),
     first_name: value(),
     middle_name: value(),
     last_name: value(),
     prefix: value(),
     suffix: value(),
   },
-  { additionalProperties: false, description: 'The whole name and at least one of its parts.' },
+  { additionalProperties: false, description: 'Full name and at least one of its parts.' },
 )
 
 const ContactCardShape = Type.Object(
@@ -34,7 +34,7 @@ const ContactCardShape = Type.Object(
     phones: listOf({
       phone: value(),
       wa_id: Type.Optional(
-        Type.String({ pattern: '^[0-9]{5,20}$', description: 'The number on WhatsApp: adds a button to write to it.' }),
+        Type.String({ pattern: '^[0-9]{5,20}$', description: 'WhatsApp number: adds a button to start a chat.' }),
       ),
     }),
     emails: listOf({ email: Type.String({ minLength: 1, maxLength: LONGEST_VALUE }) }),
@@ -50,14 +50,14 @@ const ContactCardShape = Type.Object(
     org: Type.Optional(closed({ company: value(), department: value(), title: value() })),
     birthday: Type.Optional(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$', description: 'As `YYYY-MM-DD`.' })),
   },
-  { title: 'ContactCard', additionalProperties: false, description: 'A contact card, in the form of the provider.' },
+  { title: 'ContactCard', additionalProperties: false, description: "A contact card in the provider's format." },
 )
 export type ContactCard = Static<typeof ContactCardShape>
 
 export const ContactCardsShape = Type.Array(ContactCardShape, {
   minItems: 1,
   maxItems: MOST_CARDS,
-  description: 'The contact cards to share.',
+  description: 'Contact cards to share.',
 })
 
 export const CONTACT_CARDS_EXAMPLE = [

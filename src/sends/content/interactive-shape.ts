@@ -30,8 +30,8 @@ const upTo = (maxLength: number, description?: string) =>
   Type.String({ minLength: 1, maxLength, ...(description !== undefined && { description }) })
 
 const https = Type.String({ pattern: '^[hH][tT][tT][pP][sS]://', maxLength: LONGEST_ADDRESS })
-const providerId = upTo(LONGEST_ID, 'The id of a file that was uploaded to the sending number.')
-const mediaId = upTo(LONGEST_MEDIA_ID, 'The id of a file that was uploaded with `uploadMedia`.')
+const providerId = upTo(LONGEST_ID, 'Provider file id, uploaded to the sending number.')
+const mediaId = upTo(LONGEST_MEDIA_ID, 'Media id from `uploadMedia`.')
 const fileOf = (more: TProperties = {}) =>
   Type.Union([closed({ link: https, ...more }), closed({ id: providerId, ...more }), closed({ mediaId, ...more })])
 const TextHeader = closed({ type: Type.Literal('text'), text: upTo(INTERACTIVE_LIMITS.headerText) })
@@ -75,7 +75,7 @@ const ReplyButtons = closed(
   {
     example: REPLY_BUTTONS_EXAMPLE,
     title: 'ReplyButtons',
-    description: 'Up to three buttons, of which the customer chooses one.',
+    description: 'Up to three buttons; the customer chooses one.',
   },
 )
 
@@ -85,7 +85,7 @@ const Row = closed({
   description: Type.Optional(upTo(INTERACTIVE_LIMITS.rowDescription)),
 })
 const Section = closed({
-  title: Type.Optional(upTo(INTERACTIVE_LIMITS.sectionTitle, 'Required when there are several sections.')),
+  title: Type.Optional(upTo(INTERACTIVE_LIMITS.sectionTitle, 'Required if there are several sections.')),
   rows: Type.Array(Row, { minItems: 1, maxItems: INTERACTIVE_LIMITS.rows }),
 })
 const ListMenu = closed(
@@ -95,7 +95,7 @@ const ListMenu = closed(
     body: bodyOf(INTERACTIVE_LIMITS.listBodyText),
     footer: Type.Optional(Footer),
     action: closed({
-      button: upTo(INTERACTIVE_LIMITS.buttonTitle, 'The text of the button that opens the list.'),
+      button: upTo(INTERACTIVE_LIMITS.buttonTitle, 'Text of the button that opens the list.'),
       sections: Type.Array(Section, { minItems: 1, maxItems: INTERACTIVE_LIMITS.sections }),
     }),
   },
@@ -116,7 +116,7 @@ const ListMenu = closed(
       },
     },
     title: 'ListMenu',
-    description: 'A list of up to ten rows in all, of which the customer chooses one.',
+    description: 'A list of up to ten rows in all; the customer chooses one.',
   },
 )
 
@@ -142,7 +142,7 @@ const CallToAction = closed(
       },
     },
     title: 'CallToAction',
-    description: 'A button that opens an address.',
+    description: 'A button that opens a URL.',
   },
 )
 
@@ -166,19 +166,19 @@ const LocationRequest = requestOf('location_request_message', 'send_location', {
 const ContactRequest = requestOf('request_contact_info', 'request_contact_info', {
   text: 'Share your number, so that the driver can call.',
   title: 'ContactRequest',
-  description: 'Asks a customer who hides the phone number to share it; it comes back in `contacts`.',
+  description: 'Asks a customer who hides the phone number to share it; the number comes back in `contacts`.',
 })
 
 const flow = {
   flow_message_version: Type.Literal('3'),
-  flow_cta: upTo(INTERACTIVE_LIMITS.flowButton, 'The text of the button that opens the flow.'),
-  flow_token: Type.Optional(upTo(LONGEST_TOKEN, 'Identifies for the flow the message that opened it.')),
+  flow_cta: upTo(INTERACTIVE_LIMITS.flowButton, 'Text of the button that opens the flow.'),
+  flow_token: Type.Optional(upTo(LONGEST_TOKEN, 'Identifies the opening message to the flow.')),
   mode: Type.Optional(Type.Enum(['draft', 'published'])),
   flow_action: Type.Optional(Type.Enum(['navigate', 'data_exchange'])),
   flow_action_payload: Type.Optional(
     closed({
-      screen: Type.Optional(upTo(LONGEST_ID, 'The first screen.')),
-      data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'The input of the screen.' })),
+      screen: Type.Optional(upTo(LONGEST_ID, 'First screen.')),
+      data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Input of the screen.' })),
     }),
   ),
 }
@@ -204,7 +204,7 @@ const Flow = closed(
       },
     },
     title: 'FlowMessage',
-    description: 'A button that opens a flow, whose answers come back as `reply.responseJson`.',
+    description: 'A button that opens a flow; its answers come back as `reply.responseJson`.',
   },
 )
 

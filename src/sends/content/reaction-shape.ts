@@ -9,11 +9,11 @@ export const messageId = (description: string) =>
 
 export const ReactionShape = Type.Object(
   {
-    messageId: messageId('The id of the message to react to, of the same conversation.'),
+    messageId: messageId('Id of the target message in the same conversation.'),
     emoji: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       maxLength: LONGEST_EMOJI,
-      description: 'One emoji; null or an empty text removes the reaction.',
+      description: 'One emoji; null or an empty string removes the reaction.',
     }),
   },
   { title: 'Reaction', additionalProperties: false, description: 'A reaction to a message.' },

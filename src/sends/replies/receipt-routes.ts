@@ -32,9 +32,9 @@ export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Conversations'],
           operationId: 'markConversationRead',
-          summary: 'Mark the messages of a customer as read',
+          summary: 'Mark messages as read',
           description:
-            'The customer sees two blue ticks at the last message and the earlier ones, and `unreadMessages` becomes 0. Where nothing was written, nothing is sent.',
+            'The customer sees two blue ticks on all messages so far, and `unreadMessages` becomes 0. Nothing is sent if the customer never wrote.',
           params: ChatId,
           response: { 200: Success },
         },
@@ -49,9 +49,9 @@ export function receiptRoutes(deps: ReceiptDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['Conversations'],
           operationId: 'showTyping',
-          summary: 'Show a customer that an answer is being written',
+          summary: 'Show a typing indicator',
           description:
-            'The customer sees it for 25 seconds, or until a message comes. The provider also marks the messages of the customer as read. Before the customer wrote there is nothing to show: 422 `session_window_closed`.',
+            "Shown to the customer for 25 seconds or until a message arrives. The provider also marks the customer's messages as read. Returns 422 `session_window_closed` if the customer never wrote.",
           params: ChatId,
           response: { 200: Success },
         },

@@ -31,9 +31,9 @@ export function replyRoutes(deps: SendDeps & ScheduleDeps): FastifyPluginAsyncTy
         schema: {
           tags: ['Conversations'],
           operationId: 'sendMessage',
-          summary: 'Send a message in a conversation',
+          summary: 'Reply in a conversation',
           description:
-            'Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. With `sendAt` it goes to the address that the customer has then.',
+            "Sends to the conversation's customer from its number, by the rules of `sendWhatsAppMessage`. Groups return 400. With `sendAt`, the message goes to the customer's address at that time.",
           params: ChatId,
           body: ContentBody,
           response: { 200: SendReplyShape, 202: ScheduledReplyShape },

@@ -16,7 +16,7 @@ import { listScheduled } from './scheduled-store.ts'
 
 const LIMITS = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
-const ById = Type.Object({ id: pathId('ScheduledMessageId', 'The id of the scheduled message.') })
+const ById = Type.Object({ id: pathId('ScheduledMessageId', 'Scheduled message id.') })
 
 /** Replies 202 with the scheduled message. */
 export async function answerScheduled(
@@ -54,7 +54,7 @@ export function scheduledRoutes(deps: ScheduleDeps): FastifyPluginAsyncTypebox {
           operationId: 'listScheduledMessages',
           summary: 'List scheduled messages',
           description:
-            'The one that was scheduled last comes first. `before` is the id of the last one of the page before. Messages that were sent or failed are listed for 30 days.',
+            'Last scheduled first. `before` is the last id of the previous page. Sent and failed messages are listed for 30 days.',
           querystring: Type.Object({
             chatId: Type.Optional(Type.Integer({ minimum: 1, description: 'The conversation.' })),
             status: Type.Optional(ScheduledStatuses),
@@ -80,7 +80,7 @@ export function scheduledRoutes(deps: ScheduleDeps): FastifyPluginAsyncTypebox {
           tags: ['WhatsApp'],
           operationId: 'getScheduledMessage',
           summary: 'Get a scheduled message',
-          description: 'Returns the record that the list has.',
+          description: 'Returns the record as in the list.',
           params: ById,
           response: { 200: Type.Object({ data: ScheduledRecord }, { description: 'The scheduled message.' }) },
         },
@@ -99,7 +99,7 @@ export function scheduledRoutes(deps: ScheduleDeps): FastifyPluginAsyncTypebox {
           operationId: 'cancelScheduledMessage',
           summary: 'Cancel a scheduled message',
           description:
-            'Deletes a message that waits, or one that failed. After 200 it is never sent; one that was sent is answered 409 `already_sent`.',
+            'Deletes a waiting or failed message. After 200, nothing is sent; a sent message returns 409 `already_sent`.',
           params: ById,
           response: { 200: Success },
         },

@@ -19,29 +19,31 @@ const EXAMPLE = {
 
 const Status = Type.Enum([...SCHEDULED_STATUSES], {
   description:
-    '`sent`: it is the message `messageId`, whose status says what became of it. `failed`: it was not sent, and `error` says why.',
+    '`sent`: became message `messageId`, whose status shows the outcome. `failed`: not sent; `error` has the reason.',
 })
 
 const ANY = SCHEDULED_STATUSES.join('|')
 export const ScheduledStatuses = Type.String({
   pattern: `^(${ANY})(,(${ANY})){0,${SCHEDULED_STATUSES.length - 1}}$`,
-  description: 'Some of `scheduled`, `sent`, `failed`, with commas.',
+  description: 'Comma-separated: `scheduled`, `sent`, `failed`.',
 })
 
 export const ScheduledRecord = Type.Object(
   {
-    id: Type.Integer({ description: 'The id of the scheduled message.' }),
+    id: Type.Integer({ description: 'Scheduled message id.' }),
     status: Status,
-    sendAt: Type.String({ format: 'date-time', description: 'The time at which it is sent.' }),
+    sendAt: Type.String({ format: 'date-time', description: 'Send time.' }),
     chatId: nullableInteger('The conversation; null while sender and recipient have none.'),
-    messageId: nullableInteger('The message that it became; null before.'),
-    recipient: Type.String({ description: 'The recipient of the request; a reply goes to the address of its time.' }),
+    messageId: nullableInteger('The sent message; null before.'),
+    recipient: Type.String({
+      description: "Recipient in the request; a reply goes to the customer's address at the send time.",
+    }),
     type: Type.Enum([...OWN_MEMBERS, ...MEDIA_KINDS]),
-    text: nullableText('The text as the conversation would show it; null when it was sent.'),
-    senderName: Type.String({ description: 'The name of the API key or session.' }),
+    text: nullableText('Text as the conversation would show it; null once sent.'),
+    senderName: Type.String({ description: 'API key or session name.' }),
     error: Type.Union([
       Type.Object({
-        code: nullableText('The error code that a send would have answered, if it has one.'),
+        code: nullableText('Error code that a send would have returned, if any.'),
         message: Type.String(),
       }),
       Type.Null(),

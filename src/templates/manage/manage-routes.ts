@@ -12,9 +12,9 @@ const config = {
   errors: ['WHATSAPP_SENDER_NOT_FOUND', 'no_whatsapp_account', 'template_not_found'],
 } as const
 
-const SAVE_DESCRIPTION = `Creates the template in this language, or changes the one that exists; it is \`PENDING\` until the provider has reviewed it
-(\`whatsapp.template.status\` reports the outcome). The rules of the provider are checked before, and a refusal of the provider is
-answered 422 with its reason. A repeated request changes nothing, and neither does a record that is written back as it was read. A transport that cannot do this is named in the 422.`
+const SAVE_DESCRIPTION = `Creates or changes the template in this language; it is \`PENDING\` until the provider's review (\`whatsapp.template.status\`
+reports the outcome). The provider's rules are checked first; if the provider refuses, the answer is 422 with its reason.
+Repeating a request, or writing a record back as read, changes nothing. If a transport can't do this, the 422 names it.`
 
 const PENDING_EXAMPLE = {
   data: {
@@ -36,14 +36,14 @@ export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags: ['WhatsApp'],
           operationId: 'saveWhatsAppTemplate',
-          summary: 'Create or change a WhatsApp template',
+          summary: 'Create or update a template',
           description: SAVE_DESCRIPTION,
           params: TemplatePlace,
           body: TemplateBody,
           response: {
             200: Type.Object(
               { data: TemplateRecord },
-              { description: 'The template, changed or as it was.', example: PENDING_EXAMPLE },
+              { description: 'The template, changed or unchanged.', example: PENDING_EXAMPLE },
             ),
             201: Type.Object(
               { data: TemplateRecord },
@@ -69,7 +69,7 @@ export function manageRoutes(deps: ManageDeps): FastifyPluginAsyncTypebox {
           operationId: 'deleteWhatsAppTemplate',
           summary: 'Delete a WhatsApp template',
           description:
-            'Deletes the template in all languages, here and at the provider. The provider does not accept the name of an approved template again for 30 days.',
+            "Deletes the template in all languages, here and at the provider. The provider doesn't accept an approved template's name again for 30 days.",
           params: Type.Object({ name: TemplatePlace.properties.name }),
           querystring: Type.Object({ sender: TemplateBody.properties.sender }),
           response: { 200: Success },

@@ -19,7 +19,7 @@ const text = (description: string, maxLength: number = LONGEST_TEXT) =>
 const example = Type.Optional(
   Type.Unknown({
     description:
-      'Samples of the placeholders or of the file, in the form of the provider; for the file of a header also `mediaId`, the id of an uploaded file.',
+      "Samples for placeholders or file, in the provider's format; for a header file also `mediaId`, the id of an uploaded file.",
   }),
 )
 
@@ -54,10 +54,10 @@ export const TEMPLATE_SERVICE_MEMBERS = [
 
 const Button = Type.Object(
   {
-    type: word(`The kind: ${BUTTON_TYPES.join(', ')}.`),
-    text: text('The text of the button.'),
-    url: text('The address of a URL button; {{1}} at its end is filled in by each send.', TEMPLATE_LIMITS.url),
-    phone_number: text('The number of a PHONE_NUMBER button.', TEMPLATE_LIMITS.phone),
+    type: word(`Kind: ${BUTTON_TYPES.join(', ')}.`),
+    text: text('Button text.'),
+    url: text('URL of a URL button; each send fills in a trailing {{1}}.', TEMPLATE_LIMITS.url),
+    phone_number: text('Number of a PHONE_NUMBER button.', TEMPLATE_LIMITS.phone),
     example,
   },
   { additionalProperties: true, title: 'NewTemplateButton' },
@@ -65,9 +65,9 @@ const Button = Type.Object(
 
 const Component = Type.Object(
   {
-    type: word(`The kind: ${COMPONENT_TYPES.join(', ')}.`),
+    type: word(`Kind: ${COMPONENT_TYPES.join(', ')}.`),
     format: Type.Optional(word(`Required for a HEADER: ${HEADER_FORMATS.join(', ')}.`)),
-    text: text('The text, with placeholders such as {{1}} or {{first_name}}.'),
+    text: text('Text, with placeholders such as {{1}} or {{first_name}}.'),
     example,
     buttons: Type.Optional(Type.Array(Button, { maxItems: TEMPLATE_LIMITS.buttons })),
   },
@@ -91,19 +91,19 @@ export const TemplateBody = Type.Object(
     category: word(`${TEMPLATE_CATEGORIES.join(', ')}.`),
     parameterFormat: Type.Optional(
       Type.Enum(['POSITIONAL', 'NAMED'], {
-        description: 'How the placeholders are named; by default as in the template that exists, else `POSITIONAL`.',
+        description: 'How placeholders are named; by default as in the existing template, else `POSITIONAL`.',
       }),
     ),
     components: Type.Array(Component, { minItems: 1, maxItems: 20 }),
     ttlSeconds: ttl(
-      'For how many seconds the provider tries to deliver a message of the template. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000.',
+      "How many seconds the provider tries to deliver the template's messages. AUTHENTICATION: 30 to 900, UTILITY: 30 to 43,200, MARKETING: 43,200 to 2,592,000.",
     ),
-    message_send_ttl_seconds: ttl('`ttlSeconds` under its name in the record.'),
+    message_send_ttl_seconds: ttl("The record's name for `ttlSeconds`."),
     sender: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 128,
-        description: 'A connected number of the business account. Without it that of the preferred number.',
+        description: "A connected number of the business account. Defaults to the preferred number's account.",
       }),
     ),
     ...Object.fromEntries(TEMPLATE_SERVICE_MEMBERS.map((name) => [name, asRead(TemplateRecord.properties[name])])),
@@ -119,11 +119,11 @@ export const TemplatePlace = Type.Object({
   name: Type.String({
     pattern: '^[a-z0-9_]+$',
     maxLength: TEMPLATE_LIMITS.name,
-    description: 'The name: lower-case letters, digits and underscores.',
+    description: 'Name: lower-case letters, digits and underscores.',
   }),
   language: Type.String({
     pattern: '^[a-z]{2,3}(_[A-Z]{2}|_[0-9]{3})?$',
-    description: 'The language, such as `en` or `pt_BR`.',
+    description: 'Language, such as `en` or `pt_BR`.',
   }),
 })
 

@@ -30,20 +30,20 @@ import { findDeliveryIds } from './list/delivery-search-store.ts'
 
 const PATH = '/public/v1/webhooks/registrations/:id/deliveries'
 const PAGE = { defaultSize: 25, maxSize: 100 }
-const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
+const ById = Type.Object({ id: pathId('RegistrationId', 'Registration id.') })
 const tags = ['Webhook registrations']
 
 const MAX_SEARCH = 200
 const ListQuery = Type.Object({
   ...beforeQuery(PAGE),
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
-  since: Type.Optional(instant('The start of the time range.')),
-  until: Type.Optional(instant('The end of the time range.')),
+  since: Type.Optional(instant('Start of the time range.')),
+  until: Type.Optional(instant('End of the time range.')),
   search: Type.Optional(
     Type.String({
       maxLength: MAX_SEARCH,
       description:
-        'The phone number of a customer, which finds the deliveries about the latest 100 messages; the id of a delivery; the id of a message or another event, or a part of it, which is looked for in the newest 10,000 deliveries.',
+        "A customer's phone number, to find deliveries about the latest 100 messages; a delivery id; or all or part of a message or event id, searched in the newest 10,000 deliveries.",
     }),
   ),
 })
@@ -52,7 +52,7 @@ const DetailsQuery = Type.Object({
     Type.String({
       pattern: '^(now|[1-9][0-9]{0,15})$',
       description:
-        'Whose headers `requestHeaders` shows: the `id` of an attempt, or `now` for those of an attempt at this moment. By default those of the latest attempt.',
+        "Whose headers `requestHeaders` shows: an attempt's `id`, or `now` for an attempt at this moment. Defaults to the latest attempt.",
     }),
   ),
 })
@@ -72,14 +72,14 @@ export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncType
           tags,
           operationId: 'listDeliveries',
           summary: 'List deliveries',
-          description: 'Returns the newest deliveries of the registration first.',
+          description: 'Newest first.',
           params: ById,
           querystring: ListQuery,
           response: {
             200: Type.Object(
               {
                 data: Type.Array(ListedDeliveryRecord),
-                nextBefore: nullableInteger('The `before` of the next page; null on the last page.'),
+                nextBefore: nullableInteger('`before` of the next page; null on the last page.'),
               },
               { description: 'One page of deliveries.', example: { data: [LISTED_EXAMPLE], nextBefore: null } },
             ),
@@ -110,9 +110,9 @@ export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncType
         schema: {
           tags,
           operationId: 'getDelivery',
-          summary: 'Get a delivery with its attempts',
-          description: 'Returns the sent body, the headers and what the receiver answered.',
-          params: Type.Object({ ...ById.properties, deliveryId: pathId('DeliveryId', 'The id of the delivery.') }),
+          summary: 'Get a delivery',
+          description: "Returns the sent body, the headers and the receiver's answers.",
+          params: Type.Object({ ...ById.properties, deliveryId: pathId('DeliveryId', 'Delivery id.') }),
           querystring: DetailsQuery,
           response: { 200: Type.Object({ data: DeliveryDetailsRecord }, { description: 'The delivery.' }) },
         },

@@ -23,17 +23,17 @@ const DeliveryRecord = Type.Object(
   {
     id: Type.Integer(),
     registrationId: Type.Integer(),
-    event: Type.String({ description: 'The name of the event.' }),
-    eventId: Type.String({ description: 'The id of the event, which receivers get in the `Delivery` header.' }),
-    wamid: nullableText('The id of the received message at the provider; null for other events.'),
+    event: Type.String({ description: 'Event name.' }),
+    eventId: Type.String({ description: 'Event id, sent to receivers in the `Delivery` header.' }),
+    wamid: nullableText("The received message's id at the provider; null for other events."),
     status: Type.Enum([...DELIVERY_STATUSES], {
       description:
-        '`dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive.',
+        '`dead`: the last attempt failed or the deadline passed. `skipped`: the registration became inactive.',
     }),
-    attempts: Type.Integer({ description: 'The number of attempts, since the last redelivery if there was one.' }),
-    lastStatusCode: nullableInteger('The status of the latest attempt; null without an answer.'),
+    attempts: Type.Integer({ description: 'Number of attempts, since the last redelivery if there was one.' }),
+    lastStatusCode: nullableInteger('Status of the latest attempt; null without an answer.'),
     createdAt: Timestamp,
-    nextAttemptAt: nullableTime('The time of the next attempt; null when none follows.'),
+    nextAttemptAt: nullableTime('Time of the next attempt; null if there is none.'),
   },
   {
     title: 'Delivery',
@@ -56,40 +56,40 @@ export const ListedDeliveryRecord = Type.Object(
       [
         Type.Object({
           contact: Type.Object({
-            name: nullableText('The name of the contact, else the WhatsApp profile name.'),
-            phone: nullableText('The phone number of the customer; null when it is hidden.'),
+            name: nullableText('Contact name, else the WhatsApp profile name.'),
+            phone: nullableText("The customer's phone number; null if hidden."),
           }),
-          type: Type.String({ description: 'The type of the message.' }),
-          text: nullableText(`The beginning of the text, at most ${MAX_EXCERPT} characters.`),
+          type: Type.String({ description: 'Message type.' }),
+          text: nullableText(`Start of the text, at most ${MAX_EXCERPT} characters.`),
         }),
         Type.Null(),
       ],
-      { description: 'The message that the delivery is about; null for other events, and when it is deleted.' },
+      { description: 'Message of the delivery; null for other events, and if deleted.' },
     ),
   },
-  { title: 'ListedDelivery', description: 'A delivery of a list.', example: LISTED_EXAMPLE },
+  { title: 'ListedDelivery', description: 'A listed delivery.', example: LISTED_EXAMPLE },
 )
 
 export const DeliveryDetailsRecord = Type.Object(
   {
     delivery: DeliveryRecord,
-    payload: Type.String({ description: 'The body, the very text that is signed and sent.' }),
+    payload: Type.String({ description: 'The body exactly as signed and sent.' }),
     requestHeaders: Type.Record(Type.String(), Type.String(), {
       description:
-        'The headers of the latest attempt, or of the one that `headersOf` names, by the present settings of the registration; `…` stands for the value of a static header.',
+        "Headers of the latest attempt, or of the one in `headersOf`, with the registration's current settings; `…` replaces the value of a static header.",
     }),
     attempts: Type.Array(
       Type.Object({
-        id: Type.Integer({ description: 'The id of the attempt, by which `redeliver` repeats the delivery.' }),
+        id: Type.Integer({ description: 'Attempt id, accepted by `redeliver`.' }),
         attempt: Type.Integer(),
         round: Type.Integer({ description: 'Counts from 1; each redelivery starts another round.' }),
-        statusCode: nullableInteger('The status of the answer.'),
-        response: nullableText('The body of the answer.'),
+        statusCode: nullableInteger('Status of the answer.'),
+        response: nullableText('Body of the answer.'),
         errorMessage: nullableText('Why the attempt failed.'),
         durationMs: Type.Integer(),
         sentAt: Timestamp,
       }),
-      { description: `The latest attempts, the newest first, at most ${MAX_SHOWN_ATTEMPTS}.` },
+      { description: `Latest attempts, newest first, at most ${MAX_SHOWN_ATTEMPTS}.` },
     ),
   },
   {

@@ -42,12 +42,12 @@ export function recordEvent<Name extends RecordEventName, Data extends TSchema>(
   const example = { version: '1', event: name, id, companyId: 1, createdAt: EXAMPLE_AT, change, data: dataExample }
   const shape = Type.Object(
     {
-      version: Type.Literal('1', { description: 'The version of the envelope; additions do not change it.' }),
+      version: Type.Literal('1', { description: 'Envelope version; unchanged by additions.' }),
       event: Type.Literal(name),
-      id: Type.String({ description: 'The id of the event, by which receivers recognise repetitions.' }),
-      companyId: Type.Integer({ description: 'The id of the company.' }),
-      createdAt: Type.String({ format: 'date-time', description: 'The time of the event.' }),
-      change: Type.Enum([...changes], { description: 'The change that the event is about.' }),
+      id: Type.String({ description: 'Event id. Use it to detect repeats.' }),
+      companyId: Type.Integer({ description: 'Company id.' }),
+      createdAt: Type.String({ format: 'date-time', description: 'Event time.' }),
+      change: Type.Enum([...changes], { description: 'What changed.' }),
       data,
     },
     { title, example },

@@ -3,14 +3,14 @@ import { EVENT_KINDS } from './event-kinds.ts'
 import { MESSAGE_RECEIVED } from './message-received.ts'
 
 const REQUESTS =
-  'The request goes to each active registration that names the event. Any 2xx within 10 seconds counts as received; everything else is retried, five attempts in all. A registration with the method `GET` gets the same body and headers with GET.'
+  'Sent to each active registration with this event. Any 2xx within 10 seconds counts as received; anything else is retried, up to five attempts in all. A registration with the method `GET` gets the same body and headers by GET.'
 
 /** Builds the OpenAPI webhooks; `serviceName` is part of header names. */
 export const receiverEvents = (serviceName: string) =>
   Object.fromEntries(EVENT_KINDS.map((kind) => [kind.name, { post: describe(kind, serviceName) }]))
 
 const describe = ({ name, label, operationId, summary, description, shape }: EventKind, serviceName: string) => {
-  const id = name === MESSAGE_RECEIVED ? 'wamid of the message' : '`id` of the event'
+  const id = name === MESSAGE_RECEIVED ? "message's wamid" : 'event `id`'
   return {
     tags: ['Webhook registrations'],
     operationId,
@@ -19,17 +19,17 @@ const describe = ({ name, label, operationId, summary, description, shape }: Eve
     description: `${description} ${REQUESTS}`,
     security: [],
     parameters: [
-      header(`X-${serviceName}-Event`, true, 'The name of the event.'),
-      header(`X-${serviceName}-Delivery`, true, `The ${id}, by which receivers recognise repetitions.`),
-      header(`X-${serviceName}-Webhook-Id`, true, 'The id of the registration.'),
+      header(`X-${serviceName}-Event`, true, 'Event name.'),
+      header(`X-${serviceName}-Delivery`, true, `The ${id}. Use it to detect repeats.`),
+      header(`X-${serviceName}-Webhook-Id`, true, 'Registration id.'),
       header(
         `X-${serviceName}-Signature`,
         false,
-        'HMAC-SHA256 of the body in hex, keyed with the secret. Present when the registration has a secret.',
+        'Hex HMAC-SHA256 of the body, keyed with the secret. Present if the registration has a secret.',
       ),
-      header('webhook-id', false, `The ${id}, for receivers that verify Standard Webhooks.`),
-      header('webhook-timestamp', false, 'The time of the attempt in epoch seconds, for Standard Webhooks.'),
-      header('webhook-signature', false, 'The signature of Standard Webhooks, `v1,` and base64.'),
+      header('webhook-id', false, `The ${id}, for Standard Webhooks.`),
+      header('webhook-timestamp', false, 'Attempt time in epoch seconds, for Standard Webhooks.'),
+      header('webhook-signature', false, 'Standard Webhooks signature, `v1,` and base64.'),
     ],
     requestBody: {
       required: true,

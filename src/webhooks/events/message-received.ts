@@ -28,41 +28,39 @@ export const MESSAGE_RECEIVED = 'whatsapp.message.received'
 const Media = Type.Object(
   {
     kind: Type.Enum(['image', 'video', 'audio', 'document'], { description: 'A sticker is an `image`.' }),
-    mimeType: nullableText('The MIME type.'),
-    filename: nullableText('The name of the file.'),
-    caption: nullableText('The text below the file.'),
+    mimeType: nullableText('MIME type.'),
+    filename: nullableText('File name.'),
+    caption: nullableText('Text below the file.'),
     voice: Type.Boolean({ description: 'Whether the file is a voice note.' }),
-    providerMediaId: nullableText('The id of the file at the provider.'),
+    providerMediaId: nullableText('File id at the provider.'),
   },
   { title: 'EnvelopeMedia' },
 )
 
 const Message = Type.Object(
   {
-    wamid: Type.String({ description: 'The id of the message at the provider.' }),
+    wamid: Type.String({ description: 'Message id at the provider.' }),
     type: Type.String({
-      description: 'The type of the provider, except that a sticker is an `image` and a voice note an `audio`.',
+      description: "The provider's type, except that a sticker is an `image` and a voice note an `audio`.",
     }),
-    text: nullableText('The text, caption, button title or new text of an edit, else a placeholder such as `[image]`.'),
+    text: nullableText('Text, caption, button title or new text of an edit, else a placeholder such as `[image]`.'),
     media: Type.Optional(Media),
     reaction: Type.Optional(
       Type.Object(
         {
-          targetWamid: nullableText('The message that the reaction is for.'),
-          emoji: nullableText('The emoji; null when the reaction was removed.'),
+          targetWamid: nullableText('The target of the reaction.'),
+          emoji: nullableText('The emoji; null if the reaction was removed.'),
         },
         { title: 'EnvelopeReaction' },
       ),
     ),
     isEcho: Type.Boolean({ description: 'Whether the business wrote the message in its phone app.' }),
-    timestamp: nullableInteger('The time in epoch seconds.'),
+    timestamp: nullableInteger('Time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
     reply: MESSAGE_MEMBERS.reply,
-    quotedWamid: nullableText('The message that this one answers.'),
-    originalWamid: nullableText(
-      'The message that this one edits or revokes; of an event about a call, the message of the call.',
-    ),
-    groupId: nullableText('The group of the message; `contact` is the writer.'),
+    quotedWamid: nullableText('The quoted message.'),
+    originalWamid: nullableText("The edited or revoked message; for a call event, the call's message."),
+    groupId: nullableText("The message's group; `contact` is the writer."),
     referral: MESSAGE_MEMBERS.referral,
     location: MESSAGE_MEMBERS.location,
     contacts: MESSAGE_MEMBERS.contacts,
@@ -114,25 +112,25 @@ const EXAMPLE = {
 /** The body of message events (spec: Envelope; decisions: Envelope). */
 export const Envelope = Type.Object(
   {
-    version: Type.Literal('1', { description: 'The version of the envelope; additions do not change it.' }),
+    version: Type.Literal('1', { description: 'Envelope version; unchanged by additions.' }),
     event: Type.Literal(MESSAGE_RECEIVED),
-    companyId: Type.Integer({ description: 'The id of the company.' }),
+    companyId: Type.Integer({ description: 'Company id.' }),
     channel: Type.Object({
       provider: Type.Enum(PROVIDER_NAMES),
-      phoneNumber: nullableText('The digits of the number that received the message.'),
-      channelId: nullableInteger('The id of the number.'),
+      phoneNumber: nullableText('Digits of the receiving number.'),
+      channelId: nullableInteger('Number id.'),
     }),
     contact: Type.Object({
       phone: nullableText('Digits; null while the customer hides the phone number.'),
-      name: nullableText('The profile name.'),
-      userId: nullableText('The user id at the provider.'),
+      name: nullableText('Profile name.'),
+      userId: nullableText('User id at the provider.'),
     }),
     message: Message,
     raw: Type.Object(
       {},
       {
         additionalProperties: true,
-        description: 'The JSON of the provider for this message, not part of the contract.',
+        description: "The provider's JSON for this message, not part of the contract.",
       },
     ),
   },

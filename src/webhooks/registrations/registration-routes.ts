@@ -27,7 +27,7 @@ export type RegistrationRoutesDeps = RegistrationDeps & {
 }
 
 const PATH = '/public/v1/webhooks/registrations'
-const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
+const ById = Type.Object({ id: pathId('RegistrationId', 'Registration id.') })
 const tags = ['Webhook registrations']
 
 /** Serves webhook registrations (spec: Webhook registrations). */
@@ -45,9 +45,9 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'createRegistration',
-          summary: 'Register a receiver',
+          summary: 'Create a registration',
           description:
-            'The registration is active at once. Its secret is never returned. A company has at most 50 registrations, unless the operator sets another number.',
+            'The registration is active at once. Its secret is never returned. A company can have at most 50 registrations, unless the operator sets another limit.',
           body: Create,
           response: { 201: RegistrationReply },
         },
@@ -73,7 +73,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'listRegistrations',
-          summary: 'List the receivers',
+          summary: 'List registrations',
           description: 'Returns all registrations with their health, ordered by id.',
           response: { 200: Type.Array(RegistrationReply, { description: 'All registrations.' }) },
         },
@@ -93,7 +93,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'getRegistration',
-          summary: 'Read a receiver',
+          summary: 'Get a registration',
           description: 'Returns one registration.',
           params: ById,
           response: { 200: RegistrationReply },
@@ -112,9 +112,9 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'updateRegistration',
-          summary: 'Change a receiver',
+          summary: 'Update a registration',
           description:
-            'Changes only the members that are sent, and takes the record as it was read. After `inactive` no delivery attempt starts.',
+            'Omitted members stay unchanged; the record is accepted as read. Once `inactive`, no delivery attempt starts.',
           params: ById,
           body: Update,
           response: { 200: RegistrationReply },
@@ -135,7 +135,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'removeRegistration',
-          summary: 'Remove a receiver',
+          summary: 'Delete a registration',
           description: 'Deliveries stop at once.',
           params: ById,
           response: { 200: Success },

@@ -19,7 +19,7 @@ const MAX_NAME_LENGTH = 200
 const MIN_SECRET_LENGTH = 16
 const MAX_SECRET_LENGTH = 256
 const URL_DESCRIPTION =
-  'The HTTPS address of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment.'
+  'HTTPS URL of the receiver: a public host, port 80, 443 or 1024 to 65535, without user name, password or fragment.'
 const MAX_CHANNELS = 1_000
 
 const Method = Type.Enum(['POST', 'GET'])
@@ -39,17 +39,17 @@ const Headers = Type.Unsafe<StaticHeader[] | Record<string, string>>({
   ],
   title: 'StaticHeaders',
   description:
-    'Static headers of every delivery: a list, or an object as in answers. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
+    'Static headers of every delivery: a list, or an object as in answers. Values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
 })
 
 /** Rules beyond Ajv are in `registrationFaults`. */
 function members() {
   return {
-    name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'The name.' }),
+    name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'Name.' }),
     url: Type.String({ maxLength: MAX_URL_LENGTH, description: URL_DESCRIPTION }),
     events: Type.Array(Type.Enum([...EVENT_NAMES]), {
       minItems: 1,
-      description: 'The events to deliver; an event named twice counts once.',
+      description: 'Events to deliver; duplicates count once.',
     }),
     channelIds: Type.Unsafe<number[] | null>({
       type: ['array', 'null'],
@@ -57,20 +57,19 @@ function members() {
       minItems: 1,
       maxItems: MAX_CHANNELS,
       description:
-        'The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case.',
+        'Connected numbers (`channelId`) whose events are delivered; null for all. Events without a number, such as `contact.changed`, are always delivered.',
     }),
     secret: Type.Unsafe<string | null>({
       type: ['string', 'null'],
       minLength: MIN_SECRET_LENGTH,
       maxLength: MAX_SECRET_LENGTH,
       title: 'SigningSecret',
-      description:
-        'The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it.',
+      description: 'Key that signs the bodies; never returned. A new one replaces the old at once, null removes it.',
     }),
     method: Method,
     ordered: Type.Boolean({
       description:
-        'Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false.',
+        'Sends deliveries about one conversation one after another: each waits until the previous one is delivered or dead-lettered. By default false.',
     }),
     headers: Headers,
   }
@@ -129,18 +128,18 @@ const HEALTH_EXAMPLE = {
 
 const Health = Type.Object(
   {
-    lastSuccessAt: nullableTime('The time of the last attempt that the receiver answered with 2xx.'),
-    lastFailureAt: nullableTime('The time of the last failed attempt.'),
+    lastSuccessAt: nullableTime('Last attempt answered with 2xx.'),
+    lastFailureAt: nullableTime('Last failed attempt.'),
     consecutiveFailures: Type.Integer({
-      description: 'Failed attempts since the last success, of the last seven days, counted up to 1,000.',
+      description: 'Failed attempts since the last success, within seven days, counted up to 1,000.',
     }),
-    waiting: Type.Integer({ description: 'Deliveries that have not finished, counted up to 10,000.' }),
+    waiting: Type.Integer({ description: 'Unfinished deliveries, counted up to 10,000.' }),
     deadLettered24h: Type.Integer({ description: 'Dead letters of the last 24 hours, counted up to 10,000.' }),
   },
   {
     title: 'RegistrationHealth',
     additionalProperties: false,
-    description: 'How the receiver has answered lately. In a change it is taken as it was read, and changes nothing.',
+    description: 'How the receiver has answered lately. In a change, accepted as read and ignored.',
     example: HEALTH_EXAMPLE,
   },
 )
@@ -171,25 +170,25 @@ export const RegistrationReply = Type.Object(
     channelIds: Type.Unsafe<number[] | null>({
       type: ['array', 'null'],
       items: { type: 'integer' },
-      description: 'The connected numbers whose events are delivered; null for all.',
+      description: 'Connected numbers whose events are delivered; null for all.',
     }),
     status: Status,
     method: Method,
-    ordered: Type.Boolean({ description: 'Whether deliveries about one conversation go one after the other.' }),
+    ordered: Type.Boolean({ description: 'Whether deliveries about one conversation are sent one after another.' }),
     headers: Type.Record(Type.String(), Type.String(), {
-      description: 'The names of the static headers, each with `…`.',
+      description: 'Static header names, each with `…`.',
     }),
     hasSecret: Type.Boolean({ description: 'Whether deliveries are signed.' }),
     pausedReason: nullableText(
-      'Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; it is inactive then. `backlog` while the company has too many waiting deliveries; it gets no events but `whatsapp.message.received` then. Null when it is not paused.',
+      'Why the service paused the registration: `no_success` after five days without a 2xx and 100 dead letters; the registration is then inactive. `backlog` while the company has too many waiting deliveries; only `whatsapp.message.received` is then delivered. Null if not paused.',
     ),
-    pausedAt: nullableTime('When the service paused the registration; setting it `active` resumes.'),
+    pausedAt: nullableTime('When the service paused the registration; set it `active` to resume.'),
     created: Type.String({ format: 'date-time' }),
     health: Health,
   },
   {
     title: 'Registration',
-    description: 'A receiver of events and its health.',
+    description: 'An event receiver and its health.',
     example: EXAMPLE,
   },
 )

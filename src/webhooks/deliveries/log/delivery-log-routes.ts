@@ -19,18 +19,18 @@ import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.t
 export type DeliveryLogRoutesDeps = TestDeliveryDeps & RedeliveryDeps
 
 const PATH = '/public/v1/webhooks/registrations/:id'
-const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
-const Response = nullableText('The body that the receiver answered.')
-const StatusCode = nullableInteger('The status that the receiver answered; null when it did not answer.')
+const ById = Type.Object({ id: pathId('RegistrationId', 'Registration id.') })
+const Response = nullableText("Body of the receiver's answer.")
+const StatusCode = nullableInteger("Status of the receiver's answer; null if there was none.")
 const ErrorMessage = nullableText('Why the attempt failed; null after a success.')
 const tags = ['Webhook registrations']
 
 const LogReply = Type.Object(
   {
     id: Type.Integer(),
-    deliveryId: Type.Integer({ description: 'The id that all attempts of one delivery share.' }),
-    attempt: Type.Integer({ minimum: 1, maximum: 5, description: 'The number of the attempt.' }),
-    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'The delivered body.' }),
+    deliveryId: Type.Integer({ description: 'Id shared by all attempts of one delivery.' }),
+    attempt: Type.Integer({ minimum: 1, maximum: 5, description: 'Attempt number.' }),
+    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'Delivered body.' }),
     response: Response,
     statusCode: StatusCode,
     errorMessage: ErrorMessage,
@@ -62,12 +62,12 @@ const TestReply = Type.Object(
         statusCode: StatusCode,
         response: Response,
         errorMessage: ErrorMessage,
-        durationMs: Type.Integer({ description: 'The duration of the attempt in milliseconds.' }),
+        durationMs: Type.Integer({ description: 'Duration of the attempt in milliseconds.' }),
       },
       { title: 'TestDelivery', example: { statusCode: 200, response: 'ok', errorMessage: null, durationMs: 84 } },
     ),
   },
-  { description: 'The answer of the receiver.' },
+  { description: "The receiver's answer." },
 )
 
 const PAGE = { defaultSize: MAX_LOG_ROWS, maxSize: MAX_LOG_ROWS }
@@ -75,18 +75,17 @@ const LogQuery = Type.Object({
   ...beforeQuery(PAGE),
   status: Type.Optional(
     Type.Enum(['delivered', 'failed', 'dead'], {
-      description:
-        'Returns only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries.',
+      description: 'Only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries.',
     }),
   ),
 })
 
 const Redeliver = Type.Object(
   {
-    since: instant('The start of the time range.'),
-    until: Type.Optional(instant('The end of the time range, by default now.')),
-    onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Leaves out deliveries that succeeded.' })),
-    dryRun: Type.Optional(Type.Boolean({ description: 'Only counts the deliveries, and enqueues none.' })),
+    since: instant('Start of the time range.'),
+    until: Type.Optional(instant('End of the time range, by default now.')),
+    onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Excludes successful deliveries.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only counts the deliveries, without enqueueing any.' })),
   },
   { title: 'Redelivery', example: { since: '2026-03-01T00:00:00Z', onlyDeadLettered: true } },
 )
@@ -94,7 +93,7 @@ const Redeliver = Type.Object(
 const Redelivered = Type.Object(
   {
     success: Type.Literal(true),
-    count: Type.Integer({ description: 'The number of deliveries that were found.' }),
+    count: Type.Integer({ description: 'Number of deliveries found.' }),
   },
   { description: 'The deliveries are enqueued again.', example: { success: true, count: 12 } },
 )
@@ -114,8 +113,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
           tags,
           operationId: 'listDeliveryAttempts',
           summary: 'List delivery attempts',
-          description:
-            'Returns the newest attempts first. With `before`, the id of the last attempt of a page, every attempt that is kept can be reached.',
+          description: "Newest first. Pass a page's last attempt id as `before` to reach all kept attempts.",
           params: ById,
           querystring: LogQuery,
           response: { 200: Type.Array(LogReply, { description: 'One page of delivery attempts.' }) },
@@ -141,8 +139,8 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'testRegistration',
-          summary: 'Send one sample delivery',
-          description: 'Sends a sample envelope at once and returns what the receiver answered.',
+          summary: 'Send a test delivery',
+          description: "Sends a sample envelope at once and returns the receiver's answer.",
           params: ById,
           response: { 200: TestReply },
         },
@@ -166,9 +164,9 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'redeliver',
-          summary: 'Repeat a delivery',
-          description: 'Enqueues the delivery again with the same bytes and the same delivery id.',
-          params: Type.Object({ ...ById.properties, logId: pathId('DeliveryAttemptId', 'The id of the attempt.') }),
+          summary: 'Redeliver a delivery',
+          description: 'Enqueues the delivery again with the same bytes and delivery id.',
+          params: Type.Object({ ...ById.properties, logId: pathId('DeliveryAttemptId', 'Attempt id.') }),
           response: { 200: Success },
         },
       },
@@ -189,9 +187,9 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'redeliverRange',
-          summary: 'Repeat the deliveries of a time range',
+          summary: 'Redeliver a time range',
           description:
-            'Has the finished deliveries enqueued again with the same bytes and the same delivery ids, up to 500 a second, and answers how many it found. Those that wait for an earlier call are not enqueued twice.',
+            'Enqueues finished deliveries again with the same bytes and delivery ids, up to 500 a second, and returns their number. Deliveries waiting for an earlier call are not enqueued twice.',
           params: ById,
           body: Redeliver,
           response: { 200: Redelivered },

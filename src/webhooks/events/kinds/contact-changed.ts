@@ -15,9 +15,9 @@ export const contactChanged: RecordEventKind<typeof NAME> = {
   name: NAME,
   label: 'Changes of contacts',
   operationId: 'receiveContactChange',
-  summary: 'Receive a change of a contact',
+  summary: 'Receive a contact change',
   description:
-    'A contact was created, updated or deleted, or its consent to marketing changed, by the API, an import, a message, a send, or the customer. Its customer got another phone number or user id: `updated`, also while the record looks the same. `data` is the contact as it is after the change; a deleted contact has `deleted` true. The erasure of a contact is `deleted`, too, also of one that was deleted before: `status` is `erased`, and of the person `data` has only the id.',
+    'A contact was created, updated or deleted, or its marketing consent changed, by the API, an import, a message, a send, or the customer. If the customer gets another phone number or user id, the change is `updated`, even if the record looks the same. `data` is the contact after the change; a deleted contact has `deleted` true. An erasure is also `deleted`, even if the contact was already deleted: `status` is `erased`, and `data` contains only the id of the person.',
   ...recordEvent(NAME, 'ContactChangedEvent', {
     id: 'contact_4127.5d0ef1f0-7f0a-4d3c-9d0b-0e1a2b3c4d5e',
     changes: CHANGES,

@@ -16,9 +16,9 @@ export const emailStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
   label: 'Statuses of emails',
   operationId: 'receiveEmailStatus',
-  summary: 'Receive the status of an email',
+  summary: 'Receive an email status',
   description:
-    'A mail server took an email or refused it for good, the email came back, its recipient opened it, followed a link, or unsubscribed. Each comes once: `opened` and `clicked` at the first open and click. `data` is the email as its statistics show it.',
+    'A mail server accepted an email or refused it permanently, the email bounced, or its recipient opened it, followed a link, or unsubscribed. Each is sent once: `opened` and `clicked` at the first open and click. `data` is the email as in its statistics.',
   ...recordEvent(NAME, 'EmailStatusEvent', {
     id: 'eml_7Jq2mZp4Vx9Kt1Rb6Ws8Yd3F.opened',
     changes: CHANGES,

@@ -65,8 +65,7 @@ const Data = Type.Object(
   },
   {
     title: 'MessageStatus',
-    description:
-      'The message as the conversation shows it, with its conversation. `status` is the status of the event.',
+    description: "The message as in the conversation, with its conversation. `status` is the event's status.",
     example: EXAMPLE,
   },
 )
@@ -75,9 +74,9 @@ export const messageStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
   label: 'Statuses of messages',
   operationId: 'receiveMessageStatus',
-  summary: 'Receive the status of a message',
+  summary: 'Receive a message status',
   description:
-    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `failed`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first, and a failed one may still be delivered. A refused send comes as `failed` alone. `data.error` says why a message failed.',
+    'A message from the business was sent, delivered, read, or failed, including replies and messages from the phone app. Each status is sent once, in the order `sent`, `failed`, `delivered`, `read`: a read message was sent and delivered, whichever report came first, and a failed one may still be delivered. A refused send is reported as `failed` only. `data.error` is the reason for a failure.',
   ...recordEvent(NAME, 'MessageStatusEvent', {
     id: 'msg_90217.delivered',
     changes: STATUSES,

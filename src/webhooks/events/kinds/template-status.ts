@@ -14,9 +14,9 @@ export const templateStatus: RecordEventKind<typeof NAME> = {
   name: NAME,
   label: 'Statuses of templates',
   operationId: 'receiveTemplateStatus',
-  summary: 'Receive the status of a template',
+  summary: 'Receive a template status',
   description:
-    'The provider approved, rejected or disabled a language version of a template, or reviews it again. `data` is the template as the list shows it, `change` its status.',
+    'The provider approved, rejected or disabled a template in one language, or is reviewing it again. `data` is the template as in the list, `change` its status.',
   ...recordEvent(NAME, 'TemplateStatusEvent', {
     id: 'tmpl_2f9c1e7ab04d.5d0ef1f0-7f0a-4d3c-9d0b-0e1a2b3c4d5e',
     changes: ['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'],
