@@ -15,16 +15,20 @@ import { forbidden, rateLimitExceeded } from '../platform/errors.ts'
 import { mapInStretches } from '../platform/stretches.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { contactIdOf, getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
-import { CONTACT_EXAMPLE, ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
-import { formToWriteBody } from './members/contact-form.ts'
+import {
+  CONTACT_EXAMPLE,
+  ContactReplyShape,
+  ContactWriteShape,
+  OwnFieldsShape,
+  toContactReply,
+  toOwnFields,
+} from './contact-shape.ts'
 import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
 import { findHiddenContacts } from './search/hidden-contacts.ts'
-import { ContactWriteShape } from './write/contact-shape.ts'
+import { formToWriteBody } from './write/contact-columns.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
-import { parseContactWrite } from './write/contact-write.ts'
-import { readPhoneRules } from './write/phone-rules.ts'
-import { BROWSER_MAX_CONTACTS, readUpserts } from './write/read-upserts.ts'
+import { BROWSER_MAX_CONTACTS, parseContactWrite, readPhoneRules, readUpserts } from './write/contact-write.ts'
 
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 

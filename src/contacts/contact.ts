@@ -12,11 +12,9 @@ import { badRequest, contactNotFound, duplicateResource, validationError } from 
 import { parseId } from '../platform/ids.ts'
 import { emailKey, isEmail } from '../platform/text/email-address.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
-import { applyLocked } from './matching/apply-locked.ts'
-import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
+import { applyLocked, changesOf, type ItemResult } from './write/contact-batch.ts'
 import { writeChanges } from './write/contact-change.ts'
-import { refuseClaims } from './write/contact-faults.ts'
-import { findWrongClaims } from './write/record-claims.ts'
+import { refuseWrongClaims } from './write/record-claims.ts'
 
 /** Reads the id of an address. Throws 404 `Contact not found`. */
 export function contactIdOf(text: string): number {
@@ -63,12 +61,10 @@ export async function updateContact(
     if (email !== null && locked.matches.some((match) => match !== existing && match.emailKey === email)) {
       throw duplicateResource('Another contact has this email')
     }
-    refuseClaims(await findWrongClaims(tx, companyId, existing, write.claims))
-    const options = { whenFull: 'refuse', source: by.source } as const
+    await refuseWrongClaims(tx, companyId, [{ contact: existing, claims: write.claims }])
     const stated = write.areConsentsRead ? withoutReadConsents(existing, write) : write
-    const batch = await applyLocked(tx, companyId, [{ ...named, write: stated }], locked, (facts) =>
-      applyUpdate(existing, stated, { ...options, facts }),
-    )
+    const options = { whenFull: 'refuse', source: by.source, existing } as const
+    const batch = await applyLocked(tx, companyId, [{ ...named, write: stated }], locked, options)
     for (const result of batch.results) await checkResult(tx, companyId, existing, result)
     const [contact = existing] = await writeChanges(tx, companyId, changesOf(batch), by, { commit, events })
     return contact

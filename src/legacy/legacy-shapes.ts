@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { ContactWriteShape } from '../contacts/write/contact-shape.ts'
+import { ContactWriteShape } from '../contacts/contact-shape.ts'
 import { UPSERT_MAX_CONTACTS } from '../contacts/write/contact-upsert.ts'
 import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { isRecord } from '../http/record.ts'

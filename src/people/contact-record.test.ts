@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
-import { ContactReplyShape, toContactReply, toOwnFields } from '../contacts/contact-reply.ts'
+import { ContactReplyShape, ContactWriteShape, toContactReply, toOwnFields } from '../contacts/contact-shape.ts'
 import { createRowReader, exportColumns, lineToBody, toCells, toLine } from '../contacts/write/contact-columns.ts'
-import { ContactWriteShape } from '../contacts/write/contact-shape.ts'
 import { upsertContacts } from '../contacts/write/contact-upsert.ts'
 import { readContactRow } from '../contacts/write/contact-write.ts'
 import {

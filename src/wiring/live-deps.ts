@@ -1,4 +1,4 @@
-import { toContactReply } from '../contacts/contact-reply.ts'
+import { toContactReply } from '../contacts/contact-shape.ts'
 import { toListedImport } from '../contacts/import/contact-import-reply.ts'
 import { findImport } from '../contacts/import/contact-import-store.ts'
 import { toConversationRecord } from '../conversations/conversation-reply.ts'

@@ -7,7 +7,7 @@ import {
   ARRAYS_WAITING_MAX,
   ROWS_PER_SECOND,
   ROWS_PER_TURN,
-} from '../../src/contacts/matching/bulk-pace.ts'
+} from '../../src/contacts/write/contact-change.ts'
 import { AGENT_CONTACTS_LIMIT, SESSION_LIMIT, SIGN_IN_LIMIT } from '../../src/http/admission/rate-limit.ts'
 import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connections.ts'
 import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'

@@ -143,13 +143,13 @@ export const FAULTS: readonly Fault[] = [
   {
     // Together with the next one, so that a slow machine is beyond the pace, too.
     raises: 'large work beyond its pace',
-    file: 'src/contacts/matching/bulk-pace.ts',
+    file: 'src/contacts/write/contact-change.ts',
     text: 'ROWS_PER_SECOND = 1_500',
     replacement: 'ROWS_PER_SECOND = 100',
   },
   {
     raises: 'large work beyond its pace',
-    file: 'src/contacts/matching/bulk-pace.ts',
+    file: 'src/contacts/write/contact-change.ts',
     text: 'if (isAlone(companyId)) return',
     replacement: 'return',
   },

@@ -49,7 +49,7 @@ export const SLOW = [
   'src/http/{admission/readmission,body/body-budget,errors/database-timeout}.test.ts',
   'src/live/stream-routes.test.ts',
   'src/queue/claim/lease.test.ts',
-  'src/contacts/matching/bulk-pace.test.ts',
+  'src/contacts/write/bulk-pace.test.ts',
   'test/providers/provider-cost.test.ts',
 ]
 

@@ -13,11 +13,10 @@ import { encodingName, withoutBlank } from '../../platform/text/lists/list-scan.
 import { createRecordReader, type ListRecord } from '../../platform/text/lists/record-reader.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
 import { JobError } from '../../queue/job.ts'
-import { rowsAtOnce, waitForRows } from '../matching/bulk-pace.ts'
+import { rowsAtOnce, waitForRows } from '../write/contact-change.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../write/contact-upsert.ts'
-import { readContactRow } from '../write/contact-write.ts'
-import { readPhoneRules } from '../write/phone-rules.ts'
+import { readContactRow, readPhoneRules } from '../write/contact-write.ts'
 import {
   type ContactImport,
   discardListOf,

@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import {
   type Channel,
   type Contact,
@@ -40,18 +41,21 @@ export type BrowserRights = {
   readonly proven: { readonly email: boolean; readonly phone: boolean }
 }
 
-type Existing = Pick<Contact, 'id' | 'email' | 'phone' | 'emailConsent' | 'whatsappConsent'>
+/** Whether the contact, or one identity, has opted out of a channel. */
+type IsOptedOut = (channel: Channel, identity?: string) => boolean
+
+type Existing = Pick<Contact, 'email' | 'phone' | 'emailConsent' | 'whatsappConsent'>
 
 /**
  * Limits a write to what a browser key may do, since every visitor has the key: it can add a missing email or phone,
- * but never change one or end an opt-out of the contact or an identity (`optOuts`, see `optOutOf`). A visitor with a
- * proven identity of the contact may do both. `writableFields` always applies.
+ * but never change one or end an opt-out. A visitor with a proven identity of the contact may do both. `writableFields`
+ * always applies.
  */
 export function browserWrite(
   existing: Existing | undefined,
   write: ContactWrite,
   { writableFields, proven }: BrowserRights,
-  optOuts: ReadonlySet<string>,
+  isOptedOut: IsOptedOut,
 ): ContactWrite {
   const { email, phone, emailConsent, whatsappConsent, ...fields } = write
   const own = identitiesOf(existing)
@@ -66,9 +70,11 @@ export function browserWrite(
     const addressOf = channel === 'email' ? mailto : number
     // Consent is given for the address in the write.
     if (differ(addressOf(write), addressOf(after))) return false
-    const isRefused = present === false || (existing !== undefined && optOuts.has(optOutOf(channel, existing.id)))
+    const isRefused = present === false || isOptedOut(channel)
     if (isRefused && !isProven) return false
-    return optedOutIdentities(channel, after, optOuts).every((identity) => trusted.includes(identity))
+    return identitiesFor(channel, after).every(
+      (identity) => trusted.includes(identity) || !isOptedOut(channel, identity),
+    )
   }
   const mayConsent = (channel: Channel, value: boolean, present: boolean | null | undefined): boolean =>
     isWritable(writableFields, 'marketingConsent') && (!value || mayOptIn(channel, present))
@@ -80,9 +86,6 @@ export function browserWrite(
       mayConsent('whatsapp', whatsappConsent, existing?.whatsappConsent) && { whatsappConsent }),
   }
 }
-
-/** Builds an `optOuts` entry for an identity, or for a contact and its other identities. */
-export const optOutOf = (channel: Channel, of: string | number): string => `${channel} ${of}`
 
 type Addresses = { email?: string | null | undefined; phone?: string | null | undefined }
 
@@ -98,10 +101,10 @@ const provenIdentities = (write: ContactWrite, { email, phone }: BrowserRights['
 ]
 
 /** Without an address for the channel, consent is kept under the other one. */
-function optedOutIdentities(channel: Channel, addresses: Addresses, optOuts: ReadonlySet<string>): string[] {
+function identitiesFor(channel: Channel, addresses: Addresses): string[] {
   const [first, second] =
     channel === 'email' ? [mailto(addresses), number(addresses)] : [number(addresses), mailto(addresses)]
-  return (first.length > 0 ? first : second).filter((identity) => optOuts.has(optOutOf(channel, identity)))
+  return first.length > 0 ? first : second
 }
 
 const isWritable = (writable: readonly string[] | null, field: string): boolean =>
@@ -121,4 +124,38 @@ function writableOf(
     ...(tags !== undefined && isWritable(writable, 'tags') && { tags }),
     ...(chosen.length > 0 && { customFields: Object.fromEntries(chosen) }),
   }
+}
+
+/**
+ * Checks each `identityProof`: HMAC-SHA256 in hex of the lower-case email or the phone digits, by the key's secret.
+ * Throws 422 for a wrong proof or a key without secret; must reveal nothing about contacts.
+ */
+export function readProofs(
+  writes: readonly ContactWrite[],
+  secret: string | null,
+  isArray: boolean,
+): BrowserRights['proven'][] {
+  return writes.map((write, index) => {
+    const { identityProof: proof, email, phone } = write
+    if (proof === undefined) return { email: false, phone: false }
+    const isOf = (identity: string | null | undefined) =>
+      secret !== null && typeof identity === 'string' && isProof(proof, secret, identity)
+    const proven = { email: isOf(email?.toLowerCase()) || isOf(email && emailKey(email)), phone: isOf(phone) }
+    if (!proven.email && !proven.phone) throw wrongProof(secret, isArray ? `${index}.` : '')
+    return proven
+  })
+}
+
+function isProof(proof: string, secret: string, identity: string): boolean {
+  const right = createHmac('sha256', secret).update(identity).digest()
+  const sent = Buffer.from(proof, 'hex')
+  return sent.length === right.length && timingSafeEqual(sent, right)
+}
+
+function wrongProof(secret: string | null, at: string) {
+  const message =
+    secret === null
+      ? 'needs a key with an identity secret'
+      : 'must be the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret'
+  return validationError([{ path: `${at}identityProof`, message }])
 }

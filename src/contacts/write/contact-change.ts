@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../changes/record-change.ts'
-import type { Db } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { isAlone } from '../../db/pool/fair-pool.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
+import { createFairPace, type FairPace, waitForTurn } from '../../fair/fair-pace.ts'
 import type { ConsentStatement } from '../../people/consent/consent-ledger.ts'
 import { appendConsents, type NewConsent } from '../../people/consent/consent-store.ts'
 import { refreshContacts } from '../../people/consent/shown-consent.ts'
@@ -25,8 +27,8 @@ import {
   updateContacts,
 } from '../../people/contact-store.ts'
 import { emailKeyOf } from '../../people/person-contact.ts'
+import { overloaded } from '../../platform/errors.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
-import { rowsAtOnce } from '../matching/bulk-pace.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024
@@ -76,7 +78,7 @@ export function customFieldsFault(fields: CustomFields): string | undefined {
   return undefined
 }
 
-export type Change = { readonly existing: Contact | undefined; readonly state: ContactState }
+type Change = { readonly existing: Contact | undefined; readonly state: ContactState }
 
 export type ContactChanges = {
   readonly contacts: readonly Change[]
@@ -217,3 +219,47 @@ function changedEmails(updated: readonly Change[]): number[] {
 }
 
 const NEW_CONTACT = { createdAt: undefined, externalConnectionId: null }
+
+/**
+ * Rows per turn, statement and import transaction while several companies are active. With turns of 250, eight imports
+ * raised the 99th percentile of others' requests to 30 ms instead of 16.
+ */
+export const ROWS_PER_TURN = 50
+/** The same, for a company working alone. */
+export const ROWS_ALONE = 250
+/** Rows per second in a process, while several companies are active. */
+export const ROWS_PER_SECOND = 1_500
+export const ARRAYS_WAITING_MAX = 100
+export const ARRAY_WAIT_MS = 20_000
+const RETRY_AFTER_SECONDS = 5
+
+const paces = new WeakMap<Pool, FairPace<number>>()
+
+type Wait = {
+  /** Without a signal, waits 20 s, then throws 503. */
+  signal?: AbortSignal
+}
+
+/**
+ * Waits for a turn at a pace shared by all companies' arrays and imports; a company working alone never waits. Throws
+ * 503 with `Retry-After` after too long a wait or with too many waiting arrays.
+ */
+export async function waitForRows(pool: Pool, companyId: number, rows: number, { signal }: Wait = {}): Promise<void> {
+  const until = signal ?? AbortSignal.timeout(ARRAY_WAIT_MS)
+  const pace = paceOf(pool)
+  if (signal === undefined && pace.waitingOf(companyId) >= ARRAYS_WAITING_MAX) throw overloaded(RETRY_AFTER_SECONDS)
+  for (let left = rows; left > 0; left -= ROWS_PER_TURN) {
+    if (isAlone(companyId)) return
+    const isInTime = await waitForTurn(pace, { owner: companyId, cost: Math.min(left, ROWS_PER_TURN) }, until)
+    signal?.throwIfAborted()
+    if (!isInTime) throw overloaded(RETRY_AFTER_SECONDS)
+  }
+}
+
+export const rowsAtOnce = (companyId: number): number => (isAlone(companyId) ? ROWS_ALONE : ROWS_PER_TURN)
+
+function paceOf(pool: Pool): FairPace<number> {
+  const pace = paces.get(pool) ?? createFairPace<number>({ perSecond: ROWS_PER_SECOND, burst: ROWS_PER_TURN })
+  paces.set(pool, pace)
+  return pace
+}

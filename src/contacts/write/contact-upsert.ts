@@ -1,12 +1,17 @@
 import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import type { ChangedBy, Contact, ContactWrite, RecordClaim } from '../../people/contact-record.ts'
+import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
+import { createStatementBatcher } from '../../db/statement-batcher.ts'
+import type { Batcher } from '../../fair/batch.ts'
+import type { SlotRequest } from '../../fair/company-slots.ts'
+import type { ChangedBy, Contact, ContactWrite } from '../../people/contact-record.ts'
 import { type ContactRow, takeContactIds } from '../../people/contact-store.ts'
 import {
   type Commit,
   identitiesOf,
   isFree,
   type LockedWork,
+  SMALL_BATCH,
   tryWithMatchesLocked,
   withMatchesLocked,
 } from '../../people/matching/identity-lock.ts'
@@ -14,22 +19,19 @@ import { refuseTwins, rekeyMailboxes } from '../../people/matching/mailbox.ts'
 import { validationError } from '../../platform/errors.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
-import { applyLocked } from '../matching/apply-locked.ts'
+import type { BrowserRights } from './browser-write.ts'
 import {
-  applyInStretches,
   applyItems,
+  applyLocked,
   type Batch,
   changesOf,
   type Item,
   type ItemFault,
   type ItemResult,
   type WhenFull,
-} from '../matching/contact-batch.ts'
-import { createGroups } from '../matching/contact-group.ts'
-import type { BrowserRights } from './browser-write.ts'
+} from './contact-batch.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
-import { refuseClaims } from './contact-faults.ts'
-import { findWrongClaims } from './record-claims.ts'
+import { refuseWrongClaims } from './record-claims.ts'
 
 export const UPSERT_MAX_CONTACTS = 1000
 
@@ -92,13 +94,15 @@ async function upsertAlone(
   { whenFull = 'refuse', isArray = false, alsoCommit, events }: UpsertOptions,
 ): Promise<Contact[]> {
   const write: LockedWork<Contact[]> = async (tx, locked, commit) => {
-    const batch = await applyLocked(tx, companyId, items, locked, (facts) =>
-      applyInStretches(items, locked.matches, { whenFull, source: by.source, facts }),
-    )
+    const batch = await applyLocked(tx, companyId, items, locked, { whenFull, source: by.source })
     for (const [index, { fault }] of batch.results.entries()) {
       if (fault !== undefined) throw faultOf(fault, isArray ? `${index}` : '')
     }
-    await refuseWrongClaims(tx, companyId, items, batch)
+    await refuseWrongClaims(
+      tx,
+      companyId,
+      batch.results.map(({ target }, place) => ({ contact: target.existing, claims: items[place]?.write.claims })),
+    )
     await giveIds(tx, batch.results, locked.ids)
     const options = { commit: alsoCommit === undefined ? commit : undefined, events }
     const contacts = await writeBatch(tx, companyId, batch, by, options)
@@ -106,14 +110,6 @@ async function upsertAlone(
     return contacts
   }
   return withMatchesLocked(db, companyId, items, write, { ids: items.length })
-}
-
-async function refuseWrongClaims(tx: Db, companyId: number, items: readonly Item[], batch: Batch): Promise<void> {
-  const wrong: RecordClaim[] = []
-  for (const [place, { target }] of batch.results.entries()) {
-    wrong.push(...(await findWrongClaims(tx, companyId, target.existing, items[place]?.write.claims)))
-  }
-  refuseClaims(wrong)
 }
 
 const faultOf = ({ path, message }: ItemFault, at = '') =>
@@ -132,9 +128,7 @@ async function upsertGroup(
 ): Promise<End[]> {
   const write: LockedWork<End[]> = async (tx, locked, commit) => {
     const { whenFull, events } = options
-    const batch = await applyLocked(tx, companyId, items, locked, (facts) =>
-      applyItems(items, locked.matches, { whenFull, source: by.source, facts }),
-    )
+    const batch = await applyLocked(tx, companyId, items, locked, { whenFull, source: by.source })
     await giveIds(tx, batch.results, locked.ids)
     const accepted = batch.results.filter(({ fault }) => fault === undefined)
     const contacts = await writeBatch(tx, companyId, { ...batch, results: accepted }, by, { commit, events })
@@ -166,7 +160,7 @@ export async function prepareRows(
   rows: readonly { write: ContactWrite; id?: number | undefined }[],
 ): Promise<PreparedRows> {
   const items = rows.map(({ write, id }) => toItem(write, id))
-  const ifNew = await applyInStretches(items, [], IMPORTED)
+  const ifNew = await applyItems(items, [], IMPORTED)
   await giveIds(db, ifNew.results)
   return { items, ifNew, newRows: rowsOf(changesOf(ifNew).contacts) }
 }
@@ -182,11 +176,7 @@ export async function upsertRows(
 ): Promise<void> {
   const write: LockedWork<void> = async (tx, locked) => {
     const areNew = locked.matches.length === 0 && !locked.areKnown
-    const batch = areNew
-      ? ifNew
-      : await applyLocked(tx, companyId, items, locked, (facts) =>
-          applyInStretches(items, locked.matches, { ...IMPORTED, facts }),
-        )
+    const batch = areNew ? ifNew : await applyLocked(tx, companyId, items, locked, IMPORTED)
     if (!areNew) await giveIds(tx, batch.results)
     const by = { clientId, source: IMPORTED.source }
     await writeChanges(tx, companyId, changesOf(batch), by, { addedRows: areNew ? newRows : undefined, events })
@@ -226,4 +216,54 @@ async function writeBatch(
     const contact = byId.get(target.id)
     return contact === undefined ? [] : [{ ...contact, ...state, id: target.id }]
   })
+}
+
+/** One group runs while the other waits for the disk. */
+const GROUPS_AT_ONCE = 2
+/** Maximum number of waiting writes per key; more are refused at once. */
+const WAITING_MAX = 500
+
+type Write<Item> = { readonly item: Item; readonly request: SlotRequest | undefined }
+type Group<Item, Result> = { readonly add: Batcher<Write<Item>, Result>; count: number }
+
+function createGroups<Item, Result>() {
+  const groupsOf = new WeakMap<Pool, Map<string, Group<Item, Result>>>()
+  /**
+   * Runs up to 25 waiting writes together, in at most two groups per key; `run` must do the same for each write of a
+   * key. Throws 503 if 500 are waiting.
+   */
+  return async (
+    pool: Pool,
+    key: string,
+    item: Item,
+    run: (items: readonly Item[]) => Promise<Result[]>,
+  ): Promise<Result> => {
+    const groups = groupsOf.get(pool) ?? new Map<string, Group<Item, Result>>()
+    groupsOf.set(pool, groups)
+    const group = groups.get(key) ?? { add: createGroupBatcher(run), count: 0 }
+    groups.set(key, group)
+    group.count += 1
+    try {
+      return await group.add({ item, request: currentRequest() })
+    } finally {
+      group.count -= 1
+      if (group.count === 0) groups.delete(key)
+    }
+  }
+}
+
+const createGroupBatcher = <Item, Result>(run: (items: readonly Item[]) => Promise<Result[]>) =>
+  createStatementBatcher<Write<Item>, Result>({
+    run: (writes) => onBehalfOfAll(writes, () => run(writes.map(({ item }) => item))),
+    maxItems: SMALL_BATCH,
+    maxRunning: GROUPS_AT_ONCE,
+    maxWaiting: WAITING_MAX,
+  })
+
+/** A group keeps its slot request while any caller waits, not only the first. */
+function onBehalfOfAll<T>(writes: readonly Write<unknown>[], work: () => T): T {
+  const requests = writes.flatMap(({ request }) => request ?? [])
+  const [first] = requests
+  if (first === undefined) return work()
+  return onBehalfOf({ ...first, isAwaited: () => requests.some(({ isAwaited }) => isAwaited()) }, work)
 }

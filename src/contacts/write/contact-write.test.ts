@@ -6,7 +6,7 @@ import { caller, contactsApp, type KeyOf } from '../../../test/contacts/contacts
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/run/property-runs.ts'
 import { emailKey, isEmail } from '../../platform/text/email-address.ts'
-import { formToWriteBody } from '../members/contact-form.ts'
+import { formToWriteBody } from './contact-columns.ts'
 import { parseContactUpserts } from './contact-write.ts'
 
 /** Any keys, including ones special to JavaScript. */

@@ -1,4 +1,6 @@
 import { Compile } from 'typebox/compile'
+import type { Db, Pool } from '../../db/connect.ts'
+import type { Caller } from '../../http/admission/caller.ts'
 import {
   type ContactWrite,
   type RecordClaim,
@@ -6,19 +8,53 @@ import {
   TEXT_NAMES,
   type Texts,
 } from '../../people/contact-record.ts'
+import { SMALL_BATCH } from '../../people/matching/identity-lock.ts'
+import { findKnownPhones } from '../../people/matching/identity-store.ts'
 import { badRequest, type FieldFault, validationError } from '../../platform/errors.ts'
 import { mapInStretches } from '../../platform/stretches.ts'
 import { unknownName } from '../../platform/text/closest-name.ts'
 import { isEmail } from '../../platform/text/email-address.ts'
 import { memberOf } from '../../platform/text/own-member.ts'
-import { isBlankPhone, readPhone } from '../../platform/text/phone-reading.ts'
+import { isBlankPhone, type PhoneCountry, readPhone } from '../../platform/text/phone-reading.ts'
 import { textFaults } from '../../platform/text/storable-text.ts'
-import { customFieldsFault } from './contact-change.ts'
-import { type ContactFaults as Faults, throwFaults } from './contact-faults.ts'
-import { ContactWriteShape, RECORD_ONLY } from './contact-shape.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
+import { ContactWriteShape, RECORD_ONLY } from '../contact-shape.ts'
+import { type BrowserRights, readProofs } from './browser-write.ts'
+import { customFieldsFault, waitForRows } from './contact-change.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
-import type { PhoneRules } from './phone-rules.ts'
-import { enumClaims, readRecord, repeatedFaults, type WriteBody } from './record-names.ts'
+import {
+  enumClaims,
+  type ContactFaults as Faults,
+  noFaults,
+  readRecord,
+  refuseClaims,
+  repeatedFaults,
+  throwFaults,
+  type WriteBody,
+} from './record-claims.ts'
+
+export const BROWSER_MAX_CONTACTS = 10
+
+/** Reads contacts and a browser key's rights. Throws like `parseContactUpserts`, `readProofs`, `waitForRows`. */
+export async function readUpserts(
+  { db, cipher }: { db: Pool; cipher: Pick<Cipher, 'decrypt'> },
+  caller: Caller,
+  body: unknown,
+): Promise<{ writes: ContactWrite[]; browser: BrowserRights[] | undefined }> {
+  const { browser } = caller
+  const most = browser === undefined ? UPSERT_MAX_CONTACTS : BROWSER_MAX_CONTACTS
+  const bodies = Array.isArray(body) ? body.slice(0, most) : [body]
+  // Oversized arrays must not wait before the refusal.
+  if (bodies.length > SMALL_BATCH && Object(body).length <= most) await waitForRows(db, caller.companyId, bodies.length)
+  const writes = await parseContactUpserts(body, await readPhoneRules(db, caller, bodies), most)
+  if (browser === undefined) return { writes, browser: undefined }
+  // Checking claims would reveal stored values to visitors.
+  refuseClaims(writes.flatMap(({ claims = [] }) => claims))
+  const { writableFields, identitySecret } = browser
+  const secret = identitySecret === null ? null : cipher.decrypt(identitySecret)
+  const proofs = readProofs(writes, secret, Array.isArray(body))
+  return { writes, browser: proofs.map((proven) => ({ writableFields, proven })) }
+}
 
 const FIELDS = ['customFields', 'custom_fields'] as const
 const CONSENTS = ContactWriteShape.properties.marketingConsent.properties
@@ -43,7 +79,7 @@ export async function parseContactUpserts(
     const message = `must hold 1 to ${most} contacts`
     throw validationError([{ path: '', message }], `The array ${message}`)
   }
-  const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
+  const faults = noFaults()
   const writes = await mapInStretches(body, (item, index) => parseItem(item, 'upsert', phones, `${index}`, faults))
   throwFaults(faults)
   return writes.filter((write) => write !== undefined)
@@ -54,7 +90,7 @@ export function parseContactWrite(body: unknown, kind: WriteKind, phones: PhoneR
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('The body must be an object')
   }
-  const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
+  const faults = noFaults()
   const write = parseItem(body, kind, phones, '', faults)
   throwFaults(faults)
   return write ?? {}
@@ -69,7 +105,7 @@ export function readContactRow(
   phones: PhoneRules,
   id?: number,
 ): { write: ContactWrite } | { reason: string } {
-  const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
+  const faults = noFaults()
   const write = parseItem(body, id === undefined ? 'upsert' : 'row', phones, '', faults)
   const { claims = [], ...checked } = write ?? {}
   const wrong = claims.filter(({ member }) => !RECORD_ONLY.some((name) => name === member)).map(({ fault }) => fault)
@@ -218,3 +254,25 @@ const identityOrNone = (value: string | null | undefined, kind: WriteKind) =>
 
 const named = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [name in K]?: T }
+
+type PhoneRules = {
+  readonly country: PhoneCountry | null
+  /** Accepted at any length: stored by the provider, or before lengths were checked. */
+  readonly known: ReadonlySet<string>
+}
+
+type Company = { readonly companyId: number; readonly defaultCountry: PhoneCountry | null }
+
+/** Reads the phone rules for unvalidated bodies. */
+export async function readPhoneRules(
+  db: Db,
+  { companyId, defaultCountry: country }: Company,
+  bodies: readonly unknown[],
+): Promise<PhoneRules> {
+  const impossible = bodies.flatMap((body) => {
+    const text = memberOf(body, 'phone')
+    const phone = typeof text === 'string' ? readPhone(text, country) : undefined
+    return phone === undefined || 'digits' in phone || phone.impossible === null ? [] : [phone.impossible]
+  })
+  return { country, known: await findKnownPhones(db, companyId, impossible) }
+}

@@ -25,7 +25,7 @@ type Pace = { ROWS_PER_SECOND: number; ROWS_PER_TURN: number }
  * faster than the pace of the service allows while other companies call.
  */
 export async function createBulkWork({ stage, root = ROOT }: World, tally: Tally, isBrief: boolean) {
-  const pace: Pace = await import(join(root, 'src/contacts/matching/bulk-pace.ts'))
+  const pace: Pace = await import(join(root, 'src/contacts/write/contact-change.ts'))
   const companies = await Promise.all(Array.from({ length: COMPANIES }, () => stage.createCompany(0)))
   const clients = companies.map((_, n) => createClient(stage.url, `127.0.4.${n + 1}`))
   const post = async (n: number, path: string, body: string, type = 'application/json') => {

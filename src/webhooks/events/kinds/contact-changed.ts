@@ -1,5 +1,5 @@
 import { listChangedContacts } from '../../../contacts/changed-contact-store.ts'
-import { CONTACT_EXAMPLE, ContactReplyShape, toContactReply } from '../../../contacts/contact-reply.ts'
+import { CONTACT_EXAMPLE, ContactReplyShape, toContactReply } from '../../../contacts/contact-shape.ts'
 import { type RecordEventKind, recordEvent } from '../event-kind.ts'
 
 const NAME = 'contact.changed'

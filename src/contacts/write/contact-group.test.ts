@@ -7,7 +7,7 @@ import { onBehalfOf, shareFairly } from '../../db/pool/fair-pool.ts'
 import { createCompanySlots } from '../../fair/company-slots.ts'
 import type { ContactWrite } from '../../people/contact-record.ts'
 import { lockCustomers } from '../../people/customer-store.ts'
-import { upsertContacts } from '../write/contact-upsert.ts'
+import { upsertContacts } from './contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 

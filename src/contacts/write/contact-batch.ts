@@ -1,6 +1,7 @@
-import { latestConsent } from '../../people/consent/consent.ts'
+import type { Db } from '../../db/connect.ts'
+import { addressIdentity, type ConsentEntry, latestConsent } from '../../people/consent/consent.ts'
+import { readConsentFacts } from '../../people/consent/consent-fact-store.ts'
 import {
-  CHANNELS,
   type ConsentFacts,
   type ConsentLedger,
   type ConsentStatement,
@@ -16,12 +17,13 @@ import {
 import { shownConsents } from '../../people/consent/shown-consent.ts'
 import type { ContactWrite } from '../../people/contact-record.ts'
 import type { ContactState } from '../../people/contact-store.ts'
+import type { Locked } from '../../people/matching/identity-lock.ts'
 import type { Match, Named } from '../../people/matching/identity-store.ts'
 import { type BatchContact, emailKeyOf, indexContacts, newBatchContact } from '../../people/person-contact.ts'
 import { mapInStretches } from '../../platform/stretches.ts'
-import { emailKey } from '../../platform/text/email-address.ts'
-import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
-import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../write/contact-change.ts'
+import { phoneIdentity } from '../../platform/text/phone.ts'
+import { type BrowserRights, browserWrite } from './browser-write.ts'
+import { applyWrite, type ContactChanges, customFieldsFault, isSame } from './contact-change.ts'
 
 /** A write. An id applies only while email and phone are equal; otherwise the matching rules decide. */
 export type Item = Named & {
@@ -56,76 +58,71 @@ const FIRST_NEW_ID = 2 ** 52
 type ApplyOptions = {
   whenFull: WhenFull
   source: string
-  facts?: ConsentFacts | undefined
+  /** The contact to update, whichever email and phone the write has. */
+  existing?: Match
 }
+
+/** Applies items to their matches, again with consent facts where these matter. */
+export async function applyLocked(
+  tx: Db,
+  companyId: number,
+  items: readonly Item[],
+  { matches, areKnown }: Locked,
+  options: ApplyOptions,
+): Promise<Batch> {
+  const batch = await applyItems(items, matches, options)
+  const heldPhones = new Set(matches.map((match) => match.phoneIdentity))
+  if (!needsFacts(batch, areKnown, heldPhones) && !items.some(mayEndOptOut)) return batch
+  const phones = items.flatMap(({ write }) => (write.phone ? [phoneIdentity(write.phone)] : []))
+  const addresses = items.flatMap(({ emailKey }) => (emailKey === null ? [] : [addressIdentity(emailKey)]))
+  const keys = [
+    ...[...phones, ...addresses].map((identity) => ({ companyId, identity })),
+    ...matches.map((match) => ({ companyId, contactId: match.id, identity: match.phoneIdentity })),
+  ]
+  const factsOf = await readConsentFacts(tx, keys, ['email', 'whatsapp'])
+  return applyItems(items, matches, options, factsOf(companyId))
+}
+
+/** A browser key's opt-in must not end an opt-out. */
+const mayEndOptOut = ({ browser, write }: Item): boolean =>
+  browser !== undefined && (write.emailConsent === true || write.whatsappConsent === true)
 
 /**
- * Applies items in order, in memory (spec: Contacts, Matching rules). `matches` must hold every possible match: see
- * `readMatches`. Without facts, known contacts keep their consent: see `needsFacts`.
+ * Applies items in order, in memory (spec: Contacts, Matching rules), without blocking the event loop. `matches` must
+ * hold every possible match: see `readMatches`. Without facts, known contacts keep their consent: see `needsFacts`.
  */
-export function applyItems(items: readonly Item[], matches: readonly Match[], options: ApplyOptions): Batch {
-  const { batch, apply } = startBatch(matches, options)
-  return { ...batch, results: items.map(apply) }
-}
-
-/** Applies many items without blocking the event loop. */
-export async function applyInStretches(
+export async function applyItems(
   items: readonly Item[],
   matches: readonly Match[],
   options: ApplyOptions,
+  facts?: ConsentFacts,
 ): Promise<Batch> {
-  const { batch, apply } = startBatch(matches, options)
-  return { ...batch, results: await mapInStretches(items, apply) }
-}
-
-function startBatch(matches: readonly Match[], options: ApplyOptions) {
+  const { existing } = options
   const index = indexContacts(matches)
-  const batch = newBatch(options)
-  const apply = (item: Item, place: number): ItemResult => {
-    const target = index.find(item) ?? newBatchContact(FIRST_NEW_ID + place)
+  const batch = { ledger: createConsentLedger(facts ?? NO_FACTS), hasFacts: facts !== undefined }
+  const updated = existing && newBatchContact(existing.id, existing)
+  const results = await mapInStretches(items, (item, place) => {
+    const target = updated ?? index.find(item) ?? newBatchContact(FIRST_NEW_ID + place)
     const result = applyItem(batch, target, permittedWrite(batch.ledger, target.state, item), options)
     if (result.kind !== 'refused') index.move(target, result.state)
     return result
-  }
-  return { batch, apply }
+  })
+  return { ...batch, results }
 }
 
-export function applyUpdate(existing: Match, write: ContactWrite, options: ApplyOptions): Batch {
-  const batch = newBatch(options)
-  const target = newBatchContact(existing.id, existing)
-  const result = applyItem(batch, target, write, options)
-  if (existing.phoneIdentity !== null && existing.phoneIdentity !== result.state.phoneIdentity) {
-    target.leftPhones.add(existing.phoneIdentity)
-  }
-  target.state = result.state
-  return { ...batch, results: [result] }
-}
-
-function permittedWrite(ledger: ConsentLedger, before: ContactState | undefined, item: Item): ContactWrite {
-  const { browser, write, emailKey: email, phoneIdentity: phone } = item
+function permittedWrite(ledger: ConsentLedger, before: ContactState | undefined, { browser, write }: Item) {
   if (browser === undefined) return write
-  const own = [before?.email ? emailKey(before.email) : null, email].flatMap((key) =>
-    key === null ? [] : [`mailto:${key}`],
-  )
-  const identities = [...own, before?.phoneIdentity, phone].filter((identity) => identity != null)
-  const optOuts = CHANNELS.flatMap(({ channel }) => {
-    const isRefused = (identity: string) =>
-      latestConsent([...(ledger.entriesByIdentity.get(identity) ?? [])].filter((entry) => entry.channel === channel))
-        ?.value === false ||
-      (channel === 'whatsapp' && whatsappConsent(ledger, [identity])?.value === false)
-    const refused: (string | number)[] = identities.filter(isRefused)
-    const contact = before && contactConsent(ledger, toLedgerContact(before), channel)
-    return [...refused, ...(before !== undefined && contact?.value === false ? [before.id] : [])].map((of) =>
-      optOutOf(channel, of),
+  const contact = before && toLedgerContact(before)
+  return browserWrite(before, write, browser, (channel, identity) => {
+    if (identity === undefined) return contact !== undefined && isRefused(contactConsent(ledger, contact, channel))
+    const entries = [...(ledger.entriesByIdentity.get(identity) ?? [])].filter((entry) => entry.channel === channel)
+    return (
+      isRefused(latestConsent(entries)) || (channel === 'whatsapp' && isRefused(whatsappConsent(ledger, [identity])))
     )
   })
-  return browserWrite(before, write, browser, new Set(optOuts))
 }
 
-const newBatch = ({ facts }: ApplyOptions) => ({
-  ledger: createConsentLedger(facts ?? NO_FACTS),
-  hasFacts: facts !== undefined,
-})
+const isRefused = (entry: ConsentEntry | undefined): boolean => entry?.value === false
 
 function applyItem(
   { ledger, hasFacts }: Pick<Batch, 'ledger' | 'hasFacts'>,
@@ -160,7 +157,7 @@ const targetsOf = ({ results }: Batch): BatchContact[] => [
 ]
 
 /** Returns whether consent entries outside the batch can affect the result. */
-export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
+function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
   if (batch.hasFacts) return false
   return batch.results.some(({ kind, target: { existing }, state, consentStatements }) => {
     if (kind === 'refused' || kind === 'unchanged') return consentStatements.length > 0 && existing !== undefined

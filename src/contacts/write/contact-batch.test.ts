@@ -91,10 +91,13 @@ const world = fc
     customers: new Map(customers.filter(([, place]) => place < rows.length).map(([one, place]) => [one, place + 1])),
   }))
 
-test('a batch on the loaded matches does what its items do one after another on the whole company', () => {
-  fc.assert(
-    fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (before, writes) => {
-      const batch = applyItems(writes.map(toItem), matchesOf(before, writes), { whenFull: 'refuse', source: 'api' })
+test('a batch on the loaded matches does what its items do one after another on the whole company', async () => {
+  await fc.assert(
+    fc.asyncProperty(world, fc.array(write, { minLength: 1, maxLength: 14 }), async (before, writes) => {
+      const batch = await applyItems(writes.map(toItem), matchesOf(before, writes), {
+        whenFull: 'refuse',
+        source: 'api',
+      })
       const { results } = batch
       const model: World = { rows: before.rows.map((row) => ({ ...row })), customers: before.customers }
       const expected = writes.map((one, place) => upsertOne(model, one, 1_000 + place))

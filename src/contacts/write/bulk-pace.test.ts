@@ -4,8 +4,8 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { isAlone, onBehalfOf } from '../../db/pool/fair-pool.ts'
 import { runWithPauses } from '../../db/pool/run-with-pauses.ts'
 import { createFairPace } from '../../fair/fair-pace.ts'
-import { upsertContacts } from '../write/contact-upsert.ts'
-import { ARRAYS_WAITING_MAX, ROWS_ALONE, ROWS_PER_SECOND, ROWS_PER_TURN, waitForRows } from './bulk-pace.ts'
+import { ARRAYS_WAITING_MAX, ROWS_ALONE, ROWS_PER_SECOND, ROWS_PER_TURN, waitForRows } from './contact-change.ts'
+import { upsertContacts } from './contact-upsert.ts'
 
 const { db } = await createTestDatabase()
 const call = (companyId: number) => onBehalfOf({ companyId, isHeavy: false, isAwaited: () => true }, () => {})
