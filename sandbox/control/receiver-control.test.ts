@@ -38,7 +38,7 @@ test('it hangs, drips and resets', async () => {
   await behave('bad', { hang: true })
   const caller = new AbortController()
   const hanging = expect(post('bad', { signal: caller.signal })).rejects.toThrow(/aborted/)
-  await vi.waitFor(async () => expect(await requests()).toHaveLength(1))
+  await vi.waitFor(async () => expect(await requests()).toHaveLength(1), 90_000)
   await sleep(200)
   caller.abort()
   await hanging

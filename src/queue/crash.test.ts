@@ -106,14 +106,14 @@ test('a worker outlives its database and goes on when it is back', { timeout: 30
       Array.from({ length: 100 }, (_, i) => ({ kind: 'work', lane: `lane ${i % 5}`, subjectId: from + i })),
     )
   await put(0)
-  await vi.waitFor(() => expect(handled.size).toBeGreaterThan(10), { interval: 5 })
+  await vi.waitFor(() => expect(handled.size).toBeGreaterThan(10), { timeout: 90_000, interval: 5 })
   await server.stop()
   const warned = () => log.warn.mock.calls.filter(([, message]) => message === 'job.claim_failed')
-  await vi.waitFor(() => expect(warned()).not.toEqual([]))
+  await vi.waitFor(() => expect(warned()).not.toEqual([]), 90_000)
   expect(log.warn.mock.calls.length).toBeLessThan(20)
   server = await startEmbedded(folder, settings)
   // The driver fails the first statement of a connection that the server closed once more after it is back.
-  await vi.waitFor(() => put(100), { timeout: 20_000, interval: 100 })
+  await vi.waitFor(() => put(100), { timeout: 90_000, interval: 100 })
   const left = async () => (await pool`select from jobs`).length
   await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 60_000, interval: 100 })
 

@@ -7,7 +7,7 @@ import { startInbound, TEMPLATE } from './inbound-world.ts'
 const { service, company, provider, inbox, sendTo } = await startInbound()
 
 /** Templates are believed for three seconds. */
-const LONGER_THAN_CACHED = { timeout: 10_000 }
+const LONGER_THAN_CACHED = { timeout: 90_000 }
 
 const statusOf = (wamid: string, status: string, more: object = {}) => ({
   id: wamid,

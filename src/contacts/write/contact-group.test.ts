@@ -86,7 +86,7 @@ async function waitForSlot(companyId: number, connected: [boolean, boolean]) {
       () => upsertContacts(fair, companyId, [{ email: emailOf(n) }], BY),
     ),
   )
-  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2), { timeout: 10_000 })
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2), { timeout: 90_000 })
   return { start, outcomes: Promise.allSettled([...answers, held]) }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
 import { createCompanySlots, type SlotLimits, type SlotRequest } from '../../fair/company-slots.ts'
@@ -57,6 +57,9 @@ test('a company alone leaves a third free, and one with heavy work takes no more
 
 test('a company that is not alone has a third of the pool at most, whether or not the others wait', async () => {
   const { as } = make()
+  // Five seconds later, the company would be alone.
+  const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now())
+  onTestFinished(() => clock.mockRestore())
   await as(2).work()
   const openGate = await closeGate()
   const flood = Array.from({ length: 9 }, () => as(1).wait())

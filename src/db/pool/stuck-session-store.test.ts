@@ -27,7 +27,7 @@ async function stopWithinStatement(applicationName: string): Promise<{ closed: P
   socket.write(Buffer.concat([message('P', '', 'select 1', 0), message('H')]))
   const closed = once(socket, 'close')
   socket.resume()
-  await vi.waitFor(async () => expect(await stopped(applicationName)).toHaveLength(1), 10_000)
+  await vi.waitFor(async () => expect(await stopped(applicationName)).toHaveLength(1), 90_000)
   return { closed }
 }
 

@@ -80,7 +80,7 @@ test('they are left to their lease when they come too late, and to others when t
   await worker.stop()
   expect(worker.acceptDirect('work')).toBeUndefined()
   worker.dispatch(late, accepted)
-  await vi.waitFor(async () => expect(await db`select from jobs where claim_id is null`).toHaveLength(1), 10_000)
+  await vi.waitFor(async () => expect(await db`select from jobs where claim_id is null`).toHaveLength(1), 90_000)
   expect(handled).toEqual([])
   await db`update jobs set lease_until = now() - interval '1 s' where claim_id is not null`
   startWorker({ kind: 'work', laneCap: 5, handle })

@@ -27,7 +27,7 @@ test('a worker that lost its lease gets an abort signal, and cannot complete wha
   await enqueueJobs(db, jobs(1))
   await started.opened
   await db`update jobs set claim_id = gen_random_uuid()`
-  await vi.waitFor(() => expect(signal?.aborted).toBe(true), { timeout: 15_000 })
+  await vi.waitFor(() => expect(signal?.aborted).toBe(true), { timeout: 90_000 })
   slow.open()
   await workers[0]!.stop()
   expect(await left()).toBe(1)
@@ -44,7 +44,7 @@ test('a job that runs longer than a lease stays with its worker', async () => {
   startWorker({ kind: 'work', laneCap: 1, handle })
   startWorker({ kind: 'work', laneCap: 1, handle })
   await enqueueJobs(db, jobs(1))
-  await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 15_000, interval: 200 })
+  await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 90_000, interval: 200 })
   expect(runs).toBe(1)
 })
 

@@ -23,7 +23,7 @@ const post = (receiver: Pick<Receiver, 'url'>, changes: Partial<ReceiverTarget> 
   })
 
 const noSocketIsLeft = (receiver: Receiver) =>
-  vi.waitFor(() => expect(receiver.open.size).toBe(0), { timeout: 10_000, interval: 20 })
+  vi.waitFor(() => expect(receiver.open.size).toBe(0), { timeout: 90_000, interval: 20 })
 
 describe('a hostile receiver', () => {
   const answerLine = 'HTTP/1.1 200 OK\r\n'

@@ -170,7 +170,7 @@ test('when the registration is deactivated, deliveries that wait for one another
       const statuses = await Promise.all(deliveries.map(async (one) => (await statusOf(db, one))?.status))
       expect(statuses).toEqual(Array(4).fill('skipped'))
     },
-    { timeout: 10_000 },
+    { timeout: 90_000 },
   )
 })
 
