@@ -1,56 +1,12 @@
-import { createTransport } from 'nodemailer'
 import { describe, expect, test } from 'vitest'
-import { freePort } from '../free-port.ts'
-import { startReceiver } from '../receiver.ts'
 import { eventually } from '../service.ts'
+import { changesOf, contactOf, DOMAIN, startBounces, subscribe } from './bounce-world.ts'
 import { AUTOMATIC_ANSWER, dsn } from './dsn.ts'
-import { type Api, startMailing, uniqueAddress } from './email-world.ts'
+import { uniqueAddress } from './email-world.ts'
 import { startMailServer } from './mail-server.ts'
 
-const DOMAIN = 'bounces.example.org'
-const SECRET = 'a secret of the reports'
-const port = await freePort()
-const mailing = await startMailing({
-  bounceDomain: DOMAIN,
-  bounceSmtpPort: port,
-  bounceSmtpHost: '127.0.0.1',
-  mailReportsSecret: SECRET,
-  webhookAllowPrivate: true,
-})
-const { createMailing, statsOf, deliver, operator, db, url, call, deps, get, linksOf, received } = mailing
-
-/** Sends a mail to a return path, as a mail server does. */
-async function report(to: string, raw: string | Buffer = dsn()): Promise<{ code: number; message: string }> {
-  const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true })
-  return transport
-    .sendMail({ envelope: { from: '', to: [to] }, raw })
-    .then(
-      ({ response }) => ({ code: Number(response.slice(0, 3)), message: response }),
-      (error) => ({ code: error.responseCode, message: error.message }),
-    )
-    .finally(() => transport.close())
-}
-
-/** A mail that its server accepted, and the return path that it got. */
-async function mailed(api: Api, mail: object = {}) {
-  const { id, to, arrived } = await deliver(api, mail)
-  const returnPath: string = arrived.envelope.from
-  expect(returnPath).toMatch(/^bounce\+[0-9a-f]{48}@bounces\.example\.org$/)
-  return { id, to, returnPath }
-}
-
-async function subscribe(api: Api, events: string[]) {
-  const receiver = await startReceiver()
-  const answer = await api('POST', '/webhooks/registrations', { name: 'R', url: receiver.url, events })
-  expect(answer.status).toBe(201)
-  return receiver
-}
-
-const changesOf = (receiver: Awaited<ReturnType<typeof startReceiver>>) =>
-  receiver.received.map(({ body }) => JSON.parse(String(body)))
-
-const contactOf = async (api: Api, email: string) =>
-  (await api('GET', `/contacts/by-email/${encodeURIComponent(email)}`)).body.data
+const { port, mailing, createMailing, statsOf, operator, db, get, linksOf, received, report, mailed } =
+  await startBounces()
 
 describe('a notification at the return path', () => {
   test('of a permanent failure: the mail is bounced, the event comes once, the contact is suppressed for marketing', async () => {
@@ -257,82 +213,4 @@ describe('the mail server of return paths', () => {
     expect(text.split('\r\n').filter((line) => line.startsWith('550'))).toHaveLength(20)
     expect(text.split('\r\n').filter((line) => line.startsWith('421'))).toHaveLength(1)
   })
-})
-
-describe('reports that Postmark posts', () => {
-  const post = (body: object, authorization = `Basic ${Buffer.from(`parley:${SECRET}`).toString('base64')}`) =>
-    call(url, 'POST', '/public/v1/webhooks/email/postmark', body, { authorization })
-  const tokenOf = (returnPath: string) => returnPath.slice('bounce+'.length).split('@')[0]
-
-  test.each([
-    ['HardBounce', { status: 'bounced' }, 'bounce'],
-    ['SoftBounce', { status: 'bounced' }, null],
-    ['Transient', { status: 'sent' }, null],
-    ['AutoResponder', { status: 'sent' }, null],
-  ])('%s', async (type, stats, reason) => {
-    const { api } = await createMailing()
-    const { id, to, returnPath } = await mailed(api)
-    await api('POST', '/contacts', { email: to })
-    const body = { RecordType: 'Bounce', Type: type, Details: 'smtp;550 No', Metadata: { report: tokenOf(returnPath) } }
-    expect((await post(body)).status).toBe(200)
-    expect(await statsOf(api, id)).toMatchObject(stats)
-    expect((await contactOf(api, to)).email_suppression?.reason ?? null).toBe(reason)
-  })
-
-  test('a complaint leaves the mail sent, shows its time, and suppresses the address', async () => {
-    const { api, send, template } = await createMailing({ category: 'MARKETING' })
-    const to = uniqueAddress()
-    const { id } = (await send(to)).body.data
-    await mailing.untilCompleted(api, id)
-    const [arrived] = await received(to)
-    const returnPath = arrived.envelope.from
-    await api('POST', '/contacts', { email: to })
-    const body = { RecordType: 'SpamComplaint', Type: 'SpamComplaint', Metadata: { report: tokenOf(returnPath) } }
-    expect((await post(body)).status).toBe(200)
-    expect(await statsOf(api, id)).toMatchObject({ status: 'sent', complainedAt: expect.stringMatching(/Z$/) })
-    expect((await contactOf(api, to)).email_suppression.reason).toBe('complaint')
-    expect((await post(body)).status).toBe(200)
-    const stats = await api('GET', `/transactionals/${template.transactionalId}/stats`)
-    expect(stats.body.data).toMatchObject({ totalMessagesSent: 1, totalBounced: 0, totalComplaints: 1 })
-    expect(await send(to)).toMatchObject({ status: 403, body: { error: { message: expect.stringContaining('spam') } } })
-  })
-
-  test('without the password are refused, and with a forged token change nothing', async () => {
-    const { api } = await createMailing()
-    const { id } = await mailed(api)
-    const body = { RecordType: 'Bounce', Type: 'HardBounce', Metadata: { report: '0'.repeat(48) } }
-    for (const header of ['', `Basic ${Buffer.from('parley:wrong').toString('base64')}`, `Bearer ${SECRET}`]) {
-      expect((await post(body, header)).status).toBe(401)
-    }
-    expect((await post(body)).status).toBe(200)
-    expect((await post({ RecordType: 'Open' })).status).toBe(200)
-    expect((await statsOf(api, id)).status).toBe('sent')
-  })
-})
-
-test('an erasure keeps the suppression as a keyed hash; the archive shows it before, and it still holds', async () => {
-  const { api, send, companyId } = await createMailing({ category: 'MARKETING' })
-  const { to, returnPath } = await mailed(api)
-  const [contact] = (await api('POST', '/contacts', { email: to })).body.data
-  await report(returnPath)
-  const archive = await api('GET', `/contacts/${contact.id}/archive`)
-  expect(archive.text).toContain('"email_suppression"')
-  expect((await api('DELETE', `/contacts/${contact.id}?erase=true`)).status).toBe(200)
-  const rows = await db`select address, detail from email_suppressions where company_id = ${companyId}`
-  expect(rows).toEqual([{ address: expect.stringMatching(/^hash:/), detail: null }])
-  // The mail is erased, so its return path leads nowhere.
-  expect((await report(returnPath)).code).toBe(550)
-  expect((await send(to)).status).toBe(403)
-  await api('POST', '/contacts', { email: to })
-  expect((await contactOf(api, to)).email_suppression.reason).toBe('bounce')
-  expect(
-    (await operator('DELETE', `/companies/${companyId}/email-suppressions/${encodeURIComponent(to)}`)).status,
-  ).toBe(200)
-  expect((await send(to)).status).toBe(200)
-})
-
-test('the counts of reports are in the metrics', async () => {
-  expect(await deps.metrics.registry.getSingleMetricAsString('parley_email_reports_total')).toMatch(
-    /kind="bounce"\} [1-9]/,
-  )
 })

@@ -5,7 +5,8 @@ import { inboxOf, newWamid, providerOf } from '../provider-webhook.ts'
 import { startTransports } from '../providers/transports-world.ts'
 import { startReceiver } from '../receiver.ts'
 import { eventually, uniquePhone } from '../service.ts'
-import { ADDRESS, AT, AT_ISO, CALL, PLATFORM_MESSAGES, type PlatformMessage, TARGET } from './platform-messages.ts'
+import { ADDRESS, AT, AT_ISO, CALL, type PlatformMessage, TARGET } from './platform-message.ts'
+import { PLATFORM_MESSAGES } from './platform-messages.ts'
 
 const { service, connected } = await startTransports()
 const provider = providerOf(service)

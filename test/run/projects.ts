@@ -10,8 +10,8 @@ const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy
 const STARTS_PROCESSES =
   /from '(?:node:child_process|playwright-core|.*\/(?:parley-process|run-migrate|browser|console-world|killed-sender|statement-log|run|run-all|project|upgrade)\.ts)'|startEmbedded\(/
 
-/** A helper that needs no database. */
-const PROPERTY_RUNS = 'test/run/property-runs.ts'
+/** Helpers that need no database. */
+const WITHOUT_DATABASE = ['test/run/property-runs.ts', 'test/people/memory-people.ts']
 
 /**
  * Sorts every test file into the project whose name says what it needs, by what it imports, so that no list has to be
@@ -33,7 +33,7 @@ export function testFiles(root: string): Record<Project, string[]> {
 export function projectOf(file: string, text: string): Project {
   if (STARTS_PROCESSES.test(text)) return 'process'
   return file.startsWith('test/') ||
-    importsFrom(file, text).some((path) => path.startsWith('test/') && path !== PROPERTY_RUNS)
+    importsFrom(file, text).some((path) => path.startsWith('test/') && !WITHOUT_DATABASE.includes(path))
     ? 'database'
     : 'unit'
 }

@@ -33,7 +33,7 @@ export const SLOW = [
   // The console in a browser, except JOURNEYS
   'test/console/**/*.test.ts',
   // Peers, storage and databases that fail or hang; floods
-  'src/db/connect.test.ts',
+  'src/db/{connect,lost-connections,unreachable-server}.test.ts',
   'src/fair/unordered-list.test.ts',
   'src/contacts/write/array-locks.test.ts',
   'src/emails/rendering/hostile-templates.test.ts',

@@ -1,94 +1,13 @@
-import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Sandbox, startSandbox } from '../../../sandbox/sandbox.ts'
-import { NUMBER } from '../../../sandbox/test/client.ts'
-import { createTestDatabase } from '../../../test/database.ts'
+import { describe, expect, test } from 'vitest'
+import { BYTES, clock, SHA256, startCopies } from '../../../test/media/copy-world.ts'
 import { createMediaMessage } from '../../../test/sends/media-world.ts'
-import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { createCompany } from '../../../test/world.ts'
-import { fixedClock } from '../../platform/clock.ts'
-import { createProviderAgent } from '../../platform/outgoing/exchange.ts'
-import { createMetaProvider } from '../../providers/meta/meta.ts'
-import { openFolderBlobStore } from '../blobs/folder-blob-store.ts'
-import { findMedia } from '../media-store.ts'
 import { recordMedia } from './copy-job.ts'
-import { type CopyDeps, copyMedia, MAX_MEDIA_BYTES } from './copy-media.ts'
+import { copyMedia } from './copy-media.ts'
 
-const { db } = await createTestDatabase({ mirrors: true })
-const folder = await createTestFolder()
-const dispatcher = createProviderAgent()
-const clock = fixedClock(new Date())
-const BYTES = Buffer.from('a picture')
-const SHA256 = createHash('sha256').update(BYTES).digest('hex')
-
-let sandbox: Sandbox
-let deps: CopyDeps
-let apiBaseUrl: string
-
-beforeAll(async () => {
-  sandbox = await startSandbox()
-  apiBaseUrl = sandbox.url
-  deps = {
-    db,
-    clock,
-    blobStore: await openFolderBlobStore(folder),
-    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 60_000 }) },
-    findSender: async () => ({
-      provider: 'meta',
-      phoneNumberId: NUMBER,
-      wabaAccountId: 'W',
-      accessToken: 'token',
-      apiBaseUrl,
-      appId: null,
-    }),
-  }
-})
-afterAll(async () => {
-  await sandbox.stop()
-  await dispatcher.destroy()
-})
-
-async function upload(bytes: Buffer = BYTES, type = 'image/png'): Promise<string> {
-  const headers = { authorization: 'Bearer token', 'content-type': type }
-  const answer = await fetch(`${sandbox.url}/v25.0/${NUMBER}/media`, {
-    method: 'POST',
-    headers,
-    body: new Uint8Array(bytes),
-  })
-  const { id } = (await answer.json()) as { id: string }
-  return id
-}
-
-const jobsOf = (companyId: number) =>
-  db`select kind, lane, subject_id from jobs where company_id = ${companyId} order by id`
-
-async function noted(providerMediaId: string, more: object = {}) {
-  const message = await createMediaMessage(db, { providerMediaId, mimeType: null, filename: 'a.png', ...more })
-  await db.begin((tx) => recordMedia(tx, [message]))
-  return message
-}
-const rowOf = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
-  findMedia(db, companyId, messageId)
-const copy = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
-  copyMedia(deps, companyId, messageId)
-
-/** Replaces the sandbox by a provider the test controls. */
-async function playing<T>(listener: (base: string) => RequestListener, work: () => Promise<T>): Promise<T> {
-  const server = createServer((request, response) => listener(apiBaseUrl)(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  apiBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  try {
-    return await work()
-  } finally {
-    apiBaseUrl = sandbox.url
-    server.closeAllConnections()
-    server.close()
-  }
-}
+const { db, sandbox, provider, deps, upload, jobsOf, noted, rowOf, copy, playing } = await startCopies()
 
 describe('noting', () => {
   test('what messages say of their media is kept, and a job is enqueued for each, once', async () => {
@@ -198,7 +117,7 @@ describe('copying', () => {
 
   test('a provider that is down is tried again on schedule, until it has forgotten', async () => {
     const message = await noted(await upload())
-    apiBaseUrl = 'http://127.0.0.1:1'
+    provider.url = 'http://127.0.0.1:1'
     const { createdAt } = (await rowOf(message))!
     clock.set(createdAt)
     expect(await copy(message)).toEqual({ kind: 'retry', at: new Date(createdAt.getTime() + 5_000) })
@@ -208,7 +127,7 @@ describe('copying', () => {
     clock.set(new Date(createdAt.getTime() + 7 * 24 * 3_600_000 - 1))
     expect(await copy(message)).toEqual({ kind: 'failed' })
     expect(await rowOf(message)).toMatchObject({ state: 'failed', attempts: 3 })
-    apiBaseUrl = sandbox.url
+    provider.url = sandbox.url
     expect(await copy(message)).toEqual({ kind: 'failed' })
     clock.set(new Date())
   })
@@ -250,68 +169,5 @@ describe('copying', () => {
     `
     expect(row).toEqual({ lastError: 'it could not be kept: ENOSPC' })
     expect(await copy(message)).toEqual({ kind: 'stored' })
-  })
-})
-
-describe('bytes that are not what they should be', () => {
-  const describing =
-    (more: object, body: RequestListener) =>
-    (base: string): RequestListener =>
-    (request, response) =>
-      request.url === '/file'
-        ? body(request, response)
-        : response.writeHead(200).end(JSON.stringify({ url: `${base}/file`, ...more }))
-
-  test('torn ones are not kept', async () => {
-    const message = await noted('1')
-    const torn = describing({}, (_request, response) => {
-      response.writeHead(200, { 'content-length': '100' }).write('half')
-      setTimeout(() => response.destroy(), 20)
-    })
-    expect(await playing(torn, () => copy(message))).toMatchObject({ kind: 'retry' })
-    const row = (await rowOf(message))!
-    expect(row.state).toBe('pending')
-    expect(await deps.blobStore.open(row.storageKey)).toBeUndefined()
-  })
-
-  test.each<[string, object, string]>([
-    ['do not fit their digest', { sha256: SHA256 }, 'another'],
-    ['do not fit their size', { mime_type: 'text/plain', file_size: 8 }, 'another'],
-    ['are a page in place of a picture', { mime_type: 'image/jpeg' }, '<html><body>Sign in</body></html>'],
-    ['are none', { mime_type: 'image/jpeg' }, ''],
-  ])('those that %s are never kept, however often they come', async (_, described, body) => {
-    const message = await noted('1')
-    const wrong = describing(described, (_request, response) => response.end(body))
-    await playing(wrong, async () => {
-      const kinds = []
-      for (let run = 0; run < 5; run += 1) kinds.push((await copy(message)).kind)
-      expect(new Set(kinds)).toEqual(new Set(['retry']))
-    })
-    const row = (await rowOf(message))!
-    expect(row.state).toBe('pending')
-    expect(await deps.blobStore.open(row.storageKey)).toBeUndefined()
-  })
-
-  test('those of which the message names another kind are not kept, whatever the answer says', async () => {
-    const message = await noted('1', { mimeType: 'image/jpeg' })
-    const page: RequestListener = (_request, response) =>
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>Sign in</title>')
-    expect(await playing(describing({}, page), () => copy(message))).toMatchObject({ kind: 'retry' })
-    expect((await rowOf(message))!.state).toBe('pending')
-  })
-
-  test('too large ones are given up, whether said before or found out', async () => {
-    const noteOfFirst = await noted('1')
-    const large = describing({ file_size: MAX_MEDIA_BYTES + 1 }, (_request, response) => response.end('x'))
-    expect(await playing(large, () => copy(noteOfFirst))).toEqual({ kind: 'failed' })
-
-    const silent = await noted('1')
-    const megabyte = Buffer.alloc(1024 * 1024)
-    const endless = describing({}, async (_request, response) => {
-      while (!response.destroyed) if (!response.write(megabyte)) await once(response, 'drain').catch(() => undefined)
-    })
-    const closing = playing(endless, () => copy(silent))
-    expect(await closing).toEqual({ kind: 'failed' })
-    expect(await deps.blobStore.open((await rowOf(silent))!.storageKey)).toBeUndefined()
   })
 })

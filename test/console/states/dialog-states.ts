@@ -4,7 +4,6 @@ import { changing } from './changed-answers.ts'
 import type { Stage } from './stage.ts'
 import type { State } from './state.ts'
 
-const FAILED = 'The service could not read this part.'
 const ofInbox = ({ full }: Stage) => `/console/inbox/${full.chatId}`
 const ofContact = ({ full }: Stage) => `/console/contacts/${full.contact}`
 const ofReceiver = ({ full }: Stage) => `/console/receivers/${full.receiver}`
@@ -25,22 +24,6 @@ const CSV = [
   'not an email;Bruno;;;',
   'chiara@example.org;Chiara;silver;328 123 4567;sì',
 ]
-const EVENTS = Array.from({ length: 30 }, (_, at) => ({
-  ...{ id: 100 - at, state: at % 3 === 0 ? 'unreadable' : 'failed', wabaAccountId: null, app: null },
-  reason: at % 3 === 0 ? 'more than 64 levels: the item is too deep' : 'canceling statement due to statement timeout',
-  phoneNumberId: at % 2 === 0 ? '106540352242922' : '208899112233445',
-  receivedAt: new Date(Date.now() - at * 3_600_000).toISOString(),
-}))
-const UNROUTABLE = EVENTS.map((event, at) => ({
-  ...event,
-  state: at % 4 === 0 ? 'unverified' : 'unroutable',
-  reason: 'No connected number has this phone_number_id',
-}))
-/** Events of the installation, without storing them for the other states. */
-const answerEvents = (events: readonly object[]) => (page: Page) =>
-  page.route(/\/admin\/v1\/\w+-events/, (route) =>
-    route.fulfill({ json: route.request().method() === 'POST' ? { success: true, count: 12 } : events }),
-  )
 const closeWindow = changing((record: object) => ({
   ...record,
   window: { isOpen: false, closesAt: '2026-01-01T00:00:00.000Z' },
@@ -55,7 +38,7 @@ const failMessages = changing((messages: { direction: string }[]) =>
   })),
 )
 
-/** What opens in the screens, what a user meets beside them, and the screens of operators. */
+/** What opens in the screens, and what a user meets beside them. */
 export const DIALOGS: readonly State[] = [
   { name: 'sign-in', who: 'signed-out', path: '/console/', shows: 'API key or token' },
   { name: 'sign-in-used-link', who: 'signed-out', path: '/console/#code=used', shows: /does not work any more/ },
@@ -299,56 +282,4 @@ export const DIALOGS: readonly State[] = [
   { name: 'phone-off', who: 'full', path: '/console/phone', shows: 'The sandbox is off' },
   { name: 'role-refused', who: 'agent', path: '/console/receivers', shows: /needs the role Developer or Admin/ },
   { name: 'home-developer', who: 'developer', path: '/console/', shows: 'Failing' },
-  { name: 'companies', who: 'operator', path: '/console/companies', shows: 'Company 3 of Italy' },
-  {
-    name: 'companies-no-match',
-    who: 'operator',
-    path: '/console/companies',
-    open: search('Search'),
-    shows: 'No company matches',
-  },
-  { name: 'companies-failed', who: 'operator', path: '/console/companies', answers: 'failed', shows: FAILED },
-  { name: 'companies-slow', who: 'operator', path: '/console/companies', answers: 'slow', shows: 'Company 3 of Italy' },
-  { name: 'companies-refused', who: 'full', path: '/console/companies', shows: 'Only operators may see this.' },
-  { name: 'events', who: 'operator', path: '/console/events', prepare: answerEvents(EVENTS), shows: /too deep/ },
-  {
-    name: 'events-unroutable',
-    who: 'operator',
-    path: '/console/events?list=unroutable',
-    prepare: answerEvents(UNROUTABLE),
-    shows: '106540352242922',
-    differsOnPhone: true,
-  },
-  {
-    name: 'events-tried',
-    who: 'operator',
-    path: '/console/events?reason=deep',
-    prepare: answerEvents(EVENTS),
-    open: press('Retry 30 events'),
-    shows: /^Retrying 12 events/,
-  },
-  {
-    name: 'events-empty',
-    who: 'operator',
-    path: '/console/events',
-    prepare: answerEvents([]),
-    shows: 'No failed events',
-  },
-  {
-    name: 'events-no-match',
-    who: 'operator',
-    path: '/console/events?reason=none',
-    prepare: answerEvents([]),
-    shows: 'No events match',
-  },
-  { name: 'events-failed', who: 'operator', path: '/console/events', answers: 'failed', shows: FAILED },
-  { name: 'events-slow', who: 'operator', path: '/console/events', answers: 'slow', shows: 'No failed events' },
-  { name: 'events-refused', who: 'full', path: '/console/events', shows: 'Only operators may see this.' },
-  { name: 'no-company', who: 'operator', path: '/console/inbox', shows: /company/i },
-  {
-    name: 'acting',
-    who: 'acting',
-    path: (stage) => `/console/inbox?as=${stage.full.companyId}`,
-    shows: /You act for|acting for/i,
-  },
 ]

@@ -1,5 +1,6 @@
 import { ANSWERS } from './answer-states.ts'
 import { DIALOGS } from './dialog-states.ts'
+import { OPERATOR_STATES } from './operator-states.ts'
 import type { Stage } from './stage.ts'
 import type { State } from './state.ts'
 
@@ -78,4 +79,4 @@ const statesOf = ({ name, path, empty, one, full }: Screen): State[] => [
 ]
 
 /** Every state of the console: of each screen, and of what opens in it. */
-export const STATES: readonly State[] = [...SCREENS.flatMap(statesOf), ...DIALOGS, ...ANSWERS]
+export const STATES: readonly State[] = [...SCREENS.flatMap(statesOf), ...DIALOGS, ...OPERATOR_STATES, ...ANSWERS]

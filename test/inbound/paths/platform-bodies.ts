@@ -1,4 +1,5 @@
-import { AT, CALL, PLATFORM_MESSAGES, TARGET } from '../platform-messages.ts'
+import { AT, CALL, TARGET } from '../platform-message.ts'
+import { PLATFORM_MESSAGES } from '../platform-messages.ts'
 
 const METADATA = { display_phone_number: '390655501234', phone_number_id: '106540352242922' }
 const FROM = '393331234567'

@@ -1,27 +1,12 @@
 import fc from 'fast-check'
-import { MARKETING, newUserId, UTILITY } from '../../people/people-world.ts'
+import { newUserId, UTILITY } from '../../people/people-world.ts'
 import { secondsNow } from '../../provider-webhook.ts'
 import type { Model } from '../run.ts'
 import { type Answer, openShop, type Shop, Wrong } from '../shop.ts'
 import { Ledger } from './consent-model.ts'
-import { type Addresses, changesEmail, saysByEmail } from './email-consent.ts'
-
-type Person = { name: string; phone: string; userId: string; alias: string }
-type State = {
-  ledger: Ledger
-  addresses: Addresses
-  persons: Person[]
-  /** Epoch seconds before which events about the past were said, and those that are taken. */
-  start: number
-  taken: Set<number>
-  /** The second of the last statement that the service dated itself. */
-  lastSecond: number
-  numbers: number
-  /** By requested number, as the provider answers. */
-  waIds: Map<string, string>
-}
-type Run = (state: State, shop: Shop) => Promise<unknown>
-type Shown = 'phone' | 'user id' | 'both'
+import type { Person, Run, Shown, State, Way } from './consent-state.ts'
+import { changesEmail, saysByEmail } from './email-consent.ts'
+import { requireMarketing, sendsMarketing } from './marketing.ts'
 
 const command = (title: string, run: Run): fc.AsyncCommand<State, Shop> => ({
   check: () => true,
@@ -36,7 +21,6 @@ const address = fc.nat(2)
 const shown = fc.constantFrom<Shown>('phone', 'user id', 'both')
 const value = fc.oneof({ weight: 2, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) })
 const way = fc.constantFrom<Way>('PUT', 'POST', 'array', 'list')
-type Way = 'PUT' | 'POST' | 'array' | 'list'
 /** Steps of 20 s before the history; null: now. */
 const age = fc.option(fc.nat(100), { freq: 3 })
 
@@ -285,31 +269,5 @@ function removes(place: number, isErased: boolean): Run {
     if (!isErased) return
     ledger.erase(phone)
     shop.posted.length = 0
-  }
-}
-
-const CHANNELS = ['phone', 'user id', 'alias'] as const
-
-function sendsMarketing(who: number, place: number): Run {
-  return async ({ persons, ledger, waIds }, shop) => {
-    const { name, phone, userId, alias } = persons[who]!
-    const recipient = { phone, 'user id': userId, alias }[CHANNELS[place] ?? 'phone']
-    const last = ledger.last(recipient)
-    const isAllowed = last?.value ?? true
-    await requireMarketing(shop, recipient, isAllowed, name)
-    const waId = waIds.get(recipient)
-    if (isAllowed && waId !== undefined) ledger.link(recipient, waId)
-  }
-}
-
-async function requireMarketing(shop: Shop, recipient: string, isAllowed: boolean, name: string): Promise<void> {
-  shop.say(`The shop sends marketing to ${name}, ${recipient}`)
-  const { status, text } = await shop.send(recipient, MARKETING)
-  const expected = isAllowed ? 200 : 403
-  if (status !== expected) {
-    const reason = isAllowed ? 'is refused to' : 'reaches'
-    throw new Wrong(
-      `Marketing ${reason} ${name}, ${recipient}: ${status} instead of ${expected} ${status === 200 ? '' : text}`,
-    )
   }
 }

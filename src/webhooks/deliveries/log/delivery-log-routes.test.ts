@@ -1,90 +1,17 @@
-import type { FastifyInstance } from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestApi } from '../../../../test/api.ts'
-import { createTestDatabase } from '../../../../test/database.ts'
-import { startReceiver } from '../../../../test/receiver.ts'
+import { describe, expect, it } from 'vitest'
 import { writeUnmirrored } from '../../../../test/run/mirrors.ts'
-import {
-  completeHeld,
-  createCaller,
-  createCompany,
-  envelope,
-  register,
-  signatureOf,
-  startHeld,
-  statusOf,
-  testCipher,
-} from '../../../../test/webhook-fixture.ts'
-import { renewAll } from '../../../../test/webhooks/renew-all.ts'
+import { completeHeld, createCompany, envelope, register, startHeld } from '../../../../test/webhook-fixture.ts'
+import { missing, startDeliveryLogs } from '../../../../test/webhooks/delivery-log-world.ts'
 import type { Db } from '../../../db/connect.ts'
-import { systemClock } from '../../../platform/clock.ts'
-import { createReceiverClient } from '../../attempts/post.ts'
-import { updateRegistrationRow } from '../../registrations/registration-store.ts'
-import { type DeliveryRef, enqueueDeliveries } from '../delivery-store.ts'
-import { deliveryLogRoutes } from './delivery-log-routes.ts'
+import { enqueueDeliveries } from '../delivery-store.ts'
 import { listLogs } from './delivery-log-store.ts'
 
-const { db } = await createTestDatabase({ mirrors: true })
-const callAs = createCaller(db)
-const PATH = '/public/v1/webhooks/registrations'
-const receiver = createReceiverClient({ allowPrivate: true })
-const missing = { status: 404, body: { message: 'Webhook registration not found' } }
-/** Pending deliveries visible at each worker wake-up. */
-let wakes: Promise<number>[] = []
-let app: FastifyInstance
-let companyId: number
-let other: number
-
-beforeAll(async () => {
-  const onEnqueued = () => {
-    const pending = db`select from deliveries where company_id = ${companyId} and status = 'pending'`
-    wakes.push(pending.then(({ length }) => length))
-  }
-  const deps = { db, cipher: testCipher, clock: systemClock, receiver, serviceName: 'Service', onEnqueued }
-  app = (await createTestApi({ db, routes: (on) => void on.register(deliveryLogRoutes(deps)) })).app
-  companyId = await createCompany(db)
-  other = await createCompany(db, 'Other')
-})
-afterAll(async () => {
-  await app.close()
-  await receiver.close()
-})
-
-const inject = (method: 'GET' | 'POST', path: string, body?: object, company = companyId) => {
-  wakes = []
-  return callAs(app, company, method, `${PATH}/${path}`, body)
-}
-const call = async (...request: Parameters<typeof inject>) => {
-  const answer = await inject(...request)
-  return { status: answer.statusCode, body: answer.json() }
-}
-
-/** Creates a delivery whose attempts have the given outcomes. */
-async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
-  const [enqueued] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
-  for (const end of ends) {
-    const [started] = await startHeld(db, [enqueued!])
-    const isDone = end === 'delivered'
-    await completeHeld(db, [
-      {
-        ...started!,
-        statusCode: isDone ? 200 : 500,
-        response: isDone ? 'ok' : 'sorry',
-        errorMessage: isDone ? null : 'the receiver answered 500',
-        durationMs: 3,
-        sentAt: new Date('2026-01-01T00:00:00Z'),
-        next: end === 'failed' ? new Date() : end,
-      },
-    ])
-  }
-  const { deliveryId, registrationId } = enqueued!
-  return { companyId, deliveryId, registrationId }
-}
+const { db, own, other, inject, call, deliver } = await startDeliveryLogs()
 
 describe('the logs', () => {
   it('are a bare array, newest first, one row per attempt, with the delivered body as an object', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
+    own.id = await createCompany(db)
+    const { id } = await register(db, own.id)
     expect(await call('GET', `${id}/logs`)).toEqual({ status: 200, body: [] })
     const first = await deliver('w1', ['failed', 'dead'], '{"n":1,"message":{"wamid":"w1"}}')
     const second = await deliver('w2', ['delivered'])
@@ -110,8 +37,8 @@ describe('the logs', () => {
   })
 
   it('walk back with before and limit through all attempts, and filter by status', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
+    own.id = await createCompany(db)
+    const { id } = await register(db, own.id)
     for (const n of [1, 2, 3]) await deliver(`walk${n}`, ['failed', 'delivered'])
     await deliver('walk4', ['failed', 'dead'])
     const walk = async (query: string) => {
@@ -140,12 +67,12 @@ describe('the logs', () => {
   })
 
   it('are newest first by the time of the attempt: one that waited long stands before those made before it', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
+    own.id = await createCompany(db)
+    const { id } = await register(db, own.id)
     const wamids = ['late', 'early', 'same']
     const enqueued = await enqueueDeliveries(
       db,
-      wamids.map((wamid) => envelope(companyId, wamid)),
+      wamids.map((wamid) => envelope(own.id, wamid)),
     )
     const attempt = async (place: number, sentAt: string, next: Date | 'delivered') => {
       const [started] = await startHeld(db, [enqueued[place]!])
@@ -184,8 +111,8 @@ describe('the logs', () => {
   })
 
   it('hold the body to the letter, long numbers included', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
+    own.id = await createCompany(db)
+    const { id } = await register(db, own.id)
     const text = '{"raw":{"id":12345678901234567890,"x":1.10,"y":"\\u0000"}}'
     await deliver('w1', ['delivered'], text)
     const answer = await inject('GET', `${id}/logs`)
@@ -194,8 +121,8 @@ describe('the logs', () => {
   })
 
   it('are 100 at most, and of the company alone', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
+    own.id = await createCompany(db)
+    const { id } = await register(db, own.id)
     for (let count = 0; count < 102; count += 1) await deliver(`w${count}`, ['delivered'])
     const { body } = await call('GET', `${id}/logs`)
     expect(body).toHaveLength(100)
@@ -205,28 +132,28 @@ describe('the logs', () => {
   })
 
   it('are read by one index, whatever their number', async () => {
-    companyId = await createCompany(db)
-    const quiet = await register(db, companyId)
+    own.id = await createCompany(db)
+    const quiet = await register(db, own.id)
     await deliver('w0', ['delivered'])
-    const busy = await register(db, companyId)
+    const busy = await register(db, own.id)
     await writeUnmirrored(db, async (tx) => {
       await tx`
         insert into envelopes (company_id, event_id, event, body)
-        select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 10000) n
+        select ${own.id}, 'e' || n, 'e', '{}' from generate_series(1, 10000) n
       `
       await tx`
         insert into deliveries (company_id, registration_id, event, event_id)
-        select ${companyId}, ${busy.id}, 'e', 'e' || n from generate_series(1, 10000) n
+        select ${own.id}, ${busy.id}, 'e', 'e' || n from generate_series(1, 10000) n
       `
       await tx`
         insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
         select company_id, registration_id, id, 1, attempt, 1, now()
         from deliveries cross join generate_series(1, 2) attempt
-        where company_id = ${companyId} and registration_id = ${busy.id}
+        where company_id = ${own.id} and registration_id = ${busy.id}
       `
       await tx`
         update deliveries set status = 'delivered', sent_at = now(), logged_at = now(), duration_ms = 1
-        where company_id = ${companyId} and registration_id = ${busy.id} and id % 2 = 0
+        where company_id = ${own.id} and registration_id = ${busy.id} and id % 2 = 0
       `
     })
     await db`analyze`
@@ -249,7 +176,7 @@ const readsOfLogs = (id: number, mode: 'force_custom_plan' | 'force_generic_plan
     await tx`select set_config('plan_cache_mode', ${mode}, true)`
     // The counters also hold what the session read in the last second.
     const before = await countReads(tx)
-    await listLogs(tx, companyId, id)
+    await listLogs(tx, own.id, id)
     const after = await countReads(tx)
     return { scanned: after.scanned - before.scanned, fetched: after.fetched - before.fetched }
   })
@@ -262,152 +189,3 @@ async function countReads(tx: Db): Promise<{ scanned: number; fetched: number }>
   `
   return row
 }
-
-describe('redelivering one log', () => {
-  it('enqueues its delivery again with five new attempts, the same body and id', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
-    const delivery = await deliver('w1', ['failed', 'dead'])
-    const { body: logs } = await call('GET', `${id}/logs`)
-    expect(await call('POST', `${id}/logs/${logs[0].id}/redeliver`)).toEqual({ status: 200, body: { success: true } })
-    expect(await Promise.all(wakes)).toEqual([1])
-    expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', attempts: 0, round: 2 })
-    expect(await startHeld(db, [delivery])).toMatchObject([
-      { attempt: 1, round: 2, eventId: 'w1', body: '{"wamid":"w1"}' },
-    ])
-    // The second request finds a pending delivery.
-    expect((await call('POST', `${id}/logs/${logs[1].id}/redeliver`)).status).toBe(200)
-    expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', round: 2 })
-  })
-
-  it('answers 404 for logs that are missing or of another registration or company', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
-    const delivery = await deliver('w1', ['delivered'])
-    const { id: second } = await register(db, companyId)
-    const logId = (await call('GET', `${id}/logs`)).body[0].id
-    const noLog = { status: 404, body: { message: 'Delivery log not found' } }
-    expect(await call('POST', `${id}/logs/999999999/redeliver`)).toEqual(noLog)
-    expect(await call('POST', `${id}/logs/x/redeliver`)).toEqual(noLog)
-    expect(await call('POST', `${second}/logs/${logId}/redeliver`)).toEqual(noLog)
-    expect(await call('POST', `${id}/logs/${logId}/redeliver`, undefined, other)).toEqual(missing)
-    await updateRegistrationRow(db, companyId, id, { status: 'inactive' })
-    expect(await call('POST', `${id}/logs/${logId}/redeliver`)).toMatchObject({
-      status: 400,
-      body: { error: { code: 'bad_request' } },
-    })
-    expect(await statusOf(db, delivery)).toMatchObject({ status: 'delivered', round: 1 })
-  })
-})
-
-describe('redelivering a range', () => {
-  const since = '2020-01-01T00:00:00Z'
-
-  it('enqueues what is finished, or only dead letters, and counts', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
-    const [dead, done] = [await deliver('w1', ['dead']), await deliver('w2', ['delivered'])]
-    await deliver('w3', ['failed'])
-    const dry = { status: 200, body: { success: true, count: 1 } }
-    expect(await call('POST', `${id}/redeliver`, { since, onlyDeadLettered: true, dryRun: true })).toEqual(dry)
-    expect((await call('POST', `${id}/redeliver`, { since, dryRun: true })).body.count).toBe(2)
-    expect(wakes).toEqual([])
-    expect(await call('POST', `${id}/redeliver`, { since, onlyDeadLettered: true })).toEqual({
-      status: 200,
-      body: { success: true, count: 1 },
-    })
-    await renewAll(db, companyId)
-    expect([(await statusOf(db, dead))?.round, (await statusOf(db, done))?.round]).toEqual([2, 1])
-    expect(await call('POST', `${id}/redeliver`, { since })).toEqual({ status: 200, body: { success: true, count: 1 } })
-    await renewAll(db, companyId)
-    expect([(await statusOf(db, dead))?.round, (await statusOf(db, done))?.round]).toEqual([2, 2])
-    expect((await call('POST', `${id}/redeliver`, { since })).body.count).toBe(0)
-  })
-
-  it('keeps to the range and the registration', async () => {
-    companyId = await createCompany(db)
-    const { id } = await register(db, companyId)
-    const enqueued = [await deliver('w1', ['dead']), await deliver('w2', ['dead']), await deliver('w3', ['dead'])]
-    const [today] = await db<[{ noon: Date }]>`select date_trunc('day', now(), 'UTC') + interval '12 h' as noon`
-    const noonPlus = (minutes: number) => new Date(today.noon.getTime() + minutes * 60_000).toISOString()
-    for (const [minute, delivery] of enqueued.entries())
-      await db`
-        update deliveries set created_at = ${noonPlus(minute)}
-        where company_id = ${companyId} and id = ${delivery.deliveryId}
-      `
-    const range = { since: noonPlus(1), until: noonPlus(2) }
-    expect((await call('POST', `${(await register(db, companyId)).id}/redeliver`, range)).body.count).toBe(0)
-    expect((await call('POST', `${id}/redeliver`, range)).body.count).toBe(1)
-    await renewAll(db, companyId)
-    expect(await Promise.all(enqueued.map(async (one) => (await statusOf(db, one))?.round))).toEqual([1, 2, 1])
-  })
-
-  it('answers 400 without since and 422 to what is no time or ends before it begins', async () => {
-    const { id } = await register(db, companyId)
-    expect((await call('POST', `${id}/redeliver`, {})).status).toBe(400)
-    for (const body of [
-      { since: 'yesterday' },
-      { since: 7 },
-      { since, until: 'x' },
-      { since: '0000-01-01T00:00:00Z' },
-      { since, until: '9999-12-31T23:59:59-01:00' },
-      { since, until: '2019-01-01T00:00:00Z' },
-      { since, onlyDeadLettered: 'yes' },
-    ])
-      expect(await call('POST', `${id}/redeliver`, body)).toMatchObject({
-        status: 422,
-        body: { error: { code: 'validation_error' } },
-      })
-    expect(await call('POST', `${id}/redeliver`, { since }, other)).toEqual(missing)
-  })
-})
-
-describe('a test delivery', () => {
-  it('sends one signed sample now and answers what came back', async () => {
-    const peer = await startReceiver((_, response) => response.writeHead(418).end('teapot'))
-    const secret = testCipher.encrypt('sixteen letters!')
-    const staticHeaders = testCipher.encrypt(JSON.stringify([{ key: 'X-Mine', value: 'yes' }]))
-    const { id } = await register(db, companyId, { url: `${peer.url}in`, secret, staticHeaders })
-    expect(await call('POST', `${id}/test`)).toEqual({
-      status: 200,
-      body: {
-        data: {
-          statusCode: 418,
-          response: 'teapot',
-          errorMessage: 'the receiver answered 418',
-          durationMs: expect.any(Number),
-        },
-      },
-    })
-    expect(peer.received).toHaveLength(1)
-    const [got] = peer.received
-    const body = got!.body.toString()
-    const sent = JSON.parse(body)
-    expect(sent).toMatchObject({
-      version: '1',
-      event: 'whatsapp.message.received',
-      companyId,
-      message: { type: 'text' },
-    })
-    expect(got!.headers).toMatchObject({
-      'content-type': 'application/json',
-      'x-mine': 'yes',
-      'x-service-delivery': sent.message.wamid,
-      'x-service-webhook-id': String(id),
-      'x-service-signature': signatureOf('sixteen letters!', body),
-    })
-    expect((await call('GET', `${id}/logs`)).body).toEqual([])
-  })
-
-  it('answers also when no receiver listens, and 404 to another company', async () => {
-    const peer = await startReceiver()
-    await peer.close()
-    const { id } = await register(db, companyId, { url: peer.url })
-    expect((await call('POST', `${id}/test`)).body.data).toMatchObject({
-      statusCode: null,
-      response: null,
-      errorMessage: 'the receiver refused the connection (ECONNREFUSED)',
-    })
-    expect(await call('POST', `${id}/test`, undefined, other)).toEqual(missing)
-  })
-})
