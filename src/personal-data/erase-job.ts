@@ -1,6 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { done, retryAfter } from '../queue/job.ts'
-import type { SingleKind } from '../queue/job-kind.ts'
+import { done, retryAfter, type SingleKind } from '../queue/job.ts'
 import { enqueueJobs } from '../queue/job-store.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { type PassDeps, runPass } from './erasure-pass.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './backoff.ts'
+import { type Backoff, backoffMs, DEFAULT_BACKOFF } from './job.ts'
 
 const anyBackoff = fc.record({
   baseMs: fc.integer({ min: 1, max: 10_000 }),

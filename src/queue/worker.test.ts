@@ -3,8 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { createTestKey } from '../../test/api.ts'
 import { createWorkerFixture, gate, jobs, keeping } from '../../test/webhooks/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
-import { done, type Job, JobError, retryAfter, selfCompleted } from './job.ts'
-import type { JobKind } from './job-kind.ts'
+import { done, type Job, JobError, type JobKind, retryAfter, selfCompleted } from './job.ts'
 import { completeJobs, enqueueJobs, listFailedJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
@@ -117,23 +116,21 @@ test('two workers together never exceed the caps of a lane and of a company', as
   await otherPool.end()
 })
 
-test('with a lane cap of 1 two workers take the batches of a lane in order, also when one has to be retried', async () => {
+test('with a lane cap of 1 two workers take the jobs of a lane in order, also when one has to be retried', async () => {
   const seen = new Map<string, number[]>()
   let failures = 0
   const kind: JobKind = {
     kind: 'work',
     laneCap: 1,
-    batch: 7,
     ordered: true,
     backoff: { baseMs: 50, factor: 1, capMs: 50, jitter: 0 },
-    handle: async (batch) => {
+    handle: async (job) => {
       await sleep(Math.random() * 5)
       if (failures < 4 && Math.random() < 0.3) {
         failures += 1
         throw new Error('Not now')
       }
-      const lane = batch[0]!.lane
-      seen.set(lane, [...(seen.get(lane) ?? []), ...subjects(batch)])
+      seen.set(job.lane, [...(seen.get(job.lane) ?? []), job.subjectId])
       return done
     },
   }
@@ -194,7 +191,7 @@ test('one bad job of a batch does not take the others with it', async () => {
     handle: async (batch) => {
       if (subjects(batch).includes(4)) throw new JobError('Bad job')
       handled.push(...subjects(batch))
-      return done
+      return batch.map(() => done)
     },
   })
   await enqueueJobs(db, jobs(10))

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import type { Db } from '../db/connect.ts'
-import { done, retryAfter } from '../queue/job.ts'
-import type { SingleKind } from '../queue/job-kind.ts'
+import { done, retryAfter, type SingleKind } from '../queue/job.ts'
 import { enqueueJobs } from '../queue/job-store.ts'
 
 const TEMPLATES_REFRESH = 'templates.refresh'

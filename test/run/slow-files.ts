@@ -48,7 +48,7 @@ export const SLOW = [
   'src/inbound/handling/{database-faults,bodies/hostile-bodies}.test.ts',
   'src/http/{admission/readmission,body/body-budget,errors/database-timeout}.test.ts',
   'src/live/stream-routes.test.ts',
-  'src/queue/claim/lease.test.ts',
+  'src/queue/lease.test.ts',
   'src/contacts/write/bulk-pace.test.ts',
   'test/providers/provider-cost.test.ts',
 ]

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
-import { LEASE_MS } from '../../src/queue/claim/lease.ts'
-import { done, type Job, type NewJob } from '../../src/queue/job.ts'
-import type { JobKind } from '../../src/queue/job-kind.ts'
-import { createWorker, type Worker } from '../../src/queue/worker.ts'
+import { done, type Job, type JobKind, type NewJob } from '../../src/queue/job.ts'
+import { createWorker, LEASE_MS, type Worker } from '../../src/queue/worker.ts'
 import { createTestDatabase } from '../database.ts'
 
 /** A database without jobs before each test, and workers on it, with leases of this length, that are stopped afterwards. */

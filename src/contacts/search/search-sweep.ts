@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { searchText } from '../../people/contact-store.ts'
-import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
+import { type Pause, passOverCompanies } from '../../queue/company-pass.ts'
 import { readSearchRows, writeSearchTexts } from './search-sweep-store.ts'
 
 const WINDOW = 5_000

@@ -7,7 +7,7 @@ import {
 import type { Db } from '../../db/connect.ts'
 import { findMember, membersOf, textOf, valueAt } from '../../platform/text/json-text.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import { passOverCompanies } from '../../queue/passes/company-pass.ts'
+import { passOverCompanies } from '../../queue/company-pass.ts'
 import { toStated } from './batch/stated-members.ts'
 
 const WINDOW = 200

@@ -1,6 +1,6 @@
 import { setTimeout as sleepAlways } from 'node:timers/promises'
 import { monotonicMs } from '../../platform/clock.ts'
-import { type Backoff, backoffMs } from '../../queue/backoff.ts'
+import { type Backoff, backoffMs } from '../../queue/job.ts'
 import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'

@@ -1,6 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { done, retryAt } from '../../queue/job.ts'
-import type { SingleKind } from '../../queue/job-kind.ts'
+import { done, retryAt, type SingleKind } from '../../queue/job.ts'
 import { enqueueJobs } from '../../queue/job-store.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
 import { insertMedia } from '../media-store.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from '../../db/connect.ts'
-import { listCompanyIds } from '../../queue/passes/pass-store.ts'
+import { listCompanyIds } from '../../queue/company-pass.ts'
 import { FILE_KINDS, listStoredFiles, type StoredFile, type StoredFileKind } from './stored-file-store.ts'
 
 const PAGE = 500

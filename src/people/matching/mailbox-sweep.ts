@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../../db/connect.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
-import { type Pause, passOverCompanies } from '../../queue/passes/company-pass.ts'
+import { type Pause, passOverCompanies } from '../../queue/company-pass.ts'
 import { rekeyMailbox } from './mailbox.ts'
 
 const WINDOW = 20_000

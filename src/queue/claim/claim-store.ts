@@ -1,6 +1,7 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import type { Claimed, ClaimRoom } from '../job.ts'
 import { isWaiting as isWaitingIn, JOBS, NO_WORKER } from '../job-table.ts'
-import { type Claimed, type ClaimRoom, IS_IN_FLIGHT, runClaim } from './run-claim.ts'
+import { IS_IN_FLIGHT, runClaim } from './run-claim.ts'
 
 export type ClaimRequest = ClaimRoom & {
   kind: string

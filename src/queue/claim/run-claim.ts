@@ -1,26 +1,11 @@
 import { CLAIM_LOCK_SEED } from '../../db/advisory-locks.ts'
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
-import type { Job } from '../job.ts'
+import type { Claimed, ClaimRoom, Job } from '../job.ts'
 import { isLeased } from '../job-table.ts'
 
 /** Lanes that give work to one claim; and lanes visited, including full and idle ones. */
 export const MOST_LANES = 100
 const MOST_STEPS = 1_000
-
-export type ClaimRoom = { batches: number; afterLane: string; leaseMs: number }
-
-export type Claimed = {
-  /** Ordered by due time; jobs of one batch share a claim id. */
-  jobs: Job[]
-  /** A batch of this size may leave due jobs in its lane. */
-  fullBatch: number
-  lastLane: string
-  /** False if the walk stopped early, so more may be due. */
-  sawAll: boolean
-  /** Whether due work was skipped because of a cap or the batch limit. */
-  sawFull: boolean
-  nextDueInMs: number | undefined
-}
 
 /** How to claim from a table, whose rows are called `job`. */
 export type ClaimStatement = {

@@ -3,10 +3,19 @@ import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { recordKeyOf } from '../../platform/ids.ts'
-import { backoffMs, DEFAULT_BACKOFF } from '../../queue/backoff.ts'
-import { LeaseLost } from '../../queue/claim/lease.ts'
-import { type Claim, done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../queue/job.ts'
-import type { BatchKind } from '../../queue/job-kind.ts'
+import {
+  type BatchKind,
+  backoffMs,
+  type Claim,
+  DEFAULT_BACKOFF,
+  done,
+  type Job,
+  type Outcome,
+  released,
+  retryAfter,
+  selfCompleted,
+} from '../../queue/job.ts'
+import { LeaseLost } from '../../queue/worker.ts'
 import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { holdBack, releaseBehind } from '../deliveries/delivery-order-store.ts'
 import {

@@ -1,5 +1,6 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
-import { type Claimed, type ClaimRoom, IS_IN_FLIGHT, runClaim } from '../../queue/claim/run-claim.ts'
+import { IS_IN_FLIGHT, runClaim } from '../../queue/claim/run-claim.ts'
+import type { Claimed, ClaimRoom } from '../../queue/job.ts'
 import type { PartitionRange } from '../../queue/job-table.ts'
 import { openDays } from './delivery-days.ts'
 import { DELIVER, DELIVERIES } from './delivery-store.ts'
@@ -99,7 +100,7 @@ const dueOf = (rank: Fragment, isWaiting: Fragment, limit: Fragment): Fragment =
   order by job.due_at, job.id
   limit ${limit}`
 
-/** Companies may share a delivery id, in different lanes. */
+/** Companies can share a delivery id, in different lanes. */
 const leaseDeliveries = ({ leaseMs }: ClaimRoom, isWithin: Fragment): Fragment => sql`
   locked as materialized (
     select job.id, job.lane, picked.claim_id, picked.is_removed
@@ -119,17 +120,17 @@ const leaseDeliveries = ({ leaseMs }: ClaimRoom, isWithin: Fragment): Fragment =
       and job.lane = any (array(select locked.lane from locked where locked.is_removed))
   ),
   claim as materialized (
-    select array_agg(locked.id) as ids, array_agg(locked.lane) as lanes, array_agg(locked.claim_id) as claim_ids
+    select array_agg(locked.lane || ' ' || locked.id) as keys, array_agg(locked.claim_id) as claim_ids
     from locked
     where not locked.is_removed
   ),
   leased as (
     update deliveries job
     set
-      claim_id = (select claim.claim_ids[array_position(claim.ids, job.id)] from claim),
+      claim_id = (select claim.claim_ids[array_position(claim.keys, job.lane || ' ' || job.id)] from claim),
       lease_until = (select at from moment) + ${leaseMs}::integer * interval '1 ms'
     where job.id = any (array(select locked.id from locked where not locked.is_removed)) and ${isWithin}
-      and job.lane = (select claim.lanes[array_position(claim.ids, job.id)] from claim)
+      and job.lane || ' ' || job.id = any ((select claim.keys from claim)::text[])
     returning
       job.id, job.lane, job.company_id, job.id as subject_id, job.due_at, job.faults as attempts, job.claim_id,
       job.created_at

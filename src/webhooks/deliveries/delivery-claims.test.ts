@@ -3,8 +3,8 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { claimRequest, createCompany, register } from '../../../test/webhook-fixture.ts'
 import { connect, type Db } from '../../db/connect.ts'
 import type { Job } from '../../queue/job.ts'
+import { jobStats } from '../../queue/job-stats.ts'
 import { completeJobs } from '../../queue/job-store.ts'
-import { jobStats } from '../../queue/stats/job-stat-store.ts'
 import { claimDeliveries, type DeliveryClaim } from './claim-deliveries.ts'
 import { DELIVER, DELIVERIES, deliveryLaneOf } from './delivery-store.ts'
 
@@ -118,6 +118,27 @@ test('lanes that are not wide share the jobs in flight: the companies alike, the
     ...{ '3.1': 3, '3.2': 3 },
   })
   expect(await claimed()).toEqual([])
+})
+
+test('one claim leases deliveries of two companies with the same id, each under its own claim id', async () => {
+  const other = await createCompany(db)
+  const { id: otherRegistration } = await register(db, other)
+  const ids = await add(3, -1)
+  await db`
+    insert into deliveries (company_id, id, day, registration_id, event, event_id, due_at)
+    select ${other}, id, day, ${otherRegistration}, event, event_id, due_at
+    from deliveries
+    where company_id = ${companyId}
+  `
+  const { jobs } = await claimDeliveries(db, { ...request, batches: 2 })
+  const key = ({ companyId, id, claimId }: Pick<Job, 'companyId' | 'id' | 'claimId'>) => `${companyId} ${id} ${claimId}`
+  expect(countByLane(jobs)).toEqual({
+    [deliveryLaneOf(companyId, registrationId)]: 3,
+    [deliveryLaneOf(other, otherRegistration)]: 3,
+  })
+  expect(new Set(jobs.map(({ lane, claimId }) => `${lane} ${claimId}`)).size).toBe(2)
+  const stored = await db<Job[]>`select company_id, id, claim_id from deliveries where id = any (${ids}::bigint[])`
+  expect(stored.map(key).sort()).toEqual(jobs.map(key).sort())
 })
 
 test('a wide lane is claimed in whole batches, also when nothing of it is in flight', async () => {

@@ -107,8 +107,7 @@ export async function enqueueDeliveries(
     from insert_deliveries(
       ${jsonRows(db, envelopes.map(toEnvelopeRow))},
       ${dispatch?.leaseMs ?? null}::integer,
-      ${dispatch?.fullLanes ?? []}::text[],
-      ${dispatch?.fullCompanies ?? []}::bigint[]
+      ${dispatch?.fullLanes ?? []}::text[]
     )
   `
 }

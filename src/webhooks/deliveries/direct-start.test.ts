@@ -5,23 +5,20 @@ import type { DirectDispatch } from '../../queue/job.ts'
 import { DELIVER, enqueueDeliveries } from './delivery-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
-const DISPATCH: DirectDispatch = { kind: DELIVER, fullLanes: [], fullCompanies: [], leaseMs: 15_000, madeAtMs: 0 }
+const DISPATCH: DirectDispatch = { kind: DELIVER, fullLanes: [], leaseMs: 15_000, madeAtMs: 0 }
 
-it('leases deliveries of unordered registrations, except in full lanes and for full companies', async () => {
-  const [companyId, fullCompany] = [await createCompany(db), await createCompany(db)]
+it('leases deliveries of unordered registrations, except in full lanes', async () => {
+  const companyId = await createCompany(db)
   const [one, full] = [await register(db, companyId), await register(db, companyId)]
   const ordered = await register(db, companyId, { ordered: true })
-  const other = await register(db, fullCompany)
-  const dispatch = { ...DISPATCH, fullLanes: [`${companyId}.${full.id}`], fullCompanies: [fullCompany] }
-  const envelopes = [envelope(companyId, 'w1'), envelope(fullCompany, 'w2')]
-  const deliveries = await enqueueDeliveries(db, envelopes, dispatch)
+  const dispatch = { ...DISPATCH, fullLanes: [`${companyId}.${full.id}`] }
+  const deliveries = await enqueueDeliveries(db, [envelope(companyId, 'w1')], dispatch)
   const isLeased = new Map(deliveries.map(({ registrationId, claimId }) => [registrationId, claimId !== null]))
   expect(isLeased).toEqual(
     new Map([
       [one.id, true],
       [full.id, false],
       [ordered.id, false],
-      [other.id, false],
     ]),
   )
 })

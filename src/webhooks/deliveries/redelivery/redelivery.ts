@@ -1,7 +1,6 @@
 import type { Db, Pool } from '../../../db/connect.ts'
 import { badRequest, deliveryLogNotFound, validationError } from '../../../platform/errors.ts'
-import { done, retryAfter } from '../../../queue/job.ts'
-import type { SingleKind } from '../../../queue/job-kind.ts'
+import { done, retryAfter, type SingleKind } from '../../../queue/job.ts'
 import { enqueueJobs } from '../../../queue/job-store.ts'
 import { getRegistrationRow } from '../../registrations/registration.ts'
 import { findRegistration, type RegistrationRow } from '../../registrations/registration-store.ts'

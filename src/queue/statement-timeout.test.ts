@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { withStatementTimeout } from './statement-timeout.ts'
+import { withStatementTimeout } from './job-store.ts'
 
 test('a result within the timeout is returned, also when it is an error', async () => {
   expect(await withStatementTimeout(Promise.resolve(7))).toBe(7)

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect, test, vi } from 'vitest'
-import { createWorkerFixture, gate, keeping } from '../../../test/webhooks/worker-fixture.ts'
-import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
-import { type DirectDispatch, done, type Job } from '../job.ts'
+import { createWorkerFixture, gate, keeping } from '../../test/webhooks/worker-fixture.ts'
+import { currentRequest, onBehalfOf } from '../db/pool/fair-pool.ts'
+import { type DirectDispatch, done, type Job } from './job.ts'
 
 const { db, startWorker, allDone } = await createWorkerFixture()
 
@@ -30,26 +30,27 @@ test('jobs that are enqueued as leased are started by the worker that they are l
   expect(worker.acceptDirect('unknown')).toBeUndefined()
 })
 
-test('they are of lanes and companies that have taken less than half of their room, and of all room', async () => {
+test('they are of lanes that have taken less than half of their room, and of all room', async () => {
   const work = gate()
-  const handle = async () => {
+  const handle = async (some: readonly Job[]) => {
     await work.opened
-    return done
+    return some.map(() => done)
   }
-  const worker = startWorker({ kind: 'work', batch: 10, laneCap: 4, companyCap: 6, concurrency: 10, handle })
+  const lanes = { claim: () => expect.fail('claims'), roomOf: () => 40 }
+  const worker = startWorker({ kind: 'work', batch: 10, lanes, laneCap: 4, concurrency: 10, handle })
   const add = async (lane: string, jobs: number) => {
     const accepted = worker.acceptDirect('work')!
     worker.dispatch(await enqueueFor(accepted, lane, jobs), accepted)
   }
-  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
+  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [] })
   await add('a', 1)
   await add('a', 18)
   // Two batches of four, but 19 jobs of 40.
-  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
+  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: [] })
   await add('a', 1)
-  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [] })
+  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'] })
   await add('b', 10)
-  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [7] })
+  expect(worker.acceptDirect('work')).toMatchObject({ fullLanes: ['a'] })
   await add('c', 1)
   expect(worker.acceptDirect('work')).toBeUndefined()
   work.open()

@@ -1,11 +1,10 @@
 import { Registry } from 'prom-client'
 import { beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
-import { claimJobs } from '../claim/claim-store.ts'
-import type { NewJob } from '../job.ts'
-import { enqueueJobs, rescheduleJobs } from '../job-store.ts'
-import { registerJobGauges } from './job-metric.ts'
-import { jobStats } from './job-stat-store.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { claimJobs } from './claim/claim-store.ts'
+import type { NewJob } from './job.ts'
+import { jobStats, registerJobGauges } from './job-stats.ts'
+import { enqueueJobs, rescheduleJobs } from './job-store.ts'
 
 const { db } = await createTestDatabase()
 

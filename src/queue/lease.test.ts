@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createWorkerFixture, gate, jobs } from '../../../test/webhooks/worker-fixture.ts'
-import { expireLeases } from '../../../test/world.ts'
-import { done, type Job } from '../job.ts'
-import { enqueueJobs } from '../job-store.ts'
-import { claimJobs } from './claim-store.ts'
+import { createWorkerFixture, gate, jobs } from '../../test/webhooks/worker-fixture.ts'
+import { expireLeases } from '../../test/world.ts'
+import { claimJobs } from './claim/claim-store.ts'
+import { done, type Job } from './job.ts'
+import { enqueueJobs } from './job-store.ts'
 
 /** A busy machine may renew seconds late. */
 const LEASE_MS = 9_000
