@@ -6,7 +6,7 @@ import {
   contradictingWord,
   createConsentReader,
   splitWords,
-} from '../../src/platform/text/lists/consent-words.ts'
+} from '../../src/platform/text/lists/consent-columns.ts'
 import { findProfile, profileWords } from '../../src/platform/text/lists/list-profiles.ts'
 import { TextField } from '../parts/forms/field.tsx'
 import { importText } from '../texts/imports.ts'

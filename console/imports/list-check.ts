@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import type { ReadConsent } from '../../src/platform/text/lists/consent-words.ts'
+import type { ReadConsent } from '../../src/platform/text/lists/consent-columns.ts'
 import type { ListHead } from './list-file.ts'
 import { readRows } from './list-file.ts'
 import { rowFault } from './list-mapping.ts'

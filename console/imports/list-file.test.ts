@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { toCsvRow } from '../../src/platform/text/lists/csv.ts'
-import { DELIMITERS } from '../../src/platform/text/lists/delimiter.ts'
+import { DELIMITERS, toCsvRow } from '../../src/platform/text/lists/csv.ts'
 import { encodeText, LIST_ENCODINGS } from '../../src/platform/text/lists/encoding.ts'
 import { readListHead, readRows, toUpload } from './list-file.ts'
 

@@ -1,11 +1,11 @@
-import { joinBytes } from '../../src/platform/text/lists/bytes.ts'
+import type { Delimiter } from '../../src/platform/text/lists/csv.ts'
 import { parseCsvRow, toCsvRow } from '../../src/platform/text/lists/csv.ts'
-import type { Delimiter } from '../../src/platform/text/lists/delimiter.ts'
 import {
   createToUtf8,
   decodeBytes,
   encodeText,
   isUtf16,
+  joinBytes,
   type ListEncoding,
   MARK_NEEDS_BYTES,
   readMark,

@@ -1,5 +1,11 @@
-import { isObjectText, membersOf, parseJsonText, textOf, valueAt } from '../../src/platform/text/json-text.ts'
-import { hasRoundedInteger } from '../../src/platform/text/long-integer.ts'
+import {
+  hasRoundedInteger,
+  isObjectText,
+  membersOf,
+  parseJsonText,
+  textOf,
+  valueAt,
+} from '../../src/platform/text/json-text.ts'
 
 const CUSTOM = 'custom_fields.'
 

@@ -1,6 +1,6 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
+import type { ReadConsent } from '../../src/platform/text/lists/consent-columns.ts'
 import { CONSENT_COLUMNS, mayRepeat, readRowConsent } from '../../src/platform/text/lists/consent-columns.ts'
-import type { ReadConsent } from '../../src/platform/text/lists/consent-words.ts'
 import { findProfile, profileTargets } from '../../src/platform/text/lists/list-profiles.ts'
 import type { ListFormat } from '../../src/platform/text/lists/list-scan.ts'
 import { CONTACT_TEXTS } from '../generated/lists.ts'

@@ -1,5 +1,5 @@
 import type { CustomField } from '../../client/src/generated/schemas.ts'
-import type { ReadConsent } from '../../src/platform/text/lists/consent-words.ts'
+import type { ReadConsent } from '../../src/platform/text/lists/consent-columns.ts'
 import { Badge } from '../parts/feedback/badge.tsx'
 import { Select } from '../parts/forms/select.tsx'
 import { importText } from '../texts/imports.ts'

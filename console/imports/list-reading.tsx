@@ -1,4 +1,4 @@
-import { DELIMITERS, type Delimiter } from '../../src/platform/text/lists/delimiter.ts'
+import { DELIMITERS, type Delimiter } from '../../src/platform/text/lists/csv.ts'
 import { LIST_ENCODINGS, type ListEncoding } from '../../src/platform/text/lists/encoding.ts'
 import { findProfile, PROFILES } from '../../src/platform/text/lists/list-profiles.ts'
 import type { NamedStyle } from '../../src/platform/text/lists/list-scan.ts'

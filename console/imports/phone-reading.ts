@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { PhoneCountry, readPhone } from '../../src/platform/text/phone-reading.ts'
+import type { PhoneCountry, readPhone } from '../../src/platform/text/phone.ts'
 import { settingsQuery } from '../inbox/settings-query.ts'
 
 /** Reads phones as the service does, with the default country of the company. */
@@ -9,7 +9,7 @@ export type Phones = { read: typeof readPhone; isBlank: (text: string) => boolea
 /** Loaded when it is needed: it has the numbering plans of all countries. */
 export const phoneReadingQuery = {
   queryKey: ['phone-reading'],
-  queryFn: () => import('../../src/platform/text/phone-reading.ts'),
+  queryFn: () => import('../../src/platform/text/phone.ts'),
   staleTime: Number.POSITIVE_INFINITY,
 }
 

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ConsentWords } from '../../src/platform/text/lists/consent-words.ts'
+import type { ConsentWords } from '../../src/platform/text/lists/consent-columns.ts'
 import { api } from '../client.ts'
 import { type ListHead, toUpload } from './list-file.ts'
 

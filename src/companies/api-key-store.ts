@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
-import type { PhoneCountry } from '../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../platform/text/phone.ts'
 
 /** Can be expired. */
 export type LiveApiKey = {

@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/connect.ts'
-import type { PhoneCountry } from '../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../platform/text/phone.ts'
 
 export type Company = {
   readonly id: number

@@ -1,6 +1,6 @@
 import type { RequestFault } from '../http/errors/fault.ts'
 import { type AppError, missingRecipientAddress } from '../platform/errors.ts'
-import { memberOf } from '../platform/text/own-member.ts'
+import { memberOf } from '../platform/text/json-text.ts'
 
 /** Returns the email endpoints' own error for a missing or empty recipient (spec: Errors). */
 export const refuseEmail =

@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../platform/errors.ts'
 import { MAIL_SCHEMES } from '../platform/settings/config.ts'
-import { hasRawHash, RAW_HASH } from '../platform/text/raw-hash.ts'
+import { hasRawHash, RAW_HASH } from '../platform/settings/setting-reader.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import {
   type EmailSettingsRow,

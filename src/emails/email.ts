@@ -12,7 +12,7 @@ import {
 } from '../platform/errors.ts'
 import { newEmailId } from '../platform/ids.ts'
 import { wireAddress } from '../platform/text/email-address.ts'
-import { textFaults } from '../platform/text/storable-text.ts'
+import { textFaults } from '../platform/text/json-text.ts'
 import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'

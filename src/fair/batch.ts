@@ -1,6 +1,5 @@
-import { monotonicMs } from '../platform/clock.ts'
+import { createTimer, monotonicMs } from '../platform/clock.ts'
 import { overloaded } from '../platform/errors.ts'
-import { createTimer } from '../platform/timer.ts'
 import { COMPANY_SHARE, createFairLine, type FairLine, type LineLimits } from './fair-line.ts'
 
 /** What a failed run affects: one item, one company, or only this moment, so the run can be repeated. */

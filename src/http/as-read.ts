@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type TSchema, Type } from 'typebox'
 import type { FieldFault } from '../platform/errors.ts'
-import { memberOf } from '../platform/text/own-member.ts'
+import { memberOf } from '../platform/text/json-text.ts'
 
 export const AS_READ = 'is set by the service: leave it out, or give it as it was read'
 

@@ -22,9 +22,8 @@ import { refuseSend, sendBodyFaults } from '../sends/send-request.ts'
 import { handleSend, isImmediate, recoverSend, SEND_ERRORS, SendReplyShape } from '../sends/send-routes.ts'
 import { TemplateRecord, toTemplateRecord } from '../templates/template-record.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
-import { replacementOf, successorHeaders } from './legacy-rule.ts'
+import { replacementOf, successorHeaders, Warning, withWarning } from './legacy-rule.ts'
 import { LegacyContacts, LegacySend, LegacyTemplateEmail, withoutUnknown } from './legacy-shapes.ts'
-import { Warning, withWarning } from './legacy-warning.ts'
 
 const FIELD = 'customFields.'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FileHandle, open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { diskCall } from '../platform/files/disk-call.ts'
+import { diskCall } from '../platform/files/storage-failure.ts'
 import type { TemporaryFiles } from '../platform/files/temporary-files.ts'
 import type { BlobMeta, Measured } from './blobs/blob-store.ts'
 

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { link, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { giveToFolderOwner } from '../platform/files/ownership.ts'
+import { giveToFolderOwner } from '../platform/files/writable-folder.ts'
 import { codeOf, messageOf, StartError } from '../platform/start-error.ts'
 
 export type Cipher = {

@@ -10,9 +10,8 @@ import {
   missingRecipient,
   validationError,
 } from '../platform/errors.ts'
-import { memberOf } from '../platform/text/own-member.ts'
-import { USER_ID } from '../platform/text/phone.ts'
-import { readPhone } from '../platform/text/phone-reading.ts'
+import { memberOf } from '../platform/text/json-text.ts'
+import { readPhone, USER_ID } from '../platform/text/phone.ts'
 import type { DirectSend } from '../providers/provider.ts'
 import type { SenderName } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'

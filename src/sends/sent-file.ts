@@ -7,7 +7,7 @@ import {
   serviceUnavailable,
   validationError,
 } from '../platform/errors.ts'
-import { memberOf } from '../platform/text/own-member.ts'
+import { memberOf } from '../platform/text/json-text.ts'
 import { providerMessage } from '../providers/graph-answer.ts'
 import type { Sender } from '../senders/sender.ts'
 import type { ComponentInput } from '../templates/fill-components.ts'

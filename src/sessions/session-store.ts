@@ -2,7 +2,7 @@ import { type Db, sql } from '../db/connect.ts'
 import type { Permission } from '../http/admission/caller.ts'
 import type { CompanyState } from '../http/admission/console-session.ts'
 import type { SessionRole } from '../http/admission/role.ts'
-import type { PhoneCountry } from '../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../platform/text/phone.ts'
 
 /** Null company: operator. `clientId`: the API key, or `operator:<fingerprint>`; the session ends with it. */
 export type Grant = {

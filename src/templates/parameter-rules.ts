@@ -1,6 +1,6 @@
 import { type FieldFault, parameterMismatch, validationError } from '../platform/errors.ts'
 import { closestName, unknownName } from '../platform/text/closest-name.ts'
-import { memberOf } from '../platform/text/own-member.ts'
+import { memberOf } from '../platform/text/json-text.ts'
 
 type Parameter = { readonly type: string; readonly text?: string; readonly [member: string]: unknown }
 type Component = { readonly type: string; readonly parameters?: readonly Parameter[] }

@@ -14,7 +14,7 @@ import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
 import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
 import { LIST_PACE } from '../../src/http/server/answers/answers.ts'
-import { METRICS_SPACING_MS } from '../../src/platform/telemetry/shared-reading.ts'
+import { METRICS_SPACING_MS } from '../../src/platform/telemetry/metrics.ts'
 import { PAIR_BURST, PAIR_SECONDS } from '../../src/sends/batch/decide-sends.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')

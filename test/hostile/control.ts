@@ -248,7 +248,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'metrics computed beyond their rate',
-    file: 'src/platform/telemetry/shared-reading.ts',
+    file: 'src/platform/telemetry/metrics.ts',
     text: 'METRICS_SPACING_MS = 1_000',
     replacement: 'METRICS_SPACING_MS = 0',
   },

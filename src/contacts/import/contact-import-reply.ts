@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
-import { DELIMITERS } from '../../platform/text/lists/delimiter.ts'
+import { DELIMITERS } from '../../platform/text/lists/csv.ts'
 import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
 import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ContactImport, ImportStatus, Refusal } from './contact-import-store.ts'

@@ -1,9 +1,9 @@
 import { type Db, sql } from '../../db/connect.ts'
-import type { ConsentWords } from '../../platform/text/lists/consent-words.ts'
-import type { Delimiter } from '../../platform/text/lists/delimiter.ts'
+import type { ConsentWords } from '../../platform/text/lists/consent-columns.ts'
+import type { Delimiter } from '../../platform/text/lists/csv.ts'
 import type { ListEncoding } from '../../platform/text/lists/encoding.ts'
 import type { ProfileName } from '../../platform/text/lists/list-profiles.ts'
-import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../../platform/text/phone.ts'
 
 /** Public states; a list still being uploaded is `receiving`. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'

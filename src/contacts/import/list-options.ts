@@ -6,8 +6,8 @@ import {
   type ConsentWords,
   contradictingWord,
   splitWords,
-} from '../../platform/text/lists/consent-words.ts'
-import { DELIMITER_NAMES, type Delimiter, toDelimiter } from '../../platform/text/lists/delimiter.ts'
+} from '../../platform/text/lists/consent-columns.ts'
+import { DELIMITER_NAMES, type Delimiter, toDelimiter } from '../../platform/text/lists/csv.ts'
 import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
 import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ListRequest } from './contact-import.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Transform } from 'node:stream'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
-import { type ConsentWords, NO_WORDS } from '../../platform/text/lists/consent-words.ts'
+import { type ConsentWords, NO_WORDS } from '../../platform/text/lists/consent-columns.ts'
 import {
   findProfile,
   PROFILES,

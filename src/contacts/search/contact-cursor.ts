@@ -1,6 +1,6 @@
 import { type CursorPosition, decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { validationError } from '../../platform/errors.ts'
-import { textFaults } from '../../platform/text/storable-text.ts'
+import { textFaults } from '../../platform/text/json-text.ts'
 
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { FieldFault } from '../../platform/errors.ts'
-import { textFaults } from '../../platform/text/storable-text.ts'
+import { textFaults } from '../../platform/text/json-text.ts'
 
 export type ContactFilter = {
   readonly status?: string

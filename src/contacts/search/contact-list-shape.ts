@@ -3,7 +3,7 @@ import { type HiddenMatches, hiddenMatchesMember, toHiddenMember } from '../../h
 import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { nullableInteger } from '../../http/shapes.ts'
 import { validationError } from '../../platform/errors.ts'
-import { textFaults } from '../../platform/text/storable-text.ts'
+import { textFaults } from '../../platform/text/json-text.ts'
 import { ContactReplyShape, toContactReply } from '../contact-shape.ts'
 import { parseCursor } from './contact-cursor.ts'
 import { FILTER_QUERY, readFilter } from './contact-filter.ts'

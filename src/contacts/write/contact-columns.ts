@@ -8,16 +8,17 @@ import {
   textsOfRecord,
 } from '../../people/contact-record.ts'
 import { parseId } from '../../platform/ids.ts'
-import { parseJsonText } from '../../platform/text/json-text.ts'
+import { hasRoundedInteger, parseJsonText } from '../../platform/text/json-text.ts'
 import {
   CONSENT_COLUMNS,
   type ConsentCell,
+  createConsentReader,
   mayRepeat,
+  NO_WORDS,
+  type ReadConsent,
   type RowConsent,
   readRowConsent,
 } from '../../platform/text/lists/consent-columns.ts'
-import { createConsentReader, NO_WORDS, type ReadConsent } from '../../platform/text/lists/consent-words.ts'
-import { hasRoundedInteger } from '../../platform/text/long-integer.ts'
 
 /** Cells are text; `json:` marks any other value, or a text starting with `json:`, for lossless round trips. */
 const CUSTOM_FIELD = 'custom_fields.'

@@ -13,7 +13,7 @@ import {
 } from '../../people/contact-record.ts'
 import { findContact } from '../../people/contact-store.ts'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import { type ContactWriteShape, RECORD_ONLY, toContactReply } from '../contact-shape.ts'
 
 type GivenBody = Static<typeof ContactWriteShape>

@@ -4,8 +4,12 @@ import { chown, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { giveToFolderOwner } from '../../platform/files/ownership.ts'
-import { diskFull, makeWritableFolder, unusableFolder } from '../../platform/files/writable-folder.ts'
+import {
+  diskFull,
+  giveToFolderOwner,
+  makeWritableFolder,
+  unusableFolder,
+} from '../../platform/files/writable-folder.ts'
 import { codeOf, StartError } from '../../platform/start-error.ts'
 
 export type DataFolder = { path: string; cluster: string; log: string }

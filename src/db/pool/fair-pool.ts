@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type CompanySlots, createActivity, type SlotRequest } from '../../fair/company-slots.ts'
+import { type CompanySlots, createActivity, type SlotRequest } from '../../fair/fair-line.ts'
 import type { Pool } from '../connect.ts'
 
 const callers = new AsyncLocalStorage<SlotRequest>()

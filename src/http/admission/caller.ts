@@ -1,4 +1,4 @@
-import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../../platform/text/phone.ts'
 
 /** API key permissions (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const

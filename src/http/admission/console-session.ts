@@ -1,4 +1,4 @@
-import type { PhoneCountry } from '../../platform/text/phone-reading.ts'
+import type { PhoneCountry } from '../../platform/text/phone.ts'
 import type { Permission } from './caller.ts'
 import type { SessionRole } from './role.ts'
 

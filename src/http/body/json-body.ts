@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { MIMEType } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, type FieldFault, unsupportedMediaType, validationError } from '../../platform/errors.ts'
-import { parseJsonText } from '../../platform/text/json-text.ts'
-import { isRounded, mayHaveLongIntegers } from '../../platform/text/long-integer.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { isRounded, mayHaveLongIntegers, memberOf, parseJsonText } from '../../platform/text/json-text.ts'
 import { MAX_FAULTS } from '../errors/fault.ts'
 
 declare module 'fastify' {

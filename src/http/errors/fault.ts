@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv'
 import type { FieldFault } from '../../platform/errors.ts'
 import { unknownName } from '../../platform/text/closest-name.ts'
 import { NO_INSTANT } from '../../platform/text/instant.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 
 /** `shape` faults are answered 400, `value` faults 422 (decisions: Statuses). */
 export type RequestFault = FieldFault & {

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
 import type { FieldFault } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
 type OwnFault = FieldFault & { readonly kind?: 'shape' | 'value' }

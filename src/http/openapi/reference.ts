@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refreshed } from '../../platform/cache.ts'
 import { programFile } from '../../platform/program-file.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { isUnrebindableHost } from '../admission/rules.ts'
@@ -40,6 +41,7 @@ const TAGS = [
   { name: 'Operator', description: "Companies, API keys and connected numbers, for the service's operator." },
 ]
 
+const FOREVER = Number.POSITIVE_INFINITY
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Collects routes registered afterwards into an OpenAPI document, with outgoing requests as `webhooks`. */
@@ -103,10 +105,13 @@ type ReferenceOptions = {
 
 /** Serves `/openapi.json` and `/docs`, without a key. Builds the files on first request and keeps them in memory. */
 export function serveReference(app: FastifyInstance, { findDemoToken, baseUrl }: ReferenceOptions = {}): void {
-  const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
-  const token = firstCall(async () => findDemoToken?.())
-  const page = firstCall(async () => buildPage(undefined))
-  const pageWithToken = firstCall(async () => buildPage(await token()))
+  const document = refreshed(
+    () => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))),
+    Number.POSITIVE_INFINITY,
+  )
+  const token = refreshed(async () => findDemoToken?.(), FOREVER)
+  const page = refreshed(async () => buildPage(undefined), FOREVER)
+  const pageWithToken = refreshed(async () => buildPage(await token()), FOREVER)
   const own = baseUrl === undefined ? undefined : new URL(baseUrl)
   const isOwnHost = ({ headers }: FastifyRequest): boolean =>
     own !== undefined &&
@@ -128,17 +133,6 @@ export function serveReference(app: FastifyInstance, { findDemoToken, baseUrl }:
     // During an upgrade, a page may request the other version's script; do not cache that response.
     return sendStaticFile(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
   })
-}
-
-function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
-  let value: Promise<T> | undefined
-  return () => {
-    value ??= make().catch((error) => {
-      value = undefined
-      throw error
-    })
-    return value
-  }
 }
 
 function buildPage(demoToken: string | undefined): Promise<ReferencePage> {

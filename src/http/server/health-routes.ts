@@ -1,10 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type { Pool } from '../../db/connect.ts'
+import { refreshed } from '../../platform/cache.ts'
 import { forbidden, serviceUnavailable, unauthorized } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
-import { sharedReading } from '../../platform/telemetry/shared-reading.ts'
+import { METRICS_SPACING_MS } from '../../platform/telemetry/metrics.ts'
 import { VERSION } from '../../platform/version.ts'
 import { createTokenCheck } from '../admission/authenticate.ts'
 import { isForwarded, isNearby } from '../admission/client-address.ts'
@@ -33,7 +34,10 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
     const isReader = createReaderCheck(deps.config)
-    const readMetrics = sharedReading(() => deps.readMetrics?.() ?? deps.metrics.registry.metrics())
+    const readMetrics = refreshed(
+      async () => deps.readMetrics?.() ?? deps.metrics.registry.metrics(),
+      METRICS_SPACING_MS,
+    )
 
     app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')

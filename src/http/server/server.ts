@@ -15,7 +15,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
 import type { RequireUnlocked } from '../../db/pool/fair-pool.ts'
-import type { CompanySlots } from '../../fair/company-slots.ts'
+import type { CompanySlots } from '../../fair/fair-line.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../platform/errors.ts'
 import { newRequestId } from '../../platform/ids.ts'
 import type { Config } from '../../platform/settings/config.ts'

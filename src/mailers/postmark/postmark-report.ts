@@ -1,4 +1,4 @@
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import type { ReadMailReport } from '../mail-reports.ts'
 import { toServerMessage } from '../server-message.ts'
 

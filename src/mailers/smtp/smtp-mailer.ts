@@ -5,7 +5,7 @@ import type { createTransport } from 'nodemailer'
 import { createTaskThread } from '../../fair/threads/task-thread.ts'
 import { pausedPiecesOf } from '../../platform/files/pieces-of.ts'
 import { programFile } from '../../platform/program-file.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,

@@ -1,4 +1,4 @@
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 
 /** Checks in a separate session: Nodemailer sends without SMTPUTF8. Rejects if the server can't be reached. */
 export async function offersSmtpUtf8(serverUrl: string, timeoutMs: number): Promise<boolean> {

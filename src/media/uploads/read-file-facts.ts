@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises'
-import { diskCall } from '../../platform/files/disk-call.ts'
+import { diskCall } from '../../platform/files/storage-failure.ts'
 import type { FileFacts } from './file-type.ts'
 
 const HEAD_BYTES = 64 * 1024

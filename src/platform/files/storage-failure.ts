@@ -1,3 +1,4 @@
+import { bulkhead } from 'cockatiel'
 import { takesNoFiles } from './writable-folder.ts'
 
 /** The media storage (folder or bucket) failed, refused or did not answer. `code` is the cause's. */
@@ -56,3 +57,18 @@ function nameOf(cause: unknown): string {
   if ('code' in cause && typeof cause.code === 'string') return cause.code
   return cause.name === 'Error' ? cause.message : cause.name
 }
+
+/** Half of Node's threads for disk, DNS and crypto: a hanging disk must leave the others free. */
+const MAX_CALLS = 2
+
+const calls = bulkhead(MAX_CALLS, Number.POSITIVE_INFINITY)
+
+/** Makes a `storageCall` that occupies a thread until the disk answers, even if nobody waits. */
+export const diskCall = <T>(start: () => Promise<T>, onLate?: (result: T) => unknown): Promise<T> =>
+  storageCall((signal) => {
+    const call = () => {
+      signal.throwIfAborted()
+      return start()
+    }
+    return calls.execute(call)
+  }, onLate)

@@ -3,8 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { diskCall } from './disk-call.ts'
-import { StorageFailure } from './storage-failure.ts'
+import { diskCall, StorageFailure } from './storage-failure.ts'
 import { makeWritableFolder } from './writable-folder.ts'
 
 export type TemporaryFiles = {

@@ -1,7 +1,7 @@
+import { chownSync, statSync } from 'node:fs'
 import { access, constants, mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
-import { giveToFolderOwner } from './ownership.ts'
 
 export class UnusableFolder extends StartError {
   readonly code: string | undefined
@@ -75,3 +75,10 @@ export const isDiskFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].incl
 
 /** Returns whether the disk is full or read-only. */
 export const takesNoFiles = (error: unknown): boolean => isDiskFull(error) || codeOf(error) === 'EROFS'
+
+/** Gives files created by root to their folder's owner, for later use without root. */
+export function giveToFolderOwner(path: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dirname(path))
+  if (uid !== statSync(path).uid) chownSync(path, uid, gid)
+}

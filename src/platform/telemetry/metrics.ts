@@ -1,6 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { VERSION } from '../version.ts'
 
+/** Computing them takes long enough to limit readers. */
+export const METRICS_SPACING_MS = 1_000
+
 export type Metrics = ReturnType<typeof createMetrics>
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]

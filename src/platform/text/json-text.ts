@@ -1,3 +1,5 @@
+import type { FieldFault } from '../errors.ts'
+
 /** Pieces are passed on exactly as written: re-serializing would change numbers, escapes and repeated keys. */
 
 export type Span = { start: number; end: number }
@@ -168,3 +170,51 @@ function endOfString(text: string, from: number): number {
 const opens = (code: number): boolean => code === OPENING_BRACE || code === OPENING_BRACKET
 // Closing brackets are two code points after opening ones.
 const closes = (code: number): boolean => opens(code - 2)
+
+/** A double may round 16 or more digits; an exponent form is as exact as its digits. */
+const LONG_INTEGER = /(?:^|[[{,:\s])-?[0-9]{16,}\s*(?:$|[\]},])/
+
+export const mayHaveLongIntegers = (text: string): boolean => LONG_INTEGER.test(text)
+
+export const isRounded = (value: unknown): boolean => Number.isInteger(value) && !Number.isSafeInteger(value)
+
+/** Returns whether any integer in the text was rounded. */
+export function hasRoundedInteger(text: string, root: unknown): boolean {
+  if (!mayHaveLongIntegers(text)) return false
+  const open: unknown[] = [root]
+  while (open.length > 0) {
+    const value = open.pop()
+    if (isRounded(value)) return true
+    if (typeof value === 'object' && value !== null) for (const member of Object.values(value)) open.push(member)
+  }
+  return false
+}
+
+export const MAX_DEPTH = 32
+
+/**
+ * Lists what PostgreSQL or JSON can't store, keys included: NUL, lone surrogates, numbers beyond a double, deep
+ * nesting.
+ */
+export function textFaults(value: unknown, path: string, depth = 0): FieldFault[] {
+  if (typeof value === 'string') return stringFaults(value, path)
+  if (typeof value === 'number' && !Number.isFinite(value)) return [{ path, message: 'must be a finite number' }]
+  if (typeof value !== 'object' || value === null) return []
+  if (depth >= MAX_DEPTH) return [{ path, message: `must not nest deeper than ${MAX_DEPTH} levels` }]
+  return Object.entries(value).flatMap(([key, member]) => [
+    ...stringFaults(key, `${path}.${showKey(key)}`),
+    ...textFaults(member, `${path}.${showKey(key)}`, depth + 1),
+  ])
+}
+
+function stringFaults(text: string, path: string): FieldFault[] {
+  if (text.includes('\u0000')) return [{ path, message: 'must not contain NUL (U+0000)' }]
+  if (!text.isWellFormed()) return [{ path, message: 'must not contain an unpaired surrogate (U+D800 to U+DFFF)' }]
+  return []
+}
+
+const showKey = (key: string): string => key.replaceAll('\u0000', '\uFFFD').toWellFormed()
+
+/** Returns an own member; undefined for inherited ones and non-objects. */
+export const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isBlankPhone, type PhoneCountry, readPhone } from './phone-reading.ts'
+import { isBlankPhone, type PhoneCountry, readPhone } from './phone.ts'
 
 const digitsOf = (text: string, country: PhoneCountry | null): string | null => {
   const phone = readPhone(text, country)

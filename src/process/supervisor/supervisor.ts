@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { refreshed } from '../../platform/cache.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { StartError } from '../../platform/start-error.ts'
-import { sharedReading } from '../../platform/telemetry/shared-reading.ts'
+import { METRICS_SPACING_MS } from '../../platform/telemetry/metrics.ts'
 import { createComponents, type Log } from '../components.ts'
 import { prepare, type Shared } from '../prepare.ts'
 import { DRAIN_DEADLINE_MS } from '../serve.ts'
@@ -48,7 +49,7 @@ type Workers = {
 async function startWorkers(config: Config, shared: Shared, log: Log): Promise<Workers> {
   const living = new Set<WorkerHandle>()
   const metrics = createWorkerMetrics()
-  const readMetrics = sharedReading(() => metrics.read([...living]))
+  const readMetrics = refreshed(async () => metrics.read([...living]), METRICS_SPACING_MS)
   const planRestart = createRestarts(log)
   let isStopping = false
   let isGreeted = false
@@ -57,7 +58,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
   const launch = (): WorkerHandle => {
     const worker = forkWorker(shared, {
       collected: metrics.collected,
-      readMetrics,
+      readMetrics: async () => readMetrics(),
     })
     living.add(worker)
     if (isGreeted) worker.greeted()

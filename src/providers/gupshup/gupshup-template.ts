@@ -1,4 +1,4 @@
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import { isObject } from '../events/json-member.ts'
 import { idOf, objectsIn, readJsonObject, text } from '../graph-answer.ts'
 import type { NewTemplate, ProviderTemplate, TemplateComponent, TemplateReceipt } from '../provider.ts'

@@ -1,5 +1,5 @@
 import { mediaNotFound, unsupportedByTransport, validationError } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import { providerMessage, unanswered } from '../../providers/graph-answer.ts'
 import type { MediaFile, NewTemplate, Provider, SenderAccess, TemplateComponent } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'

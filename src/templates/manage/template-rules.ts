@@ -1,5 +1,5 @@
 import type { FieldFault } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import type { TemplateButton, TemplateComponent } from '../../providers/provider.ts'
 import { placeholdersOf } from '../placeholder.ts'
 import { FILE_FORMATS } from './header-sample.ts'

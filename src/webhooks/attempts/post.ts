@@ -1,8 +1,7 @@
 import { type Dispatcher, errors } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../../platform/clock.ts'
+import { DeadlinePassed, parseRetryAfter, startRequest } from '../../platform/outgoing/exchange.ts'
 import { createProxiedAgent, NO_PROXIES } from '../../platform/outgoing/proxies.ts'
-import { parseRetryAfter } from '../../platform/outgoing/retry-after.ts'
-import { DeadlinePassed, startRequest } from '../../platform/outgoing/start-request.ts'
 import { AddressNotPublic, guardedConnector, isPublicHost, isReceiverPort, type Resolve } from './receiver-address.ts'
 
 /** Covers the whole attempt: name, connection, TLS, headers and body. */

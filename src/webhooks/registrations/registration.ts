@@ -1,7 +1,7 @@
 import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { changedMembers } from '../../http/as-read.ts'
 import { type FieldFault, registrationNotFound, validationError } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 import { type ReceiverRules, receiverUrlFault } from '../attempts/receiver-address.ts'
 import { REGISTRATION_SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {

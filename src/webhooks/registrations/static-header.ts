@@ -1,6 +1,6 @@
 import { isRecord } from '../../http/record.ts'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/own-member.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
 
 export type StaticHeader = { key: string; value: string }
 

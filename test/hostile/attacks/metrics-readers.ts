@@ -1,4 +1,4 @@
-import { METRICS_SPACING_MS } from '../../../src/platform/telemetry/shared-reading.ts'
+import { METRICS_SPACING_MS } from '../../../src/platform/telemetry/metrics.ts'
 import { createClient } from '../client.ts'
 import type { Tally } from '../tally.ts'
 import type { World } from '../world.ts'

@@ -1,8 +1,7 @@
 import { parse } from 'csv-parse'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { FIELD_MAX_BYTES, parseCsvRow, toCsvRow } from './csv.ts'
-import { DELIMITERS, type Delimiter } from './delimiter.ts'
+import { DELIMITERS, type Delimiter, FIELD_MAX_BYTES, parseCsvRow, toCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord, RECORD_MAX_BYTES } from './record-reader.ts'
 
 function read(all: Buffer, sizes: readonly number[] = [all.length], delimiter: Delimiter | null = ','): ListRecord[] {

@@ -1,5 +1,3 @@
-import { joinBytes } from './bytes.ts'
-
 export const LIST_ENCODINGS = ['utf-8', 'utf-16le', 'utf-16be', 'windows-1252'] as const
 export type ListEncoding = (typeof LIST_ENCODINGS)[number]
 type Utf16 = 'utf-16le' | 'utf-16be'
@@ -162,4 +160,13 @@ export function encodeText(text: string, encoding: ListEncoding): Uint8Array | u
     bytes[at * 2 + 1 - low] = unit >> 8
   }
   return bytes
+}
+
+export function joinBytes(one: Uint8Array, other: Uint8Array): Uint8Array {
+  if (one.length === 0) return other
+  if (other.length === 0) return one
+  const joined = new Uint8Array(one.length + other.length)
+  joined.set(one)
+  joined.set(other, one.length)
+  return joined
 }

@@ -1,4 +1,4 @@
-import { type ConsentWords, NO_WORDS } from './consent-words.ts'
+import { type ConsentWords, NO_WORDS } from './consent-columns.ts'
 
 export const LIST_PROFILES = ['mailchimp', 'hubspot', 'klaviyo', 'brevo'] as const
 export type ProfileName = (typeof LIST_PROFILES)[number]

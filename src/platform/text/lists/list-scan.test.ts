@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseCsvRow, toCsvRow } from './csv.ts'
-import { DELIMITERS } from './delimiter.ts'
+import { DELIMITERS, parseCsvRow, toCsvRow } from './csv.ts'
 import { decodeBytes, encodeText, LIST_ENCODINGS } from './encoding.ts'
 import { createListScan, findDelimiter, type NamedStyle } from './list-scan.ts'
 import { createRecordReader } from './record-reader.ts'

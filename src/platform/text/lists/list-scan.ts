@@ -1,11 +1,10 @@
-import { joinBytes } from './bytes.ts'
-import { isBlankRow, parseCsvRow } from './csv.ts'
-import { DELIMITERS, type Delimiter, readSepLine } from './delimiter.ts'
+import { DELIMITERS, type Delimiter, isBlankRow, parseCsvRow, readSepLine } from './csv.ts'
 import {
   createToUtf8,
   createUtf8Count,
   decodeBytes,
   isUtf16,
+  joinBytes,
   type ListEncoding,
   MARK_NEEDS_BYTES,
   readMark,

@@ -1,5 +1,5 @@
-import { joinBytes } from './bytes.ts'
-import { DELIMITERS, type Delimiter } from './delimiter.ts'
+import { DELIMITERS, type Delimiter } from './csv.ts'
+import { joinBytes } from './encoding.ts'
 
 export const RECORD_MAX_BYTES = 256 * 1024
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConfig } from '../settings/config.ts'
-import { hasRawHash, RAW_HASH } from './raw-hash.ts'
+import { hasRawHash, RAW_HASH } from './setting-reader.ts'
 
 test.each([
   ['smtp://user:pa#ss@mail.example', true],
