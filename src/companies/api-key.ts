@@ -159,7 +159,7 @@ function parsePermissions(input: readonly string[], faults: FieldFault[]): Permi
     if (permission) permissions.add(permission)
     else faults.push({ path: `permissions[${index}]`, message: `must be one of ${PERMISSIONS.join(', ')}` })
   })
-  if (input.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
+  if (input.length === 0) faults.push({ path: 'permissions', message: 'must contain at least one permission' })
   return [...permissions]
 }
 

@@ -63,8 +63,8 @@ export async function sendOneShot(
   const settings = await getSendingSettings(deps, caller.companyId)
   const from = email.from ?? settings?.from
   if (from === undefined) {
-    throw badRequest('The company has no sender address of its own: give from', [
-      { path: 'from', message: 'is required while the company has no sender address of its own' },
+    throw badRequest('The company has no sender address: set from', [
+      { path: 'from', message: 'is required if the company has no sender address' },
     ])
   }
   const fromName = email.fromName ?? (email.from === undefined ? (settings?.fromName ?? null) : null)

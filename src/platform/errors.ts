@@ -119,11 +119,9 @@ export const unauthorized = (message = 'The credential is missing or wrong') =>
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
 /** 401 for several console cookies: another site may have set one. */
 export const severalSessions = () =>
-  coded(
-    'unauthorized',
-    'The browser sent several session cookies, so that none counts: remove the cookies of this site and sign in again',
-    { hasSeveralCookies: true },
-  )
+  coded('unauthorized', 'The browser sent several session cookies: remove the cookies of this site and sign in again', {
+    hasSeveralCookies: true,
+  })
 /** One answer for every failed sign-in: must not reveal the cause. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
 /** 409 for a sign-in link opened while signed in; the page offers both sessions. */
@@ -158,8 +156,7 @@ export const validationError = (fields: FieldFault[], message = describeFields(f
 export const unsupportedMediaType = (message: string) => coded('unsupported_media_type', message)
 export const unsupportedContentEncoding = () =>
   unsupportedMediaType('Bodies with a Content-Encoding other than identity are not read')
-export const expectationFailed = () =>
-  coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
+export const expectationFailed = () => coded('expectation_failed', 'The only supported Expect value is 100-continue')
 export const lateRequest = () => coded('request_timeout', 'The request did not arrive in time')
 
 export const slowBody = () =>
@@ -246,13 +243,13 @@ export const marketingRefused = () => forbidden('The contact has opted out of Wh
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached', { mayPassEarlier: true })
 export const providerThrottled = (retryAfterSeconds: number) =>
-  rateLimitExceeded(retryAfterSeconds, 'The provider asks to wait')
+  rateLimitExceeded(retryAfterSeconds, 'The provider asked to wait')
 /** 503 after a send that the provider may have accepted; must not be repeated. */
 export const sendOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
 export const alreadySent = () => coded('already_sent', 'The message was sent and cannot be cancelled')
 export const testOutcomeUnknown = () =>
-  coded('send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
+  coded('send_outcome_unknown', 'The receiver may have received the sample delivery; it is not repeated')
 export const duplicateResource = (message: string) => coded('duplicate_resource', message)
 
 export const missingRequiredFields = () => text(400, 'Missing required fields')
@@ -269,16 +266,16 @@ export const mediaNotFound = () => missing('Media not found')
 /** 503 for a full or read-only disk. */
 export const storageUnavailable = () =>
   serviceUnavailable(
-    'The disk for files is full or read-only, so the media storage has stored nothing: try again when the operator of the service has repaired it',
+    'The disk of the media storage is full or read-only and nothing was stored: try again after the operator has repaired it',
   )
 const STORAGE_RETRY_SECONDS = 5
 export const mediaStorageUnavailable = () =>
   serviceUnavailable(
-    'The media storage cannot be used at the moment: nothing was stored or sent, try again soon',
+    'The media storage is unavailable: nothing was stored or sent, try again soon',
     STORAGE_RETRY_SECONDS,
   )
 export const mediaNotReady = (retryAfterSeconds: number) =>
-  serviceUnavailable('The file cannot be read at the moment: try again soon', retryAfterSeconds)
+  serviceUnavailable('The file is temporarily unavailable: try again soon', retryAfterSeconds)
 export const rangeNotSatisfiable = (sizeBytes: number) =>
   coded('range_not_satisfiable', `The file has ${sizeBytes} bytes`, undefined, {
     'content-range': `bytes */${sizeBytes}`,

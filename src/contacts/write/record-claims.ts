@@ -28,7 +28,7 @@ export const repeatedFaults = (item: unknown, path: (member: string) => string):
   [...BODY_NAMES].flatMap(([recorded, body]) =>
     memberOf(item, recorded) === undefined || memberOf(item, body) === undefined
       ? []
-      : [{ path: path(recorded), message: `is there twice, also as ${body}` }],
+      : [{ path: path(recorded), message: `is given twice, also as ${body}` }],
   )
 
 type ReadBody = { body: WriteBody; claims: RecordClaim[] }

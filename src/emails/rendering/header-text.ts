@@ -48,7 +48,7 @@ export function headersFaults(headers: Readonly<Record<string, string>>): FieldF
   return entries.flatMap(([name, value], place): FieldFault[] => {
     const path = `headers.${name.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, '?')}`
     if (!OWN_HEADER.test(name) && !ALLOWED.has(name.toLowerCase())) {
-      return [{ path, message: 'is no header that may be set here' }]
+      return [{ path, message: 'must not be set here' }]
     }
     if (names.indexOf(name.toLowerCase()) !== place) return [{ path, message: 'is given twice' }]
     return lineFaults(path, value)

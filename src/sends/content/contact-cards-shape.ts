@@ -72,6 +72,6 @@ export const CONTACT_CARDS_EXAMPLE = [
 export const contactCardFaults = (cards: readonly Partial<ContactCard>[]): FieldFault[] =>
   cards.flatMap(({ name }, place) =>
     name !== undefined && Object.keys(name).every((member) => member === 'formatted_name')
-      ? [{ path: `contacts[${place}].name`, message: 'must have another part than formatted_name, such as first_name' }]
+      ? [{ path: `contacts[${place}].name`, message: 'must have a part besides formatted_name, such as first_name' }]
       : [],
   )

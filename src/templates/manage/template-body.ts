@@ -130,7 +130,7 @@ export const TemplatePlace = Type.Object({
 export function toTemplateRequest(body: Omit<TemplateBody, 'sender'>) {
   const { category, parameterFormat, components, ttlSeconds, message_send_ttl_seconds: recordedTtl, ...recorded } = body
   if (ttlSeconds !== undefined && recordedTtl !== undefined) {
-    throw validationError([{ path: 'message_send_ttl_seconds', message: 'is there twice, also as ttlSeconds' }])
+    throw validationError([{ path: 'message_send_ttl_seconds', message: 'is given twice, also as ttlSeconds' }])
   }
   return { category, parameterFormat, components, ttlSeconds: ttlSeconds ?? recordedTtl, recorded }
 }

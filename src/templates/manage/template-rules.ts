@@ -178,7 +178,7 @@ function buttonFaults(buttons: readonly TemplateButton[], path: string): FieldFa
     ...tooMany(ofType('URL'), TEMPLATE_LIMITS.urlButtons, 'buttons of the type URL'),
     ...tooMany(ofType('PHONE_NUMBER'), TEMPLATE_LIMITS.phoneButtons, 'button of the type PHONE_NUMBER'),
     ...tooMany(ofType('COPY_CODE'), TEMPLATE_LIMITS.codeButtons, 'button of the type COPY_CODE'),
-    ...(changes > 1 ? [{ path, message: 'must have the quick replies next to each other' }] : []),
+    ...(changes > 1 ? [{ path, message: 'must group the quick replies together' }] : []),
     ...buttons.flatMap((button, place) => buttonFault(button, `${path}[${place}]`)),
   ]
 }

@@ -183,7 +183,7 @@ async function checkChannels(
   const unknown = new Set(await findUnknownChannels(db, companyId, channelIds))
   const faults = channelIds.flatMap((id, index) =>
     unknown.has(id) && !stored.includes(id)
-      ? [{ path: `channelIds[${index}]`, message: 'is no connected number of the company' }]
+      ? [{ path: `channelIds[${index}]`, message: 'must be a connected number of the company' }]
       : [],
   )
   if (faults.length > 0) throw validationError(faults)

@@ -55,7 +55,7 @@ export function staticHeaderFaults(headers: unknown, serviceName: string): Field
   const seen = new Set<string>()
   return namedHeaders(headers).flatMap(({ name, path }) => {
     if (isReservedHeader(name, serviceName)) return [{ path, message: `must not be ${name}: it is set by the service` }]
-    if (seen.has(name.toLowerCase())) return [{ path, message: `must not name ${name} twice` }]
+    if (seen.has(name.toLowerCase())) return [{ path, message: `must not contain ${name} twice` }]
     seen.add(name.toLowerCase())
     return []
   })
