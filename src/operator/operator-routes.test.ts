@@ -1,36 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createTestApi } from '../../test/api.ts'
-import { createTestDatabase } from '../../test/database.ts'
-import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
+import { NEW, startOperator } from '../../test/operator-world.ts'
 import { operatorRoutes } from './operator-routes.ts'
 
-const { db } = await createTestDatabase({ mirrors: true })
-const deps = operatorDeps(db)
-const { call, close } = await createOperatorApi(db, deps)
-let count = 0
-
-afterAll(close)
-const newCompany = async (): Promise<number> => (await call('POST', '/companies', { name: 'Acme' })).body.id
-
-const number = (input: object = {}) => {
-  count += 1
-  return {
-    provider: 'meta',
-    phoneNumber: `+1 555 ${1_000_000 + count}`,
-    phoneName: 'Acme',
-    phoneNumberId: `route-${count}`,
-    wabaAccountId: 'waba-1',
-    accessToken: 'EAAverysecret',
-    appSecret: 'appsecretvalue',
-    ...input,
-  }
-}
-
-const newSender = async (companyId: number, input: object = {}) =>
-  (await call('POST', `/companies/${companyId}/senders`, number(input))).body
-
-/** Of a new company. */
-const NEW = { sessionRateLimitPerMinute: 3_000, agentsMayErase: false }
+const { db, deps, call, newCompany, number, newSender } = await startOperator()
 
 describe('companies', () => {
   it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {

@@ -1,34 +1,7 @@
-import { afterAll, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
+import { describe, expect, it } from 'vitest'
+import { fieldsOf, startOperator } from '../../test/operator-world.ts'
 
-const { db } = await createTestDatabase({ mirrors: true })
-const deps = operatorDeps(db)
-const { call, close } = await createOperatorApi(db, deps)
-let count = 0
-
-afterAll(close)
-const newCompany = async (): Promise<number> => (await call('POST', '/companies', { name: 'Acme' })).body.id
-
-const number = (input: object = {}) => {
-  count += 1
-  return {
-    provider: 'meta',
-    phoneNumber: `+1 555 ${1_000_000 + count}`,
-    phoneName: 'Acme',
-    phoneNumberId: `route-${count}`,
-    wabaAccountId: 'waba-1',
-    accessToken: 'EAAverysecret',
-    appSecret: 'appsecretvalue',
-    ...input,
-  }
-}
-
-const newSender = async (companyId: number, input: object = {}) =>
-  (await call('POST', `/companies/${companyId}/senders`, number(input))).body
-
-const fieldsOf = (body: { error: { details: { fields: { path: string }[] } } }) =>
-  body.error.details.fields.map((field) => field.path)
+const { deps, call, newCompany, number, newSender } = await startOperator()
 
 describe('senders', () => {
   it('are connected with 201: the record with channelId and provider, and no secret', async () => {

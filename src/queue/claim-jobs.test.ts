@@ -1,7 +1,6 @@
-import { beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { type ClaimRequest, claimJobs } from './claim/claim-store.ts'
-import type { NewJob } from './job.ts'
+import { expect, test } from 'vitest'
+import { job, jobs, request, startJobs, subjects } from '../../test/job-world.ts'
+import { claimJobs } from './claim/claim-store.ts'
 import {
   completeJobs,
   enqueueJobs,
@@ -12,29 +11,7 @@ import {
   rescheduleJobs,
 } from './job-store.ts'
 
-const { db } = await createTestDatabase()
-
-beforeEach(async () => {
-  await db`truncate jobs`
-})
-
-const request: ClaimRequest = {
-  kind: 'work',
-  batches: 100,
-  batchSize: 1,
-  laneCap: 100,
-  companyCap: 1_000,
-  afterLane: '',
-  leaseMs: 15_000,
-}
-
-const job = (subjectId: number, more: Partial<NewJob> = {}): NewJob => ({ kind: 'work', lane: 'a', subjectId, ...more })
-const jobs = (count: number, more: Partial<NewJob> = {}) => Array.from({ length: count }, (_, i) => job(i + 1, more))
-const claim = async (more: Partial<ClaimRequest> = {}) => (await claimJobs(db, { ...request, ...more })).jobs
-const subjects = (found: { subjectId: number }[]) => found.map(({ subjectId }) => subjectId)
-
-/** The leases run out: a crash, as others see it. */
-const expire = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
+const { db, claim, expire } = await startJobs()
 
 test('within a lane the job that is due first comes first', async () => {
   const due = [30, 10, 20].map((ago, i) => job(i, { dueAt: new Date(Date.now() - ago * 1000) }))

@@ -1,8 +1,9 @@
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase, readsOf } from '../../test/database.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { readsOf } from '../../test/database.ts'
+import { job, jobs, request, startJobs, subjects } from '../../test/job-world.ts'
 import { connect } from '../db/connect.ts'
-import { type ClaimRequest, claimJobs } from './claim/claim-store.ts'
-import type { Job, NewJob } from './job.ts'
+import { claimJobs } from './claim/claim-store.ts'
+import type { Job } from './job.ts'
 import {
   companiesOfFailedJob,
   completeJobs,
@@ -16,29 +17,7 @@ import {
   retryJob,
 } from './job-store.ts'
 
-const { db, url } = await createTestDatabase()
-
-beforeEach(async () => {
-  await db`truncate jobs`
-})
-
-const request: ClaimRequest = {
-  kind: 'work',
-  batches: 100,
-  batchSize: 1,
-  laneCap: 100,
-  companyCap: 1_000,
-  afterLane: '',
-  leaseMs: 15_000,
-}
-
-const job = (subjectId: number, more: Partial<NewJob> = {}): NewJob => ({ kind: 'work', lane: 'a', subjectId, ...more })
-const jobs = (count: number, more: Partial<NewJob> = {}) => Array.from({ length: count }, (_, i) => job(i + 1, more))
-const claim = async (more: Partial<ClaimRequest> = {}) => (await claimJobs(db, { ...request, ...more })).jobs
-const subjects = (found: { subjectId: number }[]) => found.map(({ subjectId }) => subjectId)
-
-/** The leases run out: a crash, as others see it. */
-const expire = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
+const { db, url, claim, expire } = await startJobs()
 
 test('an enqueued job comes back with what it was given, once', async () => {
   await enqueueJobs(db, [job(7, { companyId: 3 })])

@@ -1,26 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
 import { until } from '../../../test/parley-process.ts'
+import { emptyDatabase, schema } from '../../../test/schema/migrations-world.ts'
 import { connect, type Pool, type Transaction } from '../connect.ts'
-import { migrate, type SchemaSource } from './migrate.ts'
-
-async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
-  const { db, url } = await createTestDatabase()
-  await db.unsafe('drop schema public cascade; create schema public')
-  return { db, url }
-}
-
-function schema(files: Record<string, string>): SchemaSource {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-migrations-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  mkdirSync(join(folder, 'sql'))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return { migrations: folder, objects: folder }
-}
+import { migrate } from './migrate.ts'
 
 /** A process of another version, as long as the test runs. */
 async function joinAs(url: string, applicationName: string): Promise<{ db: Pool; leave(): Promise<void> }> {

@@ -1,34 +1,10 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
+import { expect, test } from 'vitest'
 import { until } from '../../../test/parley-process.ts'
-import { type Pool, sql } from '../connect.ts'
-import { migrate, type SchemaSource } from './migrate.ts'
-
-const RUNNER = fileURLToPath(new URL('../../../test/schema/run-migrate.ts', import.meta.url))
-
-/** A database without anything in it. */
-async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
-  const { db, url } = await createTestDatabase()
-  await db.unsafe('drop schema public cascade; create schema public')
-  return { db, url }
-}
-
-/** A schema of these files only: names with a slash are functions. */
-function schema(files: Record<string, string>): SchemaSource {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-migrations-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  mkdirSync(join(folder, 'sql'))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return { migrations: folder, objects: folder }
-}
-
-const names = async (db: Pool) => (await db`select name from migrations order by name`).map((row) => row.name)
+import { emptyDatabase, names, RUNNER, schema } from '../../../test/schema/migrations-world.ts'
+import { sql } from '../connect.ts'
+import { migrate } from './migrate.ts'
 
 test('five processes at once on an empty database apply each migration once', async () => {
   const { db, url } = await emptyDatabase()

@@ -1,31 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { emptyDatabase, names, schema } from '../../../test/schema/migrations-world.ts'
 import { StartError } from '../../platform/start-error.ts'
-import { connect, type Pool } from '../connect.ts'
-import { migrate, type SchemaSource } from './migrate.ts'
+import { connect } from '../connect.ts'
+import { migrate } from './migrate.ts'
 import { readSqlObjects } from './sql-object.ts'
-
-/** A database without anything in it. */
-async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
-  const { db, url } = await createTestDatabase()
-  await db.unsafe('drop schema public cascade; create schema public')
-  return { db, url }
-}
-
-/** A schema of these files only: names with a slash are functions. */
-function schema(files: Record<string, string>): SchemaSource {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-migrations-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  mkdirSync(join(folder, 'sql'))
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return { migrations: folder, objects: folder }
-}
-
-const names = async (db: Pool) => (await db`select name from migrations order by name`).map((row) => row.name)
 
 test('a second run applies nothing', async () => {
   const { db } = await createTestDatabase()

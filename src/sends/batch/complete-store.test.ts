@@ -1,30 +1,14 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { untilBlocked } from '../../../test/held-locks.ts'
+import { completed, NOON } from '../../../test/sends/batch-world.ts'
 import { createCompany, createSender, messageTo } from '../../../test/world.ts'
 import type { Db } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
 import { prepareSends } from './send-batches.ts'
-import { type CompletedSend, completeSends } from './send-write-store.ts'
+import { completeSends } from './send-write-store.ts'
 
-const NOON = new Date('2026-11-21T12:00:00Z')
 const { db } = await createTestDatabase()
-
-const completed = (companyId: number, messageId: number): CompletedSend => ({
-  companyId,
-  messageId,
-  status: 'sent',
-  wamid: `wamid.${companyId}.${messageId}`,
-  providerMessageId: null,
-  recipient: null,
-  error: null,
-  isLimited: false,
-  reaction: null,
-  hasProviderMedia: false,
-  idempotencyId: null,
-  scheduledId: null,
-  answer: null,
-})
 
 test('locks the messages of completed sends in the order of their keys', async () => {
   const companyId = await createCompany(db)

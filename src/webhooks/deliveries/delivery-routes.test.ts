@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
+import { plansOf } from '../../../test/query-plans.ts'
 import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import {
   completeHeld,
@@ -15,7 +16,6 @@ import {
   startHeld,
   testCipher,
 } from '../../../test/webhook-fixture.ts'
-import { connect } from '../../db/connect.ts'
 import { systemClock } from '../../platform/clock.ts'
 import { deliveryRoutes } from './delivery-routes.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
@@ -220,13 +220,7 @@ it('no statement of the deliveries scans or sorts a table, at fifty thousand del
     `,
   )
   await db`analyze deliveries, delivery_attempts, envelopes`
-  const plans: string[] = []
-  const watched = connect(url, { max: 1, onNotice: (message) => plans.push(message) })
-  try {
-    await watched`load 'auto_explain'`
-    await watched`select set_config('auto_explain.log_min_duration', '0', false),
-      set_config('auto_explain.log_level', 'notice', false)`
-    plans.length = 0
+  const plans = await plansOf(url, async (watched) => {
     const since = new Date(Date.now() - 3_600_000)
     for (let time = 0; time < 6; time += 1) {
       for (const status of [undefined, ...DELIVERY_STATUSES]) {
@@ -243,9 +237,7 @@ it('no statement of the deliveries scans or sorts a table, at fifty thousand del
         }
       }
     }
-  } finally {
-    await watched.end()
-  }
+  })
   expect(plans.length).toBeGreaterThan(90)
   for (const plan of plans) expect(plan).not.toMatch(/Seq Scan on (deliveries|delivery_attempts|envelopes)/)
   // Must sort only the page: at most 26 rows per status.

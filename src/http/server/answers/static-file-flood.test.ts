@@ -4,45 +4,14 @@ import { connect as connectSocket, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
-import { afterEach, describe, expect, test } from 'vitest'
-import { createTestApi } from '../../../../test/api.ts'
-import { createTestDatabase } from '../../../../test/database.ts'
+import { describe, expect, test } from 'vitest'
 import { createCertificate } from '../../../../test/deploy/certificate.ts'
 import { eventually } from '../../../../test/service.ts'
+import { startFiles } from '../../../../test/static-file-world.ts'
 import { createTestFolder } from '../../../../test/temporary-folder.ts'
 import type { Config } from '../../../platform/settings/config.ts'
-import type { ServerDeps } from '../server.ts'
-import { sendStaticFile, toStaticFile } from './static-file.ts'
 
-const { db } = await createTestDatabase()
-const _text = 'All work and no play. '.repeat(20_000)
-const closing: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
-type Options = { bounds?: ServerDeps['bounds']; config?: Partial<Config> }
-
-async function open(content: Uint8Array, { bounds, config = {} }: Options) {
-  const file = await toStaticFile('text/plain; charset=utf-8', content)
-  let asked = 0
-  const { app } = await createTestApi({
-    db,
-    config,
-    ...(bounds && { bounds }),
-    routes: (app) => {
-      const open = { surface: 'public' } as const
-      app.get('/file', { config: open }, (request, reply) => {
-        asked += 1
-        return sendStaticFile(request, reply, file, 'no-cache')
-      })
-      app.get('/small', { config: open }, async () => ({ ok: true }))
-    },
-  })
-  closing.push(() => app.close())
-  return { app, asked: () => asked }
-}
+const { closing, open } = await startFiles()
 
 describe.each(['http', 'https'] as const)('60 sockets over %s that ask for 8 MB and never read', (scheme) => {
   test('hold little memory, are closed, and delay no other request', async () => {

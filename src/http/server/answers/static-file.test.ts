@@ -1,40 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { afterEach, describe, expect, test } from 'vitest'
-import { createTestApi } from '../../../../test/api.ts'
-import { createTestDatabase } from '../../../../test/database.ts'
-import type { Config } from '../../../platform/settings/config.ts'
-import type { ServerDeps } from '../server.ts'
-import { sendStaticFile, toStaticFile } from './static-file.ts'
+import { describe, expect, test } from 'vitest'
+import { startFiles, text } from '../../../../test/static-file-world.ts'
 
-const { db } = await createTestDatabase()
-const text = 'All work and no play. '.repeat(20_000)
-const closing: (() => unknown)[] = []
-
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close()
-})
-
-type Options = { bounds?: ServerDeps['bounds']; config?: Partial<Config> }
-
-async function open(content: Uint8Array, { bounds, config = {} }: Options) {
-  const file = await toStaticFile('text/plain; charset=utf-8', content)
-  let asked = 0
-  const { app } = await createTestApi({
-    db,
-    config,
-    ...(bounds && { bounds }),
-    routes: (app) => {
-      const open = { surface: 'public' } as const
-      app.get('/file', { config: open }, (request, reply) => {
-        asked += 1
-        return sendStaticFile(request, reply, file, 'no-cache')
-      })
-      app.get('/small', { config: open }, async () => ({ ok: true }))
-    },
-  })
-  closing.push(() => app.close())
-  return { app, asked: () => asked }
-}
+const { open } = await startFiles()
 
 describe('a static file', () => {
   test('is sent in the encoding that the client prefers', async () => {
