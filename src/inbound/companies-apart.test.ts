@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { record } from '../../test/world.ts'
-import { findSecretsOf, findSendersByNumber } from './handling/routing/routing-store.ts'
+import { findSecretsOf, findSendersByNumber } from './handling/route-items.ts'
 import { listAwaitedSenders, storeDeadLetters } from './handling/unhandled/dead-letter-store.ts'
 import { eraseItems, readItems } from './handling/unhandled/item-erasure-store.ts'
-import { findLockedIds } from './ingest/locked-numbers.ts'
+import { findLockedIds } from './ingest/admission.ts'
 
 // Companies whose senders, contacts and conversations have the same ids.
 const { db } = await createTestDatabase()

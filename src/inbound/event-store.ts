@@ -1,13 +1,13 @@
+import { hash } from 'node:crypto'
+import { Gauge, type Registry } from 'prom-client'
 import { type Db, jsonRows, type Pool } from '../db/connect.ts'
-import { type Proof, UNPROVEN } from './ingest/signature.ts'
+import type { Proof } from './ingest/signature.ts'
 
-/** See migrations/0004_events_and_deliveries.sql for lane, part and others. */
-export type NewEvent = {
-  lane: number
-  part: string
-  others: readonly string[]
+/** A posted or requeued body. */
+export type Arrival = {
   body: Buffer
-  receivedAt: Date | null
+  /** Absent: now, by the database's clock. */
+  receivedAt?: Date | null
   /** Null if already checked. */
   proof: Proof | null
   /** Whether each item must prove its number, because the body proves only some. */
@@ -15,6 +15,9 @@ export type NewEvent = {
   /** Client charged for unroutable items; null for requeued or proven bodies. */
   address: string | null
 }
+
+/** See migrations/0004_events_and_deliveries.sql for lane, part and others. */
+export type NewEvent = Arrival & { lane: number; part: string; others: readonly string[] }
 
 export type StoredEvent = Proof & {
   lane: number
@@ -33,12 +36,13 @@ export type StoredEvent = Proof & {
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<number[]> {
   const bodies = joinBodies(events)
   const rows = events.map(({ lane, part, others, body, receivedAt, proof, needsProof, address }, index) => ({
-    ...rowOf({ lane, part, others, body, address }),
-    first: bodies.firsts[index],
+    ...{ lane, part, others, first: bodies.firsts[index], length: body.length },
     received_at: receivedAt ?? undefined,
-    ...proofOf(proof ?? UNPROVEN),
+    signature: proof?.signature?.toString('hex'),
+    secret_mac: proof?.secretMac?.toString('hex'),
     is_checked: proof === null,
     needs_proof: needsProof ?? false,
+    address: address ?? undefined,
   }))
   const stored = await db<{ id: number }[]>`
     insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, needs_proof, address)
@@ -60,21 +64,6 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
   `
   return stored.map(({ id }) => id)
 }
-
-type Row = Pick<StoredEvent, 'lane' | 'part' | 'others' | 'body' | 'address'>
-
-const rowOf = ({ lane, part, others, body, address }: Omit<Row, 'others'> & { others: readonly string[] }) => ({
-  lane,
-  part,
-  others,
-  length: body.length,
-  address: address ?? undefined,
-})
-
-const proofOf = ({ signature, secretMac }: Proof) => ({
-  signature: signature?.toString('hex'),
-  secret_mac: secretMac?.toString('hex'),
-})
 
 /** Concatenates bodies, storing a shared body once, and returns the one-based offset for each event. */
 export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
@@ -200,10 +189,10 @@ export async function requeueOldest(db: Pool, lane: number): Promise<void> {
   })
 }
 
-export type EventStats = { waiting: number; oldestSeconds: number }
+type EventStats = { waiting: number; oldestSeconds: number }
 
 /** Returns how many events wait and the oldest age; exact up to 10,000 events. */
-export async function readEventStats(db: Db): Promise<EventStats> {
+async function readEventStats(db: Db): Promise<EventStats> {
   const [row] = await db<EventStats[]>`
     select
       count(*)::int as waiting,
@@ -211,4 +200,33 @@ export async function readEventStats(db: Db): Promise<EventStats> {
     from (select received_at from inbound_events limit 10000) as event
   `
   return row ?? { waiting: 0, oldestSeconds: 0 }
+}
+
+/** Number of lanes. A number's hash selects a lane; each lane has one worker at a time. */
+const COUNT = 64
+
+/** Returns the matching isolated lane, where events can't delay other numbers. */
+export const isolatedLane = (lane: number): number => (isIsolated(lane) ? lane : lane + COUNT)
+export const isIsolated = (lane: number): boolean => lane >= COUNT
+
+export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)
+
+/** Returns the lane of a number's events, 0 to 63, by a hash of the id in the event body. */
+export const eventLaneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % COUNT
+
+/** Registers gauges for the number and age of waiting events, read at each scrape. */
+export function registerEventGauges(registry: Registry, db: Db): void {
+  const gauge = (name: string, help: string, value: (stats: EventStats) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      aggregator: 'max',
+      async collect() {
+        const stats = await readEventStats(db).catch(() => undefined)
+        if (stats !== undefined) this.set(value(stats))
+      },
+    })
+  gauge('parley_events_waiting', 'Events not handled yet; at most 10000 are counted', ({ waiting }) => waiting)
+  gauge('parley_events_oldest_seconds', 'How long the oldest of them has waited', ({ oldestSeconds }) => oldestSeconds)
 }

@@ -1,9 +1,12 @@
 import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
-import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
+import {
+  createLockedCheck,
+  createRefusalCount,
+  createSignatureCheck,
+  createUnhandledBudget,
+} from '../inbound/ingest/admission.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
-import { createLockedCheck } from '../inbound/ingest/locked-numbers.ts'
-import { createRefusalCount, createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { messageOf } from '../platform/start-error.ts'
 import type { Deps } from './deps.ts'
 import { bodyReader } from './events/body-reader.ts'

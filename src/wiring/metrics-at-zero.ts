@@ -1,4 +1,4 @@
-import { UNHANDLED_REASONS } from '../inbound/handling/unhandled/unhandled-reason.ts'
+import { UNHANDLED_REASONS } from '../inbound/handling/unhandled/keep-unhandled.ts'
 import type { MailReport } from '../mailers/mail-reports.ts'
 import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'

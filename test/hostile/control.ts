@@ -54,7 +54,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'others delayed by a hostile body',
-    file: 'src/inbound/handling/open-event.ts',
+    file: 'src/inbound/handling/handle-events.ts',
     text: 'const ITEMS_OF_EVENT = 50',
     replacement: 'const ITEMS_OF_EVENT = 2_000',
   },
@@ -103,7 +103,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'processor time beyond the bound',
-    file: 'src/inbound/ingest/check-signature.ts',
+    file: 'src/inbound/ingest/admission.ts',
     text: 'const found = await events.findIds(body)',
     // The bodies of the attack are JSON; those of others, which may be none, are shorter.
     replacement:

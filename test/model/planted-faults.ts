@@ -28,7 +28,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'a repeated event brings an erased person back',
     model: 'people',
-    file: 'src/inbound/handling/batch/inbound-facts.ts',
+    file: 'src/inbound/handling/batch/record-inbound.ts',
     find: 'return records.filter((_, place) => areErased[place])',
     replace: 'return records.filter((_, place) => areErased[place] && false)',
   },

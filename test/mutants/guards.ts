@@ -185,17 +185,17 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'the secret of a removed sender is still demanded',
-    file: 'src/inbound/handling/routing/routing-store.ts',
+    file: 'src/inbound/ingest/admission.ts',
     find: '      and deleted_at is null\n      and (\n        phone_number_id',
     replace: '      and (\n        phone_number_id',
-    tests: ['src/inbound/handling/routing/routing-store.test.ts'],
+    tests: ['src/inbound/ingest/sender-secrets.test.ts'],
   },
   {
     title: 'a removed sender with a webhook secret makes events of others need one',
-    file: 'src/inbound/handling/routing/routing-store.ts',
+    file: 'src/inbound/ingest/admission.ts',
     find: 'webhook_secret is not null and deleted_at is null limit 1',
     replace: 'webhook_secret is not null limit 1',
-    tests: ['src/inbound/handling/routing/routing-store.test.ts'],
+    tests: ['src/inbound/ingest/sender-secrets.test.ts'],
   },
   {
     title: 'the progress of an import is counted twice',

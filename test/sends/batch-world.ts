@@ -1,5 +1,5 @@
 import { NO_EVENTS } from '../../src/changes/record-change.ts'
-import { recordAnswers } from '../../src/inbound/handling/batch/record-answers.ts'
+import { recordAnswers } from '../../src/inbound/handling/batch/record-inbound.ts'
 import { type CompletedSend, completeSends } from '../../src/sends/batch/send-write-store.ts'
 import type { Send } from '../../src/sends/compose-message.ts'
 import { createTestDatabase } from '../database.ts'

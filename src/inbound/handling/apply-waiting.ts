@@ -14,10 +14,9 @@ import {
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { readRecipients } from './batch/learn-recipients.ts'
 import { recordInbound } from './batch/record-inbound.ts'
 import { toContactChanges } from './batch/write-inbound.ts'
-import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
+import { handleStatuses, readStatuses, type StatusDeps } from './handle-statuses.ts'
 
 type ApplyDeps = StatusDeps & {
   db: Pool
@@ -72,11 +71,11 @@ async function applyDue<Row>(deps: ApplyDeps, signal: AbortSignal, waiting: Wait
 const STATUSES: Waiting<StatusRecord> = {
   lockDue: lockDueStatuses,
   apply: async ({ clock, recordEvents, sourceType, ...deps }, tx, records) => {
-    const { reports, unlearnt } = await readRecipients(tx, records)
-    const contacts = await recordInbound(tx, reports, { sourceType, at: clock.now() })
-    const statuses = await handleStatuses(deps, tx, records, clock.now(), unlearnt)
-    await recordEvents.publish(tx, [...toContactChanges(contacts), ...statuses.recordChanges])
-    return statuses.liveChanges
+    const statuses = await readStatuses(tx, records)
+    const contacts = await recordInbound(tx, statuses.reports, { sourceType, at: clock.now() })
+    const { recordChanges, liveChanges } = await handleStatuses(deps, tx, statuses, clock.now())
+    await recordEvents.publish(tx, [...toContactChanges(contacts), ...recordChanges])
+    return liveChanges
   },
   postpone: (tx, records) => settleWaitingStatuses(tx, records, () => false),
 }

@@ -8,7 +8,7 @@ import type { Db } from '../../db/connect.ts'
 import { findMember, membersOf, textOf, valueAt } from '../../platform/text/json-text.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import { passOverCompanies } from '../../queue/company-pass.ts'
-import { toStated } from './batch/stated-members.ts'
+import { toStated } from './batch/item-records.ts'
 
 const WINDOW = 200
 const START = { eventId: '', day: 0 }

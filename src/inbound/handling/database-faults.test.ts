@@ -3,10 +3,9 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { handlingDeps, textBody } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { listBusyLanes } from '../event-store.ts'
+import { ALL_LANES, eventLaneOf, listBusyLanes } from '../event-store.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
-import { ALL_LANES, eventLaneOf } from '../lane.ts'
 import type { HandleEventsDeps } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 
@@ -109,11 +108,11 @@ test('another number of the lane is handled meanwhile', async () => {
 test('an error of our own code that no item causes keeps the message', async () => {
   const number = await connectNumber(db)
   let isBroken = true
-  const copyMedia = async () => {
+  const forward = async () => {
     if (isBroken) throw new TypeError('A row is missing')
     return () => {}
   }
-  deps = { ...deps, copyMedia }
+  deps = { ...deps, forward }
   await accept(textBody(number, 'c1'))
   start()
   await untilFailed(2)

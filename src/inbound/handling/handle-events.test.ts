@@ -7,10 +7,9 @@ import { connectNumber } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { lockCustomers } from '../../people/customer-store.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { listBusyLanes } from '../event-store.ts'
+import { ALL_LANES, listBusyLanes } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
-import { ALL_LANES } from '../lane.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 
 let db: TestDatabase['db']
@@ -71,12 +70,12 @@ test('a lane that another worker has is left to it, the others are handled', asy
   const lanes = [held!.lane, free!.lane]
   const started = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
-  const copyMedia = async () => {
+  const forward = async () => {
     started.resolve()
     await mayEnd.promise
     return () => {}
   }
-  const other = handle({ ...deps, copyMedia }, [held!.lane])
+  const other = handle({ ...deps, forward }, [held!.lane])
   await started.promise
   expect(await handle(deps, lanes)).toBe(1)
   expect(await wamids('b')).toEqual(['b2'])

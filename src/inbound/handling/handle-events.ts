@@ -1,14 +1,20 @@
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { claimEvents, finishEvents, type LeftEvent, requeueOldest } from '../event-store.ts'
-import { isIsolated, isolatedLane } from '../lane.ts'
-import type { BodyReader } from './bodies/body-reader.ts'
-import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
-import type { HandleDeps } from './handle-items.ts'
-import { isCausedByItem } from './item-error.ts'
-import { leaveFrom, type Owned, openEvents } from './open-event.ts'
-import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
+import {
+  claimEvents,
+  finishEvents,
+  isIsolated,
+  isolatedLane,
+  type LeftEvent,
+  requeueOldest,
+  type StoredEvent,
+} from '../event-store.ts'
+import { isCausedByItem } from './batch/item-records.ts'
+import { type BodyReader, belongsToPart } from './body-reader.ts'
+import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
+import type { Arrived } from './route-items.ts'
+import { savepoint, storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
 /** Limits per transaction. The body that exceeds `bytes` is included, so the maximum is 8 MiB. */
 export type Bounds = { limit: number; bytes: number; items: number }
@@ -145,4 +151,137 @@ const numberByNumber: Handle = async (deps, tx, owned, at) => {
     all.left.push(...outcome.left.map((event) => ({ ...event, lane: isolatedLane(event.lane) })))
   }
   return all
+}
+
+/** Failed attempts before the remaining items wait for a later transaction. */
+const MAX_FAILURES = 40
+
+type HandlingOutcome = {
+  unhandled: Unhandled[]
+  afterwards: AfterCommit[]
+  left: LeftEvent[]
+  failure?: unknown
+}
+
+/** Handles all items in one go; a single failure rolls back all. */
+const handleTogether: Handle = async (deps, tx, owned, at) => {
+  if (owned.length === 0) return { unhandled: [], afterwards: [], left: [] }
+  const afterwards: AfterCommit[] = []
+  const notHandled = await handleItems({ ...deps, afterwards }, tx, owned, at)
+  const owners = new Map(owned.map((one) => [one.item, one]))
+  const unhandled = notHandled.flatMap(({ item, state, reason }) => {
+    const owner = owners.get(item)
+    return owner === undefined ? [] : [{ ...owner, state, reason }]
+  })
+  return { unhandled, afterwards, left: [] }
+}
+
+/** Handles all items, halving until a failing item is alone. @throws errors not caused by an item's data */
+const handleInHalves: Handle = async (deps, tx, owned, at) => {
+  const unhandled: Unhandled[] = []
+  const afterwards: AfterCommit[] = []
+  const left: Owned[] = []
+  let failures = 0
+
+  const handle = async (items: readonly Owned[]): Promise<void> => {
+    const [first] = items
+    if (first === undefined) return
+    if (failures === MAX_FAILURES) {
+      left.push(...items)
+      return
+    }
+    try {
+      const outcome = await savepoint(tx, (inner) => handleTogether(deps, inner, items, at))
+      unhandled.push(...outcome.unhandled)
+      afterwards.push(...outcome.afterwards)
+    } catch (error) {
+      if (!isCausedByItem(error)) throw error
+      failures += 1
+      if (items.length === 1) {
+        unhandled.push({ ...first, state: 'failed', reason: reasonOf(error) })
+        return
+      }
+      const half = Math.ceil(items.length / 2)
+      await handle(items.slice(0, half))
+      await handle(items.slice(half))
+    }
+  }
+  await handle(owned)
+  return { unhandled, afterwards, left: leaveFrom(left) }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')
+
+/** Per transaction; the worker rests in between. 50 messages take a few ms on the request thread. */
+const ITEMS_OF_EVENT = 50
+
+export type Owned = Arrived & { index: number }
+
+type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
+
+/** Takes up to `room` items: an equal share per number, then the remainder, so that none crowds out others. */
+export async function openEvents(
+  reader: Pick<BodyReader, 'open'>,
+  events: readonly StoredEvent[],
+  room: number,
+): Promise<OpenedEvents> {
+  const numbers = [...Map.groupBy(events, ({ lane, part }) => `${lane} ${part}`).values()].map(
+    (ofNumber): Opening => ({ waiting: [...ofNumber], taken: 0, isFull: false }),
+  )
+  const opened: OpenedEvents = { owned: [], unhandled: [], rest: [] }
+  const share = Math.max(1, Math.floor(room / numbers.length))
+  let left = room
+  for (const most of [share, room]) {
+    for (const number of numbers) left -= await takeItems(reader, number, Math.min(most - number.taken, left), opened)
+  }
+  opened.rest.push(...numbers.flatMap(({ waiting }) => waiting))
+  opened.owned.sort((one, other) => one.event.id - other.event.id || one.index - other.index)
+  return opened
+}
+
+type Opening = { waiting: StoredEvent[]; taken: number; isFull: boolean }
+
+async function takeItems(
+  reader: Pick<BodyReader, 'open'>,
+  number: Opening,
+  most: number,
+  opened: OpenedEvents,
+): Promise<number> {
+  let taken = 0
+  for (let [event] = number.waiting; event !== undefined && taken < most && !number.isFull; [event] = number.waiting) {
+    const room = Math.min(most - taken, ITEMS_OF_EVENT)
+    const { count, next } = await openEvent(reader, event, room, opened)
+    taken += count
+    number.isFull = count === ITEMS_OF_EVENT && next !== null
+    if (next === null) number.waiting.shift()
+    else number.waiting[0] = { ...event, done: next }
+  }
+  number.taken += taken
+  return taken
+}
+
+async function openEvent(
+  reader: Pick<BodyReader, 'open'>,
+  event: StoredEvent,
+  room: number,
+  { owned, unhandled }: OpenedEvents,
+): Promise<{ count: number; next: number | null }> {
+  const body = await reader.open(event, room)
+  if (body.kind === 'unreadable') {
+    const whole = { event, item: null, index: 0, state: 'unreadable', reason: body.reason } as const
+    if (belongsToPart(event, null)) unhandled.push(whole)
+    return { count: 1, next: null }
+  }
+  for (const one of body.unreadable) unhandled.push({ event, ...one, state: 'unreadable' })
+  for (const one of body.taken) owned.push({ ...one, receivedAt: event.receivedAt, event })
+  return { count: body.taken.length, next: body.next }
+}
+
+/** Returns each event from its first unhandled item on. */
+function leaveFrom(owned: readonly Owned[]): LeftEvent[] {
+  const left = new Map<number, LeftEvent>()
+  for (const { event, index } of owned) {
+    if (!left.has(event.id)) left.set(event.id, { ...event, done: index })
+  }
+  return [...left.values()]
 }

@@ -1,6 +1,5 @@
 import type { LiveChange, Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
-import { applyHandovers } from '../../conversations/control-store.ts'
 import { type ChangedCall, recordCallEvents } from '../../conversations/recording/call-store.ts'
 import {
   findTargets,
@@ -10,37 +9,24 @@ import {
 import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
 import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
-import { areOfErased, recordPreferences } from '../../people/consent/preference.ts'
 import type { IdentityKey } from '../../people/customer-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
-import { type AccountEvent, recordAccountEvents } from '../../senders/account-event-store.ts'
-import { applyMarketingTerms, applyNumberLimits } from '../../senders/sender-event-store.ts'
-import { applyTemplateEvents } from '../../templates/template-event-store.ts'
-import { toAccountEvent } from './account-records.ts'
 import type { IdentityEvent, InboundEntry } from './batch/decide-inbound.ts'
-import { groupWritersOf } from './batch/inbound-facts.ts'
 import {
   namesCustomer,
+  ofItem,
   type PlacedItem,
   toChange,
   toEchoChange,
   toForwarded,
-  toHandover,
   toIdentityChange,
-  toIntroduction,
-  toMarketingTerms,
   toMedia,
-  toNumberLimit,
-  toPreference,
   toRecord,
-  toTemplateEvent,
 } from './batch/item-records.ts'
-import { readRecipients } from './batch/learn-recipients.ts'
-import { recordInbound } from './batch/record-inbound.ts'
-import { toStatusRecord } from './batch/status-records.ts'
+import { groupWritersOf, recordInbound } from './batch/record-inbound.ts'
 import { type Recorded, toContactChanges } from './batch/write-inbound.ts'
-import { handleStatuses, type StatusDeps } from './handle-statuses.ts'
-import { ofItem } from './item-error.ts'
+import { handleReports, type ReportDeps, readIntroductions } from './handle-reports.ts'
+import { handleStatuses, readStatuses, type StatusBatch, type StatusDeps, toStatusRecord } from './handle-statuses.ts'
 import {
   type Arrived,
   type Conversing,
@@ -53,10 +39,9 @@ import {
   type Routed,
   type RoutedItems,
   routeItems,
+  verifyEarly,
   type WrittenItem,
-} from './routing/route-items.ts'
-import { NO_CUSTOMER } from './unhandled/unhandled-reason.ts'
-import { verifyEarly } from './verify-early.ts'
+} from './route-items.ts'
 
 export type AfterCommit = () => void
 
@@ -82,13 +67,9 @@ type ForwardedMessage = {
 type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
 export type HandleDeps = Follow &
-  StatusDeps & {
-    sourceType: string
-    decrypt: (sealed: string) => string
-    /** Called after the commit. Excludes templates and limits read before. */
-    onAccountEvents: (events: readonly AccountEvent[]) => void
-  }
-export type Handling = HandleDeps & { afterwards: AfterCommit[] }
+  StatusDeps &
+  Omit<ReportDeps, 'afterwards'> & { sourceType: string; decrypt: (sealed: string) => string }
+type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
 type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
@@ -110,32 +91,17 @@ export async function handleRouted(
   at: Date,
 ): Promise<NotHandled[]> {
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
-  const waited = await takeWaitingStatuses(tx, routed.flatMap(toEcho))
-  const statusRecords = [...waited, ...routed.filter(isStatus).map(ofItem(toStatusRecord))]
-  const { reports, unlearnt } = await readRecipients(tx, statusRecords)
-  await handleCustomers(deps, tx, routed, reports, at)
-  const statuses = await handleStatuses(deps, tx, statusRecords, at, unlearnt)
-  const controlled = await applyHandovers(tx, routed.flatMap(ofItem(toHandover)), at)
-  const templateEvents = routed.flatMap(ofItem(toTemplateEvent))
-  const templates = await applyTemplateEvents(tx, templateEvents)
-  await applyNumberLimits(tx, routed.flatMap(ofItem(toNumberLimit)))
-  await applyMarketingTerms(tx, routed.flatMap(ofItem(toMarketingTerms)))
-  const accountEvents = await recordAccountEvents(tx, routed.flatMap(ofItem(toAccountEvent)))
-  if (accountEvents.length > 0) deps.afterwards.push(() => deps.onAccountEvents(accountEvents))
-  const contacts = await recordPreferences(tx, routed.flatMap(ofItem(toPreference)))
-  await deps.recordEvents.publish(tx, [
-    ...statuses.recordChanges,
-    ...templates.map((template): RecordChange => ({ event: 'whatsapp.template.status', ...template })),
-    ...contacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
-  ])
-  deps.afterwards.push(() =>
-    deps.publish([
-      ...statuses.liveChanges,
-      ...controlled.map((conversation): LiveChange => ({ topic: 'conversation', ...conversation })),
-      ...templateEvents.map(toReset),
-      ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
-    ]),
-  )
+  const statuses = await readBatchStatuses(tx, routed)
+  const reports = routed.filter(({ item }) => HANDLED_AS[item.kind] === 'report')
+  await handleCustomers(deps, tx, routed, statuses.reports, at)
+  const consequences = [
+    ...(statuses.records.length > 0 ? [await handleStatuses(deps, tx, statuses, at)] : []),
+    ...(reports.length > 0 ? [await handleReports(deps, tx, reports, at)] : []),
+  ]
+  const recordChanges = consequences.flatMap((one) => one.recordChanges)
+  const liveChanges = consequences.flatMap((one) => one.liveChanges)
+  if (recordChanges.length > 0) await deps.recordEvents.publish(tx, recordChanges)
+  if (liveChanges.length > 0) deps.afterwards.push(() => deps.publish(liveChanges))
   const nameless = routed.filter((one) => isWritten(one) && !namesCustomer(one.item))
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
@@ -144,8 +110,40 @@ export async function handleRouted(
   ]
 }
 
+export const NO_CUSTOMER = 'it names no customer'
 const UNVERIFIED = 'neither signature nor secret proves where it is from'
-/** Statuses may arrive before their echo. */
+
+/** A missing kind must not compile, so that no event is lost. */
+const HANDLED_AS: Readonly<Record<InboundItem['kind'], 'customer' | 'status' | 'report' | 'nothing'>> = {
+  message: 'customer',
+  call: 'customer',
+  change: 'customer',
+  reaction: 'customer',
+  'number-changed': 'customer',
+  'user-id-changed': 'customer',
+  status: 'status',
+  preference: 'report',
+  handover: 'report',
+  'template-status': 'report',
+  'template-quality': 'report',
+  'template-category': 'report',
+  'template-components': 'report',
+  'number-quality': 'report',
+  'account-event': 'report',
+  ignored: 'nothing',
+  'unreadable-item': 'nothing',
+}
+
+/** Includes statuses that arrived before an echo in this batch. */
+async function readBatchStatuses(tx: Db, routed: readonly Routed<InboundItem>[]): Promise<StatusBatch> {
+  const echoes = routed.flatMap(toEcho)
+  const waited = echoes.length === 0 ? [] : await takeWaitingStatuses(tx, echoes)
+  const records = [...waited, ...routed.filter(isStatus).map(ofItem(toStatusRecord))]
+  return records.length === 0 ? NO_STATUSES : readStatuses(tx, records)
+}
+
+const NO_STATUSES: StatusBatch = { records: [], reports: [], unlearnt: new Set() }
+
 const toEcho = ({ item, sender: { companyId } }: Routed<InboundItem>) =>
   item.kind === 'message' && item.isEcho ? [{ companyId, wamid: item.wamid }] : []
 
@@ -158,7 +156,6 @@ async function handleCustomers(
   recipients: readonly IdentityEvent[],
   at: Date,
 ): Promise<void> {
-  const routed = items.filter(isConversational)
   const entries: InboundEntry[] = []
   const written: WrittenItem[] = []
   for (const one of items) {
@@ -168,22 +165,21 @@ async function handleCustomers(
     entries.push(record)
     written.push(one)
   }
-  entries.push(...recipients, ...(await readIntroductions(tx, items)))
-  const changes = routed.filter(isChange)
+  const preferences = items.filter(({ item }) => item.kind === 'preference')
+  entries.push(...recipients, ...(preferences.length === 0 ? [] : await readIntroductions(tx, preferences)))
+  const changes = items.filter(isChange)
   const changeRecords = changes.map(ofItem(toChange))
   const writers = [...changeRecords.flatMap(changersOf), ...entries.flatMap(groupWritersOf)]
-  const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, {
-    sourceType: deps.sourceType,
-    at,
-    writers,
-  })
-  const changed = await recordMessageChanges(tx, changeRecords, at)
+  const { sourceType } = deps
+  const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, { sourceType, at, writers })
+  const changed = changes.length === 0 ? [] : await recordMessageChanges(tx, changeRecords, at)
   const calls = await recordCalls(tx, written, recorded, at)
-  const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
+  const targeting = [...written.flatMap(toReactionTarget), ...changeRecords]
+  const targets = targeting.length === 0 ? [] : await findTargets(tx, targeting)
 
   deps.afterwards.push(() =>
     deps.publish([
-      ...movedCompanies.map((companyId) => toReset({ companyId })),
+      ...movedCompanies.map((companyId): LiveChange => ({ topic: 'all', companyId })),
       ...contacts.changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
       ...written.flatMap(({ sender }, index) => toLiveChanges(sender.companyId, recorded[index])),
       ...[...targets, ...calls.values()].flatMap(({ companyId, id, conversationId }): LiveChange[] => [
@@ -193,27 +189,40 @@ async function handleCustomers(
     ]),
   )
 
-  const isNew = new Map<Conversing, Place>()
-  for (const [one, { id, conversationId }] of calls) isNew.set(one, { messageId: id, conversationId })
+  const places = new Map<Conversing, Place>()
+  for (const [one, { id, conversationId }] of calls) places.set(one, { messageId: id, conversationId })
   for (const [index, one] of written.entries()) {
     const result = recorded[index]
-    if (result?.isNew) isNew.set(one, result)
+    if (result?.isNew) places.set(one, result)
   }
   const conversations = new Map(targets.map(({ conversationId, ...target }) => [targetKey(target), conversationId]))
   for (const [index, one] of changes.entries()) {
     const conversationId = conversations.get(targetKey({ ...one.sender, wamid: one.item.originalWamid })) ?? null
-    if (changed[index]) isNew.set(one, { messageId: null, conversationId })
+    if (changed[index]) places.set(one, { messageId: null, conversationId })
   }
-  const fresh = routed.flatMap((one) => {
-    const place = isNew.get(one)
-    if (place === undefined) return []
-    const { messageId, conversationId } = place
-    return [{ ...withCall(one, calls.get(one)), messageId, conversationId }]
+  const fresh = items.filter(isConversational).flatMap((one) => {
+    const place = places.get(one)
+    return place === undefined ? [] : [{ ...withCall(one, calls.get(one)), ...place }]
   })
+  await passOn(deps, tx, fresh, toContactChanges(contacts))
+}
+
+/** Copies media of new messages, and passes them on to receivers. */
+async function passOn(
+  deps: Handling,
+  tx: Db,
+  fresh: readonly PlacedItem[],
+  contactChanges: readonly RecordChange[],
+): Promise<void> {
+  const media = fresh.flatMap(ofItem(toMedia))
+  if (media.length > 0) deps.afterwards.push(await deps.copyMedia(tx, media))
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(ofItem(toForwarded))
-  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(ofItem(toMedia))), await deps.forward(tx, toReceivers))
-  await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...toContactChanges(contacts)])
-  await publishContacts(deps, tx, fresh)
+  deps.afterwards.push(await deps.forward(tx, toReceivers))
+  await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...contactChanges])
+  const requested = fresh
+    .map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
+    .filter(({ companyId }) => deps.recordEvents.isSubscribed('contact.changed', [companyId]))
+  if (requested.length > 0) await deps.recordEvents.publish(tx, await listCreatedContacts(tx, requested))
 }
 
 /** Adds later call events to their messages; returns the changed ones. */
@@ -224,6 +233,7 @@ async function recordCalls(
   at: Date,
 ): Promise<Map<Conversing, ChangedCall>> {
   const further = written.filter((_, place) => !recorded[place]?.isNew).filter(isCall)
+  if (further.length === 0) return new Map()
   const events = further.map(({ item, sender: { companyId } }) => ({ companyId, callId: item.callId, call: item.call }))
   const changed = await recordCallEvents(tx, events, at)
   return new Map(
@@ -242,25 +252,11 @@ function withCall(one: Conversing, changed: ChangedCall | undefined): Conversing
 const changersOf = ({ companyId, writers }: MessageChange): IdentityKey[] =>
   writers.map((identity) => ({ companyId, identity }))
 
-async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readonly PlacedItem[]): Promise<void> {
-  const places = fresh.map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
-  const requested = places.filter(({ companyId }) => recordEvents.isSubscribed('contact.changed', [companyId]))
-  if (requested.length > 0) await recordEvents.publish(tx, await listCreatedContacts(tx, requested))
-}
-
 type Place = Pick<Recorded, 'messageId' | 'conversationId'>
 const targetKey = ({ companyId, wamid }: { companyId: number; wamid: string | null }) => `${companyId} ${wamid}`
 
-async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]): Promise<InboundEntry[]> {
-  const introducing = items.filter((one) => toIntroduction(one).length > 0)
-  const areErased = await areOfErased(tx, introducing.flatMap(ofItem(toPreference)))
-  return introducing.filter((_, place) => !areErased[place]).flatMap(toIntroduction)
-}
-
 const toReactionTarget = ({ item, sender: { companyId } }: WrittenItem) =>
   item.kind === 'reaction' ? [{ companyId, targetWamid: item.targetWamid }] : []
-
-const toReset = ({ companyId }: { companyId: number }): LiveChange => ({ topic: 'all', companyId })
 
 /** Reactions have a conversation but no message. */
 function toLiveChanges(companyId: number, recorded: Recorded | undefined): LiveChange[] {

@@ -1,8 +1,7 @@
 import { setTimeout as sleepAlways } from 'node:timers/promises'
 import { monotonicMs } from '../../platform/clock.ts'
 import { type Backoff, backoffMs } from '../../queue/job.ts'
-import { type BusyLane, listBusyLanes } from '../event-store.ts'
-import { ALL_LANES, isIsolated } from '../lane.ts'
+import { ALL_LANES, type BusyLane, isIsolated, listBusyLanes } from '../event-store.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 
 /** Concurrent transactions: this process parses while the database writes. */

@@ -3,13 +3,12 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { handlingDeps } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
+import { eventLaneOf } from '../event-store.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
-import { eventLaneOf } from '../lane.ts'
-import { createBodyReader } from './bodies/body-reader.ts'
-import { type HandleEventsDeps, handleLanes } from './handle-events.ts'
+import { createBodyReader } from './body-reader.ts'
+import { type HandleEventsDeps, handleLanes, openEvents } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
-import { openEvents } from './open-event.ts'
 
 /** Items are rationed: a backlog delays other numbers by one transaction, whatever the bodies contain. */
 let db: TestDatabase['db']
@@ -26,7 +25,7 @@ beforeEach(async () => {
   await db`truncate inbound_events`
   beforeCommit = async () => {}
   deps = handlingDeps(db, {
-    copyMedia: async () => {
+    forward: async () => {
       await beforeCommit()
       return () => {}
     },

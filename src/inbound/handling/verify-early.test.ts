@@ -3,8 +3,7 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { createTwins } from '../../../test/twins.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { createProof } from '../ingest/signature.ts'
-import type { RoutedSender } from './routing/routing-store.ts'
-import { verifyEarly } from './verify-early.ts'
+import { type RoutedSender, verifyEarly } from './route-items.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 

@@ -7,8 +7,8 @@ import { isRecord } from '../../http/record.ts'
 import { fileContent, Success } from '../../http/shapes.ts'
 import { forbidden, rateLimitExceeded, serviceUnavailable, unauthorized } from '../../platform/errors.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import type { Posted } from './accept.ts'
-import type { SignatureCheck } from './check-signature.ts'
+import type { Arrival } from '../event-store.ts'
+import type { SignatureCheck } from './admission.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers without signatures. */
@@ -40,14 +40,14 @@ posts within an hour were answered 401, had no connected number or were unreadab
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  accept: (posted: Posted) => Promise<void>
+  accept: (posted: Arrival) => Promise<void>
   addressOf: (request: IncomingMessage) => string
   /** Seconds to refuse a client with too many refused or unroutable bodies; 0 if none. */
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
   onRefused: (address: string, bytes: number) => void
   signatureOf: EventReader['signatureOf']
-  isForLocked: (body: Buffer) => boolean | Promise<boolean>
+  isForLocked: (body: Buffer) => Promise<boolean>
 }
 
 /** Serves the provider webhook (spec: Provider-facing webhook; decisions 11), outside the API-key surface. */

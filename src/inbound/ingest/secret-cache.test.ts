@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, createSender } from '../../../test/world.ts'
 import { connect, type Pool } from '../../db/connect.ts'
-import { createSecretCache } from './secret-cache.ts'
+import { createSecretCache } from './admission.ts'
 
 let db: Pool
 let url: string

@@ -13,6 +13,14 @@ export const UNPROVEN: Proof = { signature: null, secretMac: null }
 /** A number's decrypted secrets. A body must prove both if set. */
 export type NumberSecrets = { appSecret: string | null; webhookSecret: string | null }
 
+export type SealedSecrets = { appSecret: string | null; webhookSecret: string | null }
+
+export const openSecrets = (rows: readonly SealedSecrets[], decrypt: (sealed: string) => string): NumberSecrets[] =>
+  rows.map(({ appSecret, webhookSecret }) => ({
+    appSecret: appSecret === null ? null : decrypt(appSecret),
+    webhookSecret: webhookSecret === null ? null : decrypt(webhookSecret),
+  }))
+
 /** A body must prove one choice per requirement: numbers have one choice, accounts one per number. */
 export type RequiredSecrets = readonly (readonly NumberSecrets[])[]
 
@@ -39,17 +47,11 @@ const MOST_TRIED = 16
  */
 export function prove(rawBody: Buffer, { credentials, required }: ProofInput): { proof: Proof; proven: Proven } {
   const proof = createProof(rawBody, credentials)
-  if (
-    isProven(
-      rawBody,
-      proof,
-      required.map(({ choices }) => choices),
-    )
-  )
-    return { proof, proven: 'all' }
+  const choices = required.map((one) => one.choices)
+  if (isProven(rawBody, proof, choices)) return { proof, proven: 'all' }
   const isOne = createTrial(rawBody, proof, MOST_TRIED)
   const areProven = (of: Requirement['of']) =>
-    required.filter((one) => one.of === of).map(({ choices }) => choices.some(isOne))
+    required.filter((one) => one.of === of).map((one) => one.choices.some(isOne))
   const numbers = areProven('number')
   const isSome = numbers.length > 0 ? numbers.includes(true) : areProven('account').includes(true)
   return { proof, proven: isSome ? 'some' : 'none' }

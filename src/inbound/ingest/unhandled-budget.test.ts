@@ -2,8 +2,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { expireTable } from '../../../test/lifetimes.ts'
 import { connect } from '../../db/connect.ts'
-import { createUnhandledBudget } from './unhandled-budget.ts'
-import { countUnhandled } from './unhandled-store.ts'
+import { countUnhandled, createUnhandledBudget } from './admission.ts'
 
 const { db, url } = await createTestDatabase()
 const MIB = 1024 * 1024

@@ -1,6 +1,5 @@
 import { createTaskThread } from '../../fair/threads/task-thread.ts'
-import { createBodyReader } from '../../inbound/handling/bodies/body-reader.ts'
-import type { BodyTasks } from '../../inbound/handling/bodies/body-tasks.ts'
+import { type BodyTasks, createBodyReader } from '../../inbound/handling/body-reader.ts'
 import { programFile } from '../../platform/program-file.ts'
 import { eventReader } from './event-reader.ts'
 

@@ -1,19 +1,16 @@
 import type { Message } from '../../../src/conversations/conversation-store.ts'
 import { toMessageRecord } from '../../../src/conversations/message-reply.ts'
-import { toAccountEvent } from '../../../src/inbound/handling/account-records.ts'
 import { type InboundRecord, isInboundRecord } from '../../../src/inbound/handling/batch/decide-inbound.ts'
+import { toChange, toForwarded, toIdentityChange, toRecord } from '../../../src/inbound/handling/batch/item-records.ts'
 import {
-  toChange,
-  toForwarded,
+  toAccountEvent,
   toHandover,
-  toIdentityChange,
   toMarketingTerms,
   toNumberLimit,
   toPreference,
-  toRecord,
   toTemplateEvent,
-} from '../../../src/inbound/handling/batch/item-records.ts'
-import { toStatusRecord } from '../../../src/inbound/handling/batch/status-records.ts'
+} from '../../../src/inbound/handling/handle-reports.ts'
+import { toStatusRecord } from '../../../src/inbound/handling/handle-statuses.ts'
 import {
   isChange,
   isConversational,
@@ -21,7 +18,7 @@ import {
   isStatus,
   isWritten,
   type Routed,
-} from '../../../src/inbound/handling/routing/route-items.ts'
+} from '../../../src/inbound/handling/route-items.ts'
 import type { InboundItem } from '../../../src/providers/events/event-item.ts'
 import { itemsOf } from '../../provider-items.ts'
 

@@ -19,7 +19,6 @@ import {
   type PersonConversation,
 } from '../../../people/people.ts'
 import type { ReportedError } from '../../../providers/events/event-item.ts'
-import { eventTime } from './event-time.ts'
 
 /** Written by a customer, or by the business in its phone app. */
 export type InboundRecord = {
@@ -208,4 +207,13 @@ function continueWindow(
   if (window === null || lastInboundAt === null) return { openedAt, isNew: false, referral }
   if (openedAt >= lastInboundAt + WINDOW_MS) return { openedAt, isNew: true, referral }
   return openedAt <= lastInboundAt - WINDOW_MS ? window : { ...window, referral: window.referral ?? referral }
+}
+
+/**
+ * Returns the reported time, capped at the arrival time. The cap rounds down to seconds, like providers do, so that
+ * later events in the same second never look older.
+ */
+export function eventTime(reportedAt: Date | null, arrivedAt: Date): Date {
+  if (reportedAt === null) return arrivedAt
+  return reportedAt > arrivedAt ? new Date(Math.floor(arrivedAt.getTime() / 1000) * 1000) : reportedAt
 }

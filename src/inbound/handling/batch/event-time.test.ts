@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventTime } from './event-time.ts'
+import { eventTime } from './decide-inbound.ts'
 
 const ARRIVED = new Date('2026-03-02T09:30:00.700Z')
 

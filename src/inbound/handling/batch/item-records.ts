@@ -1,22 +1,22 @@
 import type { RecordChange } from '../../../changes/record-change.ts'
-import type { Handover } from '../../../conversations/control-store.ts'
+import type { MessageContext } from '../../../conversations/content/message-context.ts'
+import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
 import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
+import { areValuesRefused } from '../../../db/pool/failure.ts'
 import { phoneIdentity } from '../../../platform/text/phone.ts'
 import type {
+  CallItem,
   ChangeItem,
   EventCustomer,
-  InboundItem,
+  MessageDetails,
+  MessageItem,
   Placed,
-  TemplateComponentsItem,
 } from '../../../providers/events/event-item.ts'
-import type { MarketingTerms, NumberLimit } from '../../../senders/sender-event-store.ts'
-import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
+import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
 import { conversationPerson } from '../../../webhooks/deliveries/delivery-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
-import type { Conversing, Renaming, Routed, WrittenItem } from '../routing/route-items.ts'
-import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
-import { eventTime } from './event-time.ts'
-import { NOTHING_STATED, toStated } from './stated-members.ts'
+import type { Conversing, Renaming, Routed, WrittenItem } from '../route-items.ts'
+import { eventTime, type IdentityEvent, type InboundRecord } from './decide-inbound.ts'
 
 /** Builds a message edit or revoke. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
@@ -144,108 +144,12 @@ function peopleOf(item: Forwardable, messageId: number | null, conversationId: n
   return writerIdentities(item.customer)
 }
 
-/** Builds the handover in an item. */
-export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): Handover[] {
-  if (item.kind !== 'handover') return []
-  const { phoneNumberId, phone, userId, controlledBy } = item
-  const identities = writerIdentities({ phone, userId })
-  const occurredAt = timeOf({ item, receivedAt })
-  const { companyId, wabaAccountId: account } = sender
-  const named = phoneNumberId ?? (item.route.by === 'sender' ? item.route.phoneNumberId : null)
-  return [{ companyId, account, phoneNumberId: named, identities, controlledBy, occurredAt }]
-}
-
-/** Builds the template change in an item. */
-export function toTemplateEvent({ item, sender, receivedAt }: Routed<InboundItem>): TemplateEvent[] {
-  if (!isTemplateItem(item)) return []
-  const { companyId, wabaAccountId } = sender
-  const { templateId, name, language } = item
-  // App events use their own template ids, so only the name counts.
-  const externalId = item.route.by === 'app' ? null : templateId
-  const place = { companyId, wabaAccountId, externalId, name, language, at: timeOf({ item, receivedAt }) }
-  switch (item.kind) {
-    case 'template-quality':
-      return [{ ...place, qualityScore: item.score }]
-    case 'template-category':
-      return [{ ...place, category: item.category }]
-    case 'template-components':
-      return [{ ...place, components: toComponents(item) }]
-    case 'template-status':
-      return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]
-  }
-}
-
-type TemplateItem = Extract<InboundItem, { kind: `template-${string}` }>
-const isTemplateItem = (item: InboundItem): item is TemplateItem => item.kind.startsWith('template-')
-
-const toComponents = ({ header, body, footer, buttons }: TemplateComponentsItem): ChangedComponents => ({
-  header,
-  body,
-  footer,
-  buttons: buttons.map(({ type, text, url, phoneNumber }) => ({
-    type,
-    text,
-    ...(url !== null && { url }),
-    ...(phoneNumber !== null && { phone_number: phoneNumber }),
-  })),
-})
-
-/** Builds the new daily limit for a number or account; null means unlimited. */
-export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>): NumberLimit[] {
-  if ((item.kind !== 'number-quality' && item.kind !== 'account-event') || item.dailyLimit === null) return []
-  return [
-    {
-      companyId: sender.companyId,
-      wabaAccountId: sender.wabaAccountId,
-      phone: item.kind === 'number-quality' ? item.displayPhone : null,
-      dailyLimit: item.dailyLimit === 'unlimited' ? null : item.dailyLimit,
-      at: timeOf({ item, receivedAt }),
-    },
-  ]
-}
-
-/** Builds the signed marketing terms in an item. */
-export function toMarketingTerms({ item, sender, receivedAt }: Routed<InboundItem>): MarketingTerms[] {
-  if (item.kind !== 'account-event' || !item.signsMarketingTerms) return []
-  const { companyId, wabaAccountId } = sender
-  return [{ companyId, wabaAccountId, isSigned: true, at: timeOf({ item, receivedAt }) }]
-}
-
-/** Builds the marketing preference in an item. */
-export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) {
-  if (item.kind !== 'preference') return []
-  const identities = writerIdentities(item.customer)
-  const saidAt = timeOf({ item, receivedAt })
-  // The provider sends no id for these events.
-  const eventId = `${item.marketing} ${(toDate(item.timestamp) ?? receivedAt).getTime()}`
-  return [
-    {
-      companyId: sender.companyId,
-      identities,
-      value: item.marketing === 'resume',
-      saidAt,
-      eventId,
-      arrivedAt: receivedAt,
-    },
-  ]
-}
-
-/** Links a preference's customer identities, if more than one. */
-export function toIntroduction({ item, sender, receivedAt }: Routed<InboundItem>): IdentityEvent[] {
-  if (item.kind !== 'preference') return []
-  const { phone, userId } = item.customer
-  if (phone === null || userId === null) return []
-  const at = timeOf({ item, receivedAt }).getTime()
-  const customer = { phone, userId, account: sender.wabaAccountId, at }
-  return [{ kind: 'introduction', companyId: sender.companyId, wamid: null, customer }]
-}
-
 export const writerIdentities = ({ phone, userId }: Pick<EventCustomer, 'phone' | 'userId'>): string[] =>
   [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
 
 type Timed = { item: Pick<Placed, 'timestamp'>; receivedAt: Date }
 
-const timeOf = ({ item, receivedAt }: Timed): Date => eventTime(toDate(item.timestamp), receivedAt)
+export const timeOf = ({ item, receivedAt }: Timed): Date => eventTime(toDate(item.timestamp), receivedAt)
 
 /** Returns when an item happened; null if the provider reports no time. */
 export function reportedTimeOf({ item, receivedAt }: Timed): Date | null {
@@ -253,7 +157,57 @@ export function reportedTimeOf({ item, receivedAt }: Timed): Date | null {
   return reportedAt === null ? null : eventTime(reportedAt, receivedAt)
 }
 
-const toDate = (seconds: number | null): Date | null => {
+export const toDate = (seconds: number | null): Date | null => {
   const date = seconds === null ? null : new Date(seconds * 1000)
   return date === null || Number.isNaN(date.getTime()) ? null : date
 }
+
+/** Returns message members other than type, text and media. */
+export const toStated = (item: MessageItem | CallItem) => ({
+  messageKind: kindOf(item),
+  content: toContent(item.details),
+  context: toContext(item.details),
+  error: item.error,
+})
+
+const NOTHING_STATED = { messageKind: null, content: null, context: null, error: null }
+
+const kindOf = ({ type, providerType, recordType }: MessageItem | CallItem): string | null => {
+  const kind = providerType === 'sticker' ? providerType : type
+  return kind === recordType ? null : kind
+}
+
+function toContent({ reply, location, contacts, order, call }: MessageDetails): StructuredContent | null {
+  if (call !== null) return { type: 'call', call }
+  if (reply !== null) return { type: 'reply', reply }
+  if (location !== null) return { type: 'location', location: cleanJson(location) }
+  if (order !== null) return { type: 'order', order: cleanJson(order) }
+  return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
+}
+
+function toContext(details: MessageDetails): MessageContext | null {
+  const { referral, forwarded, frequentlyForwarded, referredProduct } = details
+  const context: MessageContext = {
+    ...(referral !== null && { referral: cleanJson(referral) }),
+    ...(forwarded && { forwarded }),
+    ...(frequentlyForwarded && { frequentlyForwarded }),
+    ...(referredProduct !== null && { referredProduct: cleanJson(referredProduct) }),
+  }
+  return Object.keys(context).length === 0 ? null : context
+}
+
+class ItemError extends Error {}
+
+/** Wraps a pure function over one item: any error is the item's fault. */
+export const ofItem =
+  <Item, Result>(convert: (item: Item) => Result) =>
+  (item: Item): Result => {
+    try {
+      return convert(item)
+    } catch (error) {
+      throw new ItemError(error instanceof Error ? error.message : 'it cannot be read', { cause: error })
+    }
+  }
+
+/** Returns whether the item's data caused the error. Other items must be retried, not kept as failed. */
+export const isCausedByItem = (error: unknown): boolean => error instanceof ItemError || areValuesRefused(error)

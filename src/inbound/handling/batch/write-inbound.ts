@@ -15,7 +15,13 @@ import {
   updateCustomers,
 } from '../../../people/customer-store.ts'
 import { isPhone, type People, type PersonConversation } from '../../../people/people.ts'
-import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../people/people-store.ts'
+import {
+  contactsOf,
+  currentIdentities,
+  type PeoplePlan,
+  type PeopleRows,
+  planPeople,
+} from '../../../people/people-store.ts'
 import {
   type ChangedConversation,
   type InboundDecisions,
@@ -23,7 +29,6 @@ import {
   recordKey,
   writtenAt,
 } from './decide-inbound.ts'
-import type { InboundFactRows } from './inbound-facts.ts'
 import { writerIdentities } from './item-records.ts'
 
 export type Recorded = { isNew: boolean; conversationId: number | null; messageId: number | null }
@@ -45,17 +50,13 @@ export const toContactChanges = ({
 ]
 
 type Decided = InboundDecisions & { people: ReadonlyMap<number, People> }
+type Facts = { rows: PeopleRows; messageIds: readonly number[]; changed: ReadonlySet<string> }
 type Written = { sourceType: string; at: Date }
 
 type RealId = (id: number) => number
 
 /** Writes a batch's decisions: one statement for new ids, then all others in one round trip. */
-export async function writeInbound(
-  tx: Db,
-  decided: Decided,
-  facts: InboundFactRows,
-  written: Written,
-): Promise<RecordedBatch> {
+export async function writeInbound(tx: Db, decided: Decided, facts: Facts, written: Written): Promise<RecordedBatch> {
   const plan = planPeople(decided.people, facts.rows)
   const realId = await takeRealIds(tx, plan, decided.changes)
   const messages = toMessages(decided, facts.messageIds, realId)
@@ -186,7 +187,7 @@ function writeWritten(
   { changes, reactions }: InboundDecisions,
   plan: PeoplePlan,
   messages: ReturnType<typeof toMessages>,
-  facts: InboundFactRows,
+  facts: Facts,
   realId: RealId,
   at: Date,
 ): Promise<unknown>[] {

@@ -2,11 +2,10 @@ import type { Db } from '../../../db/connect.ts'
 import { areValuesRefused } from '../../../db/pool/failure.ts'
 import type { InboundItem, Route } from '../../../providers/events/event-item.ts'
 import type { StoredEvent } from '../../event-store.ts'
-import { countUnhandled, type UnhandledCount } from '../../ingest/unhandled-store.ts'
-import type { BodyReader } from '../bodies/body-reader.ts'
-import { storeBodies } from '../bodies/body-store.ts'
-import { savepoint } from '../savepoint.ts'
-import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
+import { countUnhandled, type UnhandledCount } from '../../ingest/admission.ts'
+import type { BodyReader } from '../body-reader.ts'
+import { NO_CUSTOMER } from '../handle-items.ts'
+import { type DeadLetter, type DeadLetterState, storeBodies, storeDeadLetters } from './dead-letter-store.ts'
 
 export type Unhandled = {
   event: StoredEvent
@@ -131,3 +130,20 @@ function toRow([first]: Group, text: Buffer | undefined): DeadLetter {
 /** The whole body is needed to prove items later. Requeued items have none. */
 const needsBody = ({ event, state }: Unhandled): boolean =>
   (state === 'unroutable' || state === 'unverified') && !event.isChecked
+
+export const UNHANDLED_REASONS = ['no_number', 'not_proven', 'unreadable', 'no_customer', 'error'] as const
+type UnhandledReason = (typeof UNHANDLED_REASONS)[number]
+
+/** Maps a reason to a fixed label set, whatever strangers post. */
+export function unhandledReasonOf({ state, reason }: Pick<Unhandled, 'state' | 'reason'>): UnhandledReason {
+  if (state === 'unroutable') return 'no_number'
+  if (state === 'unverified') return 'not_proven'
+  if (state === 'unreadable') return 'unreadable'
+  return reason === NO_CUSTOMER ? 'no_customer' : 'error'
+}
+
+/** Runs statements whose failure must not abort the transaction. */
+export async function savepoint<T>(tx: Db, run: (inner: Db) => Promise<T>): Promise<T> {
+  if (!('savepoint' in tx)) throw new Error('A savepoint needs a transaction')
+  return tx.savepoint(run) as Promise<T>
+}

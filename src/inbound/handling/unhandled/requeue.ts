@@ -1,12 +1,12 @@
-import type { Db } from '../../../db/connect.ts'
+import type { Db, Pool } from '../../../db/connect.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 import { acceptBodies } from '../../ingest/accept.ts'
-import { openSecrets } from '../../ingest/secret-cache.ts'
-import { isProven, type RequiredSecrets } from '../../ingest/signature.ts'
-import { listWaitingBodies } from '../bodies/body-store.ts'
-import { findSecretsOf } from '../routing/routing-store.ts'
+import { isProven, openSecrets, type RequiredSecrets } from '../../ingest/signature.ts'
+import { findSecretsOf } from '../route-items.ts'
+import { type IdWindow, lastItemId, listWanted, type RetryFilter, removeMatching } from './dead-letter-filter-store.ts'
 import {
   listAwaitedSenders,
+  listWaitingBodies,
   markUnverified,
   type RequeuedItem,
   removeFailed,
@@ -15,7 +15,7 @@ import {
   type Waited,
 } from './dead-letter-store.ts'
 
-export type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
+type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
 
 /**
  * Requeues waiting items. Must run in the transaction that connects the number or changes its secrets. Items without
@@ -45,7 +45,7 @@ export async function requeueMissedEvents(deps: RequeueDeps, tx: Db): Promise<nu
 }
 
 /** Requeues selected items that connected senders want and whose proof holds. */
-export async function requeueWanted(deps: RequeueDeps, tx: Db, ids: readonly number[]): Promise<number> {
+async function requeueWanted(deps: RequeueDeps, tx: Db, ids: readonly number[]): Promise<number> {
   let count = 0
   for (const sender of await listAwaitedSenders(tx, ids))
     count += await requeueEvents(deps, tx, sender.companyId, sender, ids)
@@ -83,7 +83,7 @@ async function requeueVerified(
 }
 
 /** Queues removed items; returns the count. */
-export async function requeueItems(
+async function requeueItems(
   deps: Pick<RequeueDeps, 'events'>,
   tx: Db,
   items: readonly RequeuedItem[],
@@ -91,4 +91,57 @@ export async function requeueItems(
   const arrivals = items.map((item) => ({ ...item, proof: null, address: null }))
   if (arrivals.length > 0) await acceptBodies(tx, deps.events, arrivals)
   return arrivals.length
+}
+
+const BATCH = 100
+
+type RetryRequest = RetryFilter & { limit: number }
+
+/** Requeues matching items, oldest first, each batch in one transaction; returns the count. */
+export const retryAllFailed = (
+  deps: Pick<RequeueDeps, 'events'>,
+  db: Pool,
+  request: RetryRequest,
+  onQueued: () => void,
+): Promise<number> =>
+  inBatches(db, request.limit, async (window) => {
+    const items = await db.begin(async (tx) => {
+      const removed = await removeMatching(tx, request, window)
+      await requeueItems(deps, tx, removed)
+      return removed
+    })
+    if (items.length > 0) onQueued()
+    return { ids: items.map(({ id }) => id), count: items.length }
+  })
+
+/** Requeues unroutable and unverified items that a connected number wants and that prove its secrets. */
+export const retryAllUnroutable = (
+  deps: RequeueDeps,
+  db: Pool,
+  request: RetryRequest,
+  onQueued: () => void,
+): Promise<number> =>
+  inBatches(db, request.limit, async (window) => {
+    const ids = await listWanted(db, request, window)
+    const count = ids.length === 0 ? 0 : await db.begin((tx) => requeueWanted(deps, tx, ids))
+    if (count > 0) onQueued()
+    return { ids, count }
+  })
+
+async function inBatches(
+  db: Pool,
+  most: number,
+  retry: (window: IdWindow) => Promise<{ ids: readonly number[]; count: number }>,
+): Promise<number> {
+  const last = await lastItemId(db)
+  let [after, tried, count] = [0, 0, 0]
+  while (tried < most) {
+    const batch = await retry({ after, last, limit: Math.min(BATCH, most - tried) })
+    count += batch.count
+    tried += batch.ids.length
+    const end = batch.ids.at(-1)
+    if (end === undefined) break
+    after = end
+  }
+  return count
 }

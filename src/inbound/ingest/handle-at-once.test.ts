@@ -6,12 +6,10 @@ import { connectNumber } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { keepErasedKeys, lockCustomers } from '../../people/customer-store.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import type { NewEvent } from '../event-store.ts'
-import { acceptBodies, toEvents } from '../ingest/accept.ts'
-import { UNPROVEN } from '../ingest/signature.ts'
-import { ALL_LANES } from '../lane.ts'
-import { createAtOnce, type TakeEvents } from './handle-at-once.ts'
-import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
+import { ALL_LANES, type NewEvent } from '../event-store.ts'
+import { type HandleEventsDeps, handleApart, handleLanes } from '../handling/handle-events.ts'
+import { acceptBodies, createAtOnce, type TakeEvents, toEvents } from './accept.ts'
+import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 let url: string
@@ -82,12 +80,12 @@ async function handleStored(): Promise<void> {
 /** Blocks handling before the commit until the returned function is called. */
 function holdHandling(): { isHeld: Promise<void>; release: () => void; held: HandleEventsDeps } {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const copyMedia = async () => {
+  const forward = async () => {
     held.resolve()
     await released.promise
     return () => {}
   }
-  return { isHeld: held.promise, release: released.resolve, held: { ...deps, copyMedia } }
+  return { isHeld: held.promise, release: released.resolve, held: { ...deps, forward } }
 }
 
 test('events of empty lanes are handled in the transaction that takes them, and the rest follows its commit', async () => {

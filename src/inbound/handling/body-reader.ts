@@ -1,12 +1,9 @@
 import { LRUCache } from 'lru-cache'
-import type { RunTask } from '../../../fair/threads/task-thread.ts'
-import type { InboundItem } from '../../../providers/events/event-item.ts'
-import type { EventReader } from '../../../providers/events/event-reader.ts'
-import type { StoredEvent } from '../../event-store.ts'
-import { needsMac, type Proof, type ProofInput, type Proven, prove } from '../../ingest/signature.ts'
-import { type BodyTasks, cutText, toBytes, toItem } from './body-tasks.ts'
-import { type OpenedBody, openBody } from './open-body.ts'
-import { MAX_REMEMBERED_BYTES, REMEMBERED_MS, rememberLarge } from './remember-large.ts'
+import type { RunTask } from '../../fair/threads/task-thread.ts'
+import type { InboundItem, ParsedInbound } from '../../providers/events/event-item.ts'
+import type { EventReader } from '../../providers/events/event-reader.ts'
+import type { StoredEvent } from '../event-store.ts'
+import { needsMac, type Proof, type ProofInput, type Proven, prove } from '../ingest/signature.ts'
 
 /** Larger bodies are read on a thread. Up to this size reading takes a few milliseconds, whatever the content. */
 const MOST_BYTES_HERE = 64 * 1024
@@ -119,3 +116,119 @@ async function cutInThread(
 const toTask = ({ id, body }: StoredEvent) => ({ eventId: id, raw: body })
 
 const toBuffer = ({ body }: StoredEvent, text: string | null): Buffer => (text === null ? body : Buffer.from(text))
+
+type Body = { eventId: number; raw: Uint8Array }
+type Plain<Item> = Item extends unknown ? Omit<Item, 'raw'> : never
+
+type PlainItem = Plain<InboundItem> & { json: string | null }
+
+/** Creates the tasks that `body-reader.ts` runs on a thread. */
+export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
+  const { parse } = rememberLarge(reader)
+  const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
+  return {
+    findIds: ({ raw }: Pick<Body, 'raw'>) => ({ raw, ids: reader.idsOf(toBytes(raw)) }),
+    prove: ({ raw, input }: Pick<Body, 'raw'> & { input: ProofInput }) => ({ raw, ...prove(toBytes(raw), input) }),
+    open: ({ part, room, ...body }: Body & { part: BodyPart; room: number }): OpenedBody<PlainItem> => {
+      const opened = openBody(parsed(body), part, room)
+      if (opened.kind === 'unreadable') return opened
+      return {
+        ...opened,
+        taken: opened.taken.map(({ item, index }) => ({ item: toPlain(item, item.raw()), index })),
+        unreadable: opened.unreadable.map((one) => ({ ...one, item: toPlain(one.item, null) })),
+      }
+    },
+    cut: ({ groups, ...body }: Body & { groups: readonly (readonly string[])[] }): (string | null)[] => {
+      const whole = parsed(body)
+      const items = new Map((whole.kind === 'items' ? whole.items : []).map((item) => [item.key, item]))
+      return groups.map((keys) => cutText(keys.flatMap((key) => items.get(key) ?? [])))
+    },
+  }
+}
+
+/** Wraps bytes received on a thread. */
+export const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength)
+
+export type BodyTasks = ReturnType<typeof createBodyTasks>
+
+const toPlain = ({ raw: _raw, ...item }: InboundItem, json: string | null): PlainItem => ({ ...item, json })
+
+/** Returns the items' JSON as one text; null if they can't be cut out. */
+function cutText([first, ...others]: readonly InboundItem[]): string | null {
+  try {
+    return first?.raw(others) ?? null
+  } catch {
+    return null
+  }
+}
+
+export const toItem = ({ item: { json, ...item }, index }: Indexed<PlainItem>): Indexed => ({
+  item: { ...item, raw: (others) => (json === null || others?.length ? unavailable() : json) },
+  index,
+})
+
+function unavailable(): never {
+  throw new Error('Only the thread that read the body has the text of these items')
+}
+
+type BodyPart = Pick<StoredEvent, 'part' | 'others' | 'done'>
+
+type Indexed<Item = InboundItem> = { item: Item; index: number }
+
+export type OpenedBody<Item = InboundItem> =
+  | { kind: 'unreadable'; reason: string }
+  | {
+      kind: 'items'
+      taken: Indexed<Item>[]
+      unreadable: (Indexed<Item> & { reason: string })[]
+      next: number | null
+    }
+
+/** Takes up to `room` items to handle. */
+function openBody(parsed: ParsedInbound, event: BodyPart, room: number): OpenedBody {
+  if (parsed.kind === 'unreadable') return parsed
+  const own = parsed.items.filter(({ route }) =>
+    belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
+  )
+  const opened = { kind: 'items' as const, taken: [] as Indexed[], unreadable: [] as (Indexed & { reason: string })[] }
+  for (const [index, item] of own.entries()) {
+    if (index < event.done || item.kind === 'ignored') continue
+    if (item.kind === 'unreadable-item') opened.unreadable.push({ item, index, reason: item.reason })
+    else if (opened.taken.length === room) return { ...opened, next: index }
+    else opened.taken.push({ item, index })
+  }
+  return { ...opened, next: null }
+}
+
+/** Smaller bodies are handled in a single transaction. */
+const LARGE_BYTES = 8 * 1024
+const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
+const REMEMBERED_MS = 10_000
+
+/** Caches parsed large bodies, which would otherwise be parsed again per transaction. */
+function rememberLarge(reader: Pick<EventReader, 'parse'>): {
+  parse(raw: Buffer, eventId: number): ParsedInbound
+} {
+  const parsed = new LRUCache<number, { items: ParsedInbound; bytes: number }>({
+    maxSize: MAX_REMEMBERED_BYTES,
+    sizeCalculation: ({ bytes }) => bytes,
+    ttl: REMEMBERED_MS,
+  })
+  return {
+    parse: (raw, eventId) => {
+      if (raw.length < LARGE_BYTES) return reader.parse(raw)
+      const known = parsed.get(eventId)
+      // After a database crash an id may belong to another event.
+      const items = known?.bytes === raw.length ? known.items : reader.parse(raw)
+      parsed.set(eventId, { items, bytes: raw.length })
+      return items
+    },
+  }
+}
+
+/** Returns whether an event has the items of a number. */
+export const belongsToPart = (
+  event: { part: string; others: readonly string[] },
+  phoneNumberId: string | null,
+): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../../../test/database.ts'
-import { createCompany, createSender } from '../../../../test/world.ts'
-import { findSecrets, hasSecret } from './routing-store.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, createSender } from '../../../test/world.ts'
+import { findSecrets, hasSecret } from './admission.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
