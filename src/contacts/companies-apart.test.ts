@@ -7,11 +7,11 @@ import { keepOptOuts } from '../people/consent/consent-store.ts'
 import { findContact, listContactsByIds } from '../people/contact-store.ts'
 import { hasTwinWithoutEmail, readKnown, readMatches } from '../people/matching/identity-store.ts'
 import { blankContact, eraseConsents, lastConsentId, readPerson } from '../people/person-erasure-store.ts'
-import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
+import { readContactsAfter, readCustomKeys } from './export/contact-export.ts'
 import { recordImportProgress } from './import/contact-import-store.ts'
 import { eraseRefusals, expireImport, expireRefusals, listOldImports } from './import/import-expiry-store.ts'
-import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
-import { readConsentHistory } from './timeline/consent-history-store.ts'
+import { addUpChanges, readContactCount } from './search/contact-list.ts'
+import { readConsentHistory } from './timeline/contact-timeline.ts'
 
 // Without mirrors, since a mirror's contact has the id under test.
 const { db } = await createTestDatabase()

@@ -23,9 +23,8 @@ import {
   toContactReply,
   toOwnFields,
 } from './contact-shape.ts'
-import { listContacts } from './search/contact-list.ts'
+import { findHiddenContacts, listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
-import { findHiddenContacts } from './search/hidden-contacts.ts'
 import { formToWriteBody } from './write/contact-columns.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
 import { BROWSER_MAX_CONTACTS, parseContactWrite, readPhoneRules, readUpserts } from './write/contact-write.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
-import { readContactCount } from '../contacts/search/contact-count-store.ts'
+import { readContactCount } from '../contacts/search/contact-list.ts'
 import { showEarlierConsents } from './consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from './contact-store.ts'
 

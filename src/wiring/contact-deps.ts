@@ -1,5 +1,5 @@
 import { getImport, receiveImport } from '../contacts/import/contact-import.ts'
-import { type ImportJobDeps, importKind } from '../contacts/import/contact-import-job.ts'
+import { type ImportJobDeps, importKind } from '../contacts/import/contact-import-run.ts'
 import { emailLane } from '../emails/delivery/email-delivery.ts'
 import { EMAIL_SEND } from '../emails/email-store.ts'
 import type { ImportVerbs } from '../operator/operator.ts'

@@ -1,6 +1,6 @@
 import type { LiveChange } from '../changes/live-change.ts'
-import { importKind } from '../contacts/import/contact-import-job.ts'
-import { addUpChanges } from '../contacts/search/contact-count-store.ts'
+import { importKind } from '../contacts/import/contact-import-run.ts'
+import { addUpChanges } from '../contacts/search/contact-list.ts'
 import { sweepSearchTexts } from '../contacts/search/search-sweep.ts'
 import { refoldProfiles } from '../conversations/list/profile-sweep.ts'
 import { makeMessageMonths } from '../conversations/message-month-store.ts'

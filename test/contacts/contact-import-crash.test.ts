@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { readContactCount } from '../../src/contacts/search/contact-count-store.ts'
+import { readContactCount } from '../../src/contacts/search/contact-list.ts'
 import { ADMIN_TOKEN } from '../api.ts'
 import { createTestDatabase } from '../database.ts'
 import { endBlocked, holdOpen, untilBlocked } from '../held-locks.ts'

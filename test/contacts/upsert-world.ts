@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, expect } from 'vitest'
-import { readContactCount } from '../../src/contacts/search/contact-count-store.ts'
+import { readContactCount } from '../../src/contacts/search/contact-list.ts'
 import { upsertContacts } from '../../src/contacts/write/contact-upsert.ts'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import type { Contact, ContactWrite } from '../../src/people/contact-record.ts'

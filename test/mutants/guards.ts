@@ -93,7 +93,7 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'exports have deleted contacts',
-    file: 'src/contacts/export/contact-export-store.ts',
+    file: 'src/contacts/export/contact-export.ts',
     find: '      and deleted_at is null\n',
     replace: '',
     tests: ['test/contacts/contact-export.test.ts'],

@@ -1,12 +1,12 @@
-import type { Pool } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
 import type { Contact } from '../../people/contact-record.ts'
+import { contactColumns } from '../../people/contact-store.ts'
 import { runExclusive } from '../../people/matching/identity-lock.ts'
 import { validationError } from '../../platform/errors.ts'
 import { type CsvStyle, toCsvHeader, toCsvRow } from '../../platform/text/lists/csv.ts'
 import type { ListFormat } from '../../platform/text/lists/list-scan.ts'
 import { RECORD_MAX_BYTES } from '../../platform/text/lists/record-reader.ts'
 import { exportColumns, toCells, toLine } from '../write/contact-columns.ts'
-import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
 /** Larger pages would block other requests for longer. */
@@ -44,4 +44,29 @@ async function* writePages(db: Pool, companyId: number, head: string, write: (co
     if (page.isLast || page.lastId === undefined) return
     after = page.lastId
   }
+}
+
+export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
+  return db<Contact[]>`
+    select ${contactColumns}
+    from contacts
+    where company_id = ${companyId}
+      and id > ${id}
+      and deleted_at is null
+    order by id
+    limit ${limit}
+  `
+}
+
+/** Returns up to `limit` custom field keys in use, sorted. */
+export async function readCustomKeys(db: Db, companyId: number, limit: number): Promise<string[]> {
+  const rows = await db<{ key: string }[]>`
+    select distinct key collate "C" as key
+    from contacts
+    cross join lateral jsonb_object_keys(custom_fields) as key
+    where company_id = ${companyId} and deleted_at is null and custom_fields <> '{}'
+    order by 1
+    limit ${limit}
+  `
+  return rows.map((row) => row.key)
 }

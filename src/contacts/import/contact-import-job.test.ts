@@ -6,7 +6,7 @@ import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { connect } from '../../db/connect.ts'
 import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
 import { receiveImport } from './contact-import.ts'
-import { importKind } from './contact-import-job.ts'
+import { importKind } from './contact-import-run.ts'
 
 const { db, url } = await createTestDatabase()
 const folder = await createTestFolder()

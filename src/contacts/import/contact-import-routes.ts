@@ -22,17 +22,20 @@ import {
   getImport,
   type ImportDeps,
   type ImportReceipt,
-  type ListRequest,
   listImports,
   queueList,
   type ReceivedList,
   receiveList,
 } from './contact-import.ts'
-import { ImportReplyShape, ListedImportShape, toImportReply, toListedImport } from './contact-import-reply.ts'
+import {
+  ImportReplyShape,
+  ListedImportShape,
+  toImportReply,
+  toListedImport,
+  writeRefused,
+} from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
-import { delimiterQuery, LIST_QUERY, readImportRequest } from './list-options.ts'
-import { writeRefused } from './refused-rows.ts'
-import { IMPORT_MAX_ROWS } from './upload-reader.ts'
+import { delimiterQuery, IMPORT_MAX_ROWS, LIST_QUERY, type ListRequest, readImportRequest } from './upload-reader.ts'
 
 const TAGS = ['Contacts']
 const CALLERS = {

@@ -1,10 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
+import { isContention, isDatabaseDown } from '../../db/pool/failure.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import type { ContactWrite } from '../../people/contact-record.ts'
 import { rekeyMailboxes, type Twins } from '../../people/matching/mailbox.ts'
-import { mapInStretches } from '../../platform/clock.ts'
+import { mapInStretches, monotonicMs } from '../../platform/clock.ts'
+import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import { memberOf } from '../../platform/text/json-text.ts'
 import { createConsentReader, NO_WORDS } from '../../platform/text/lists/consent-columns.ts'
@@ -12,7 +14,8 @@ import { BYTE_ORDER_MARK, parseCsvRow } from '../../platform/text/lists/csv.ts'
 import { decodeBytes } from '../../platform/text/lists/encoding.ts'
 import { encodingName, withoutBlank } from '../../platform/text/lists/list-scan.ts'
 import { createRecordReader, type ListRecord } from '../../platform/text/lists/record-reader.ts'
-import { JobError } from '../../queue/job.ts'
+import { done, isCausedByJob, JobError, retryAfter, type SingleKind } from '../../queue/job.ts'
+import { enqueueJobs } from '../../queue/job-store.ts'
 import { rowsAtOnce, waitForRows } from '../write/contact-change.ts'
 import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../write/contact-upsert.ts'
@@ -27,7 +30,50 @@ import {
   startImport,
 } from './contact-import-store.ts'
 
-export type ImportRunDeps = {
+const CONTACTS_IMPORT = 'contacts.import'
+const MAX_ATTEMPTS = 10
+const RETRY_MS = 1_000
+/** Long imports yield to other companies after this time. */
+const SLICE_MS = 10_000
+
+export type ImportJobDeps = ImportRunDeps & {
+  /** Called after each slice: `paused` if more rows follow, `gone` if the import had already ended. */
+  onSlice(companyId: number, id: number, outcome: 'completed' | 'failed' | 'paused' | 'gone'): void
+}
+
+/** Enqueues an import job, in one lane per company so that imports run in order. */
+export async function enqueueImport(tx: Db, companyId: number, importId: number): Promise<void> {
+  const job = { kind: CONTACTS_IMPORT, lane: `company:${companyId}`, companyId, subjectId: importId, once: true }
+  await enqueueJobs(tx, [job])
+}
+
+/** Runs imports. Ten failures caused by the list fail the import; other errors only delay it. */
+export const importKind = (deps: ImportJobDeps): SingleKind => ({
+  kind: CONTACTS_IMPORT,
+  laneCap: 1,
+  ordered: true,
+  concurrency: 2,
+  maxAttempts: MAX_ATTEMPTS,
+  handle: async ({ companyId = 0, subjectId, attempts }, signal) => {
+    const endsAtMs = monotonicMs() + SLICE_MS
+    try {
+      const pause = () => monotonicMs() > endsAtMs
+      const outcome = await runImport(deps, companyId, subjectId, { signal, pause })
+      deps.onSlice(companyId, subjectId, outcome)
+      return outcome !== 'paused' ? done : retryAfter(0, { counts: false })
+    } catch (error) {
+      if (signal.aborted) throw error
+      if (isContention(error) || isDatabaseDown(error) || error instanceof StorageFailure)
+        return retryAfter(RETRY_MS, { counts: false })
+      if (!isCausedByJob(error) || attempts + 1 < MAX_ATTEMPTS) throw error
+      await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
+      deps.onSlice(companyId, subjectId, 'failed')
+      return done
+    }
+  },
+})
+
+type ImportRunDeps = {
   db: Pool
   blobStore: BlobStore
   sourceType: string
@@ -68,7 +114,7 @@ export async function runImport(
 }
 
 /** Fails an import; written contacts stay. */
-export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
+async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
   await endImport(deps.db, companyId, id, reason)
   await discardListOf(deps.db, companyId, id)
 }

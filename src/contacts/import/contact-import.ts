@@ -3,8 +3,7 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { type BlobStore, newStorageKey } from '../../media/blobs/blob-store.ts'
 import { TooLarge } from '../../media/measure.ts'
 import { importNotFound, payloadTooLarge } from '../../platform/errors.ts'
-import type { ListFormat } from '../../platform/text/lists/list-scan.ts'
-import { enqueueImport } from './contact-import-job.ts'
+import { enqueueImport } from './contact-import-run.ts'
 import {
   type ContactImport,
   discardListOf,
@@ -20,7 +19,7 @@ import {
   removeImport,
   type TakenList,
 } from './contact-import-store.ts'
-import { createUploadReader, type ListOptions, refusedList, type UploadSummary } from './upload-reader.ts'
+import { createUploadReader, type ListRequest, refusedList, type UploadSummary } from './upload-reader.ts'
 
 const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
@@ -37,8 +36,6 @@ export type ReceivedList = TakenList & {
   readonly ignored: readonly string[]
   readonly digest: Buffer
 }
-
-export type ListRequest = ListOptions & { readonly format: ListFormat }
 
 type AlsoCommit = (tx: Db, receipt: ImportReceipt) => Promise<void>
 

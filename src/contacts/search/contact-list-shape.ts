@@ -5,10 +5,8 @@ import { nullableInteger } from '../../http/shapes.ts'
 import { validationError } from '../../platform/errors.ts'
 import { textFaults } from '../../platform/text/json-text.ts'
 import { ContactReplyShape, toContactReply } from '../contact-shape.ts'
-import { parseCursor } from './contact-cursor.ts'
-import { FILTER_QUERY, readFilter } from './contact-filter.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, parseSort } from './contact-list.ts'
-import { SEARCH_MAX_LENGTH } from './search-terms.ts'
+import { FILTER_QUERY, parseCursor, readFilter, SEARCH_MAX_LENGTH } from './contact-query.ts'
 
 const DEFAULT_SORT = '-created_at'
 const LIMITS = { defaultSize: 25, maxSize: 100 }

@@ -2,9 +2,15 @@ import { type Db, sql } from '../../db/connect.ts'
 import { startsWord } from '../../db/word-start.ts'
 import type { ShownContact } from '../../people/contact-record.ts'
 import { emailPlace, shownColumns } from '../../people/contact-store.ts'
-import type { ContactPosition, SortColumn } from './contact-cursor.ts'
-import { type ContactFilter, fieldValues, isFilterIndexed } from './contact-filter.ts'
-import { isIndexed, type SearchTerm } from './search-terms.ts'
+import {
+  type ContactFilter,
+  type ContactPosition,
+  fieldValues,
+  isFilterIndexed,
+  isIndexed,
+  type SearchTerm,
+  type SortColumn,
+} from './contact-query.ts'
 
 export const EXAMINED = 10_000
 /** Newest contacts sampled for match frequency and common trigrams. */

@@ -5,9 +5,9 @@ import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import type { Pool } from '../../db/connect.ts'
 import { removeContact, updateContact } from '../contact.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
-import { parseCursor } from './contact-cursor.ts'
 import { CONTACT_SORTS, type ContactListRequest, listContacts, parseSort } from './contact-list.ts'
 import { EXAMINED } from './contact-list-store.ts'
+import { parseCursor } from './contact-query.ts'
 
 const BY = { clientId: null, source: 'api' }
 /** More than the sample, so that the index is used. */

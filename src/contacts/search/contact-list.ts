@@ -1,8 +1,6 @@
 import type { Db } from '../../db/connect.ts'
+import { findHidden, type HiddenMatches } from '../../http/paging/hidden-matches.ts'
 import type { Contact } from '../../people/contact-record.ts'
-import { readContactCount } from './contact-count-store.ts'
-import { type SortColumn, toContactCursor } from './contact-cursor.ts'
-import type { ContactFilter } from './contact-filter.ts'
 import {
   type ContactConditions,
   countMatches,
@@ -14,8 +12,9 @@ import {
   readContactPage,
   type SearchMethod,
   sampleMatches,
+  selectMatches,
 } from './contact-list-store.ts'
-import { searchTerms } from './search-terms.ts'
+import { type ContactFilter, isIndexed, type SortColumn, searchTerms, toContactCursor } from './contact-query.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 type ContactSort = (typeof CONTACT_SORTS)[number]
@@ -94,7 +93,7 @@ type Found = {
 }
 
 /** Counts matches up to a limit, and chooses the index for few matches, a walk for many. */
-export async function countContacts(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
+async function countContacts(db: Db, companyId: number, requested: ContactConditions): Promise<Found> {
   if (isUnconditional(requested)) {
     return { total: await readContactCount(db, companyId), isExact: true, method: 'walk', conditions: requested }
   }
@@ -164,4 +163,81 @@ function toPage(
   return isReversed
     ? { contacts, hasNext: isAny, hasPrevious: isMore }
     : { contacts, hasNext: isMore, hasPrevious: isAny }
+}
+
+/** Counts matches hidden by filters, if a filtered search finds nothing. */
+export async function findHiddenContacts(
+  db: Db,
+  companyId: number,
+  { search, filter = {}, cursor }: ContactListRequest,
+  page: ContactPage,
+): Promise<HiddenMatches | null> {
+  const terms = searchTerms(search)
+  const isNone = page.total === 0 && page.nextCursor === null && cursor === undefined
+  if (!isNone || terms.length === 0) return null
+  const present = Object.entries(filter).filter(([, value]) => value !== undefined)
+  if (present.length === 0) return null
+  return findHidden(
+    present.map(([name]) => name),
+    (kept) => {
+      const others: ContactFilter = Object.fromEntries(present.filter(([name]) => kept.includes(name)))
+      return countContacts(db, companyId, { terms, filter: others })
+    },
+  )
+}
+
+const CHANGES_AT_ONCE = 10_000
+
+export async function readContactCount(db: Db, companyId: number): Promise<number> {
+  const [row] = await db<{ living: number }[]>`
+    select
+      coalesce((select living from contact_counts where company_id = ${companyId}), 0)
+      + coalesce((select sum(change) from contact_changes where company_id = ${companyId}), 0)
+      as living
+  `
+  return Number(row?.living ?? 0)
+}
+
+/** Adds up to 10,000 changes to the counts, skipping rows locked by other processes. */
+export async function addUpChanges(db: Db): Promise<void> {
+  await db`
+    with taken as (
+      delete from contact_changes
+      where (company_id, id) in (
+        select company_id, id
+        from contact_changes
+        order by company_id, id
+        limit ${CHANGES_AT_ONCE}
+        for update skip locked
+      )
+      returning company_id, change
+    )
+    insert into contact_counts as counts (company_id, living)
+    select company_id, sum(change)
+    from taken
+    group by company_id
+    order by company_id
+    on conflict (company_id) do update set living = counts.living + excluded.living
+  `
+}
+
+/** Above this, callers scan their own records instead. */
+const FEW = 1_000
+
+/** `matches` is null if there are too many. `starts`: a word starts with the search. */
+type ContactMatches = {
+  readonly texts: readonly string[]
+  readonly matches: readonly { readonly id: number; readonly starts: boolean }[] | null
+}
+
+/** Resolves a search for lists of contact-related records; undefined if there is nothing to search for. */
+export async function matchContacts(db: Db, companyId: number, search: string): Promise<ContactMatches | undefined> {
+  const terms = searchTerms(search)
+  if (terms.length === 0) return undefined
+  const texts = terms.map(({ text }) => text)
+  if (!isIndexed(terms)) return { texts, matches: null }
+  const { areMany, rare } = await sampleMatches(db, companyId, { terms, filter: {} })
+  if (areMany) return { texts, matches: null }
+  const { matches, areAll } = await selectMatches(db, companyId, rare)
+  return { texts, matches: areAll && matches.length <= FEW ? matches : null }
 }

@@ -3,10 +3,9 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase, readsOf } from '../../../test/database.ts'
 import type { Pool } from '../../db/connect.ts'
 import { searchText } from '../../people/contact-store.ts'
-import { listContacts } from './contact-list.ts'
+import { listContacts, matchContacts } from './contact-list.ts'
 import { EXAMINED, sampleMatches } from './contact-list-store.ts'
-import { matchContacts } from './contact-matches.ts'
-import { searchTerms } from './search-terms.ts'
+import { searchTerms } from './contact-query.ts'
 
 const CONTACTS = 200_000
 /** The oldest contact's phone; all later contacts have other numbers in the same country. */

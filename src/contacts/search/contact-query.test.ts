@@ -4,9 +4,9 @@ import { createTestDatabase, readsOf } from '../../../test/database.ts'
 import { writeUnmirrored } from '../../../test/run/mirrors.ts'
 import type { Pool } from '../../db/connect.ts'
 import { upsertContacts } from '../write/contact-upsert.ts'
-import { type ContactFilter, readFilter } from './contact-filter.ts'
 import { type ContactListRequest, listContacts } from './contact-list.ts'
 import { EXAMINED } from './contact-list-store.ts'
+import { type ContactFilter, readFilter } from './contact-query.ts'
 
 const BY = { clientId: null, source: 'api' }
 /** More than the sample, so that the index is used. */

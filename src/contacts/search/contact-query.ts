@@ -1,6 +1,35 @@
 import { type Static, Type } from 'typebox'
-import type { FieldFault } from '../../platform/errors.ts'
+import { type CursorPosition, decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
+import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { textFaults } from '../../platform/text/json-text.ts'
+import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
+
+export const SEARCH_MAX_LENGTH = 200
+
+export type SearchTerm = { readonly text: string; readonly trigrams: readonly string[] }
+
+/** A shorter formatted text may be a date within a name, such as 01.02.24. */
+const PHONE_MIN_DIGITS = 7
+
+/**
+ * Expands a search text: a formatted phone number also matches by digits, or only by them if its groups have two
+ * digits, since the trigram index cannot find those and names do not contain them.
+ */
+export function searchTerms(search: string): SearchTerm[] {
+  const text = indexedText(search)
+  if (text === '') return []
+  const whole = toTerm(text)
+  const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
+  if (digits === '') return [whole]
+  if (text.includes(digits)) return [toTerm(digits)]
+  const isPhone = whole.trigrams.length === 0 && digits.length >= PHONE_MIN_DIGITS
+  return isPhone ? [toTerm(digits)] : [whole, toTerm(digits)]
+}
+
+const toTerm = (text: string): SearchTerm => ({ text, trigrams: trigramsOf(text) })
+
+/** Returns whether the trigram index can find all terms; each needs three letters or digits in a row. */
+export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ trigrams }) => trigrams.length > 0)
 
 export type ContactFilter = {
   readonly status?: string
@@ -82,3 +111,38 @@ export function fieldValues(value: string): (string | number | boolean)[] {
   const isNumber = /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,10})?$/.test(value)
   return isNumber ? [value, Number(value)] : [value]
 }
+
+export type SortColumn = 'created_at' | 'updated_at' | 'email'
+
+/** List position: microseconds since 1970 or an email sort key, with the id as tie-breaker. */
+export type ContactPosition = CursorPosition<number | string> & {
+  readonly starts?: boolean
+}
+
+const VALUE_MAX_LENGTH = 400
+
+export const toContactCursor = (column: SortColumn, { value, id, starts }: ContactPosition): string =>
+  starts === undefined
+    ? encodeCursor(column, { value, id })
+    : encodeCursor(`${column} ${starts ? 'starts' : 'inside'}`, { value, id })
+
+/** Decodes a cursor. Throws 422 unless it fits the sort; `path` is the parameter. */
+export function parseCursor(text: string, column: SortColumn, path: string): ContactPosition {
+  const isValue = column === 'email' ? isEmailPlace : isMicroseconds
+  const position = decodeCursor(text, column, isValue) ?? (column === 'created_at' ? decodeRanked(text) : undefined)
+  if (position === undefined)
+    throw validationError([{ path, message: `must be a cursor of a list sorted by ${column}` }])
+  return position
+}
+
+/** Ranked lists always have the default sort. */
+function decodeRanked(text: string): ContactPosition | undefined {
+  for (const starts of [true, false]) {
+    const position = decodeCursor(text, `created_at ${starts ? 'starts' : 'inside'}`, isMicroseconds)
+    if (position !== undefined) return { ...position, starts }
+  }
+  return undefined
+}
+
+const isEmailPlace = (value: unknown): value is number | string =>
+  typeof value === 'string' && value.length <= VALUE_MAX_LENGTH && textFaults(value, '').length === 0
