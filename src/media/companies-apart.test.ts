@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { markErased } from './media-erasure-store.ts'
-import { findMedia, insertMedia, markLost, recordFailedCopy } from './media-store.ts'
+import { findMedia, insertMedia, markErased, markLost, recordFailedCopy } from './media-store.ts'
 
 // Companies whose messages have the same ids, in conversations of senders with other ids.
 const { db } = await createTestDatabase()

@@ -11,11 +11,10 @@ import { fixedClock } from '../platform/clock.ts'
 import { createProviderAgent } from '../platform/outgoing/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { openFolderBlobStore } from './blobs/folder-blob-store.ts'
-import { recordMedia } from './copy/copy-job.ts'
-import { copyMedia } from './copy/copy-media.ts'
+import { copyMedia, recordMedia } from './copy/copy-media.ts'
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts'
-import { createMediaSigner } from './media-signer.ts'
 import { findMedia } from './media-store.ts'
+import { createMediaSigner } from './signed-address.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const folder = await createTestFolder()

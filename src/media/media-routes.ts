@@ -8,11 +8,9 @@ import type { Clock } from '../platform/clock.ts'
 import { rangeNotSatisfiable } from '../platform/errors.ts'
 import type { ByteRange } from './blobs/blob-store.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
-import type { CopyDeps } from './copy/copy-media.ts'
-import { createCopyOnDemand } from './copy/copy-on-demand.ts'
+import { type CopyDeps, createCopyOnDemand } from './copy/copy-media.ts'
 import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
-import type { MediaSigner } from './media-signer.ts'
-import { companyNamedBy, type MediaPass } from './signed-address.ts'
+import { companyNamedBy, type MediaPass, type MediaSigner } from './signed-address.ts'
 
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & {
   db: Pool

@@ -1,7 +1,6 @@
 import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, notFound } from '../platform/errors.ts'
-import { recordMedia } from './copy/copy-job.ts'
-import { type CopyOnDemand, PAUSE_SECONDS } from './copy/copy-on-demand.ts'
+import { type CopyOnDemand, PAUSE_SECONDS, recordMedia } from './copy/copy-media.ts'
 import { findMedia, type MediaRow } from './media-store.ts'
 
 export type StoredMedia = MediaRow & { state: 'stored'; sizeBytes: number; sha256: string }

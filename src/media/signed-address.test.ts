@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { fixedClock } from '../platform/clock.ts'
-import { createMediaSigner } from './media-signer.ts'
-import { addressSecretOf, mediaAddress, verifyMediaToken } from './signed-address.ts'
+import { addressSecretOf, createMediaSigner, mediaAddress, verifyMediaToken } from './signed-address.ts'
 
 const newKey = () => randomBytes(32).toString('base64')
 const secret = addressSecretOf(newKey())

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { applyMarketingTerms, applyNumberLimits } from './sender-event-store.ts'
+import { applyMarketingTerms, applyNumberLimits } from './account-event-store.ts'
 import { deleteRoute, insertRoute, markAllSendersRemoved, restoreSender } from './sender-store.ts'
 
 // The companies share sender ids, numbers and accounts.

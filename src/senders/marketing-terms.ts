@@ -1,9 +1,9 @@
 import type { Db } from '../db/connect.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Providers } from '../providers/provider.ts'
+import { applyMarketingTerms, type MarketingTerms } from './account-event-store.ts'
 import type { Sender } from './sender.ts'
-import type { SenderCache } from './sender-cache.ts'
-import { applyMarketingTerms, type MarketingTerms } from './sender-event-store.ts'
+import type { SenderCache } from './sender-store.ts'
 
 type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
 

@@ -13,7 +13,7 @@ import {
   type SenderAdminDeps,
   updateSender,
 } from './sender-admin.ts'
-import { createSenderCache } from './sender-cache.ts'
+import { createSenderCache } from './sender-store.ts'
 
 let db: Pool
 let deps: SenderAdminDeps & { reported: Reported }

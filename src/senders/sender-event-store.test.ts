@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
-import { applyMarketingTerms, applyNumberLimits, type NumberLimit } from './sender-event-store.ts'
+import { applyMarketingTerms, applyNumberLimits, type NumberLimit } from './account-event-store.ts'
 
 let db: Pool
 beforeAll(async () => {

@@ -1,5 +1,6 @@
 import { type Db, sql } from '../db/connect.ts'
-import type { SenderRecord } from './sender.ts'
+import { createPromiseCache } from '../platform/cache.ts'
+import { effectiveDailyLimit, type Sender, type SenderCipher, type SenderRecord } from './sender.ts'
 
 /** Secrets are sealed. */
 export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
@@ -250,4 +251,31 @@ export async function deleteRoute(tx: Db, companyId: number, senderId: number): 
     delete from sender_routes
     where company_id = ${companyId}
       and sender_id = ${senderId}`
+}
+
+export type SenderCache = {
+  /** Oldest first, with plain-text secrets; at most `ttlMs` old. */
+  listFor(companyId: number): Promise<readonly Sender[]>
+  drop(companyId: number): void
+}
+
+const COMPANIES_HELD = 10_000
+
+export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: SenderCipher; ttlMs: number }): SenderCache {
+  const held = createPromiseCache<number, readonly Sender[]>({ max: COMPANIES_HELD, ttlMs })
+  const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))
+  return {
+    listFor: (companyId) => held.get(companyId, () => load(companyId)),
+    drop: held.drop,
+  }
+}
+
+function unseal({ tier, dailyLimit, createdAt: _createdAt, ...row }: SenderRow, cipher: SenderCipher): Sender {
+  return {
+    ...row,
+    accessToken: cipher.decrypt(row.accessToken),
+    appSecret: row.appSecret === null ? null : cipher.decrypt(row.appSecret),
+    webhookSecret: row.webhookSecret === null ? null : cipher.decrypt(row.webhookSecret),
+    dailyLimit: effectiveDailyLimit({ tier, dailyLimit }),
+  }
 }

@@ -1,8 +1,7 @@
 import { type FieldFault, parameterMismatch, validationError } from '../platform/errors.ts'
 import type { TemplateButton, TemplateComponent } from '../providers/provider.ts'
 import { codeFaults, requireParameters } from './parameter-rules.ts'
-import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
-import type { Template } from './template.ts'
+import { fillPlaceholders, placeholdersOf, type Template } from './template.ts'
 
 const FILLED_BY_KIND: ReadonlySet<string> = new Set(['image', 'video', 'document', 'location'])
 

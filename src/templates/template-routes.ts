@@ -3,8 +3,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { ROLES } from '../http/admission/role.ts'
 import { noWhatsappAccount } from '../platform/errors.ts'
-import { passesFilter, TemplateFilter } from './template-filter.ts'
-import { TEMPLATE_EXAMPLE, TemplateRecord, toTemplateRecord } from './template-record.ts'
+import { passesFilter, TEMPLATE_EXAMPLE, TemplateFilter, TemplateRecord, toTemplateRecord } from './template-record.ts'
 import { hasSender, listTemplates } from './template-store.ts'
 
 export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {

@@ -1,4 +1,4 @@
-import { openUpload } from '../media/uploads/open-upload.ts'
+import { openUpload } from '../media/uploads/provide-upload.ts'
 import type { ManageDeps } from '../templates/manage/manage-templates.ts'
 import type { Deps } from './deps.ts'
 import { senderFinder } from './send-deps.ts'

@@ -1,6 +1,6 @@
 import type { CopyDeps } from '../media/copy/copy-media.ts'
 import type { MediaRoutesDeps } from '../media/media-routes.ts'
-import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
+import { createMediaSigner, type MediaSigner } from '../media/signed-address.ts'
 import { findMediaSecret } from '../moves/move-store.ts'
 import type { Deps } from './deps.ts'
 

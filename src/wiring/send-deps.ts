@@ -1,7 +1,7 @@
 import type { Publish } from '../changes/live-change.ts'
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/batch/record-inbound.ts'
-import { recordMedia } from '../media/copy/copy-job.ts'
+import { recordMedia } from '../media/copy/copy-media.ts'
 import { createProvideUpload } from '../media/uploads/provide-upload.ts'
 import { resolveSender, type Sender } from '../senders/sender.ts'
 import { createSendBatches, type PreparedSend, type SendConsequences } from '../sends/batch/send-batches.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { receiveImport } from '../../src/contacts/import/contact-import.ts'
-import { recordMedia } from '../../src/media/copy/copy-job.ts'
+import { recordMedia } from '../../src/media/copy/copy-media.ts'
 import { forwardMessages } from '../../src/webhooks/events/message-received.ts'
 import { MAIL } from '../emails/email-world.ts'
 import { startMailServer } from '../emails/mail-server.ts'

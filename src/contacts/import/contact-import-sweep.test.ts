@@ -7,7 +7,7 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
-import { removeDiscarded } from '../../media/discarded/remove-discarded.ts'
+import { removeDiscarded } from '../../media/discarded/discarded-file-store.ts'
 import { discardLeftLists, discardList, receiveImport } from './contact-import.ts'
 
 const { db } = await createTestDatabase()

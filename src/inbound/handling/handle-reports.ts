@@ -5,13 +5,14 @@ import { applyHandovers, type Handover } from '../../conversations/control-store
 import type { Db } from '../../db/connect.ts'
 import { areOfErased, recordPreferences } from '../../people/consent/preference.ts'
 import type { InboundItem, TemplateComponentsItem } from '../../providers/events/event-item.ts'
-import { type AccountEvent, recordAccountEvents } from '../../senders/account-event-store.ts'
 import {
+  type AccountEvent,
   applyMarketingTerms,
   applyNumberLimits,
   type MarketingTerms,
   type NumberLimit,
-} from '../../senders/sender-event-store.ts'
+  recordAccountEvents,
+} from '../../senders/account-event-store.ts'
 import {
   applyTemplateEvents,
   type ChangedComponents,

@@ -7,8 +7,7 @@ import { startForwardProxy } from '../../../test/forward-proxy.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { newStorageKey } from './blob-store.ts'
 import { blobStoreSuite } from './blob-store-suite.ts'
-import { openBucketBlobStore } from './bucket-blob-store.ts'
-import { parseBucketUrl } from './bucket-url.ts'
+import { openBucketBlobStore, parseBucketUrl } from './bucket-blob-store.ts'
 
 type S3Server = { run(): Promise<AddressInfo>; close(): Promise<void> }
 type S3ServerClass = new (options: object) => S3Server

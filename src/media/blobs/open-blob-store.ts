@@ -4,7 +4,6 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Config } from '../../platform/settings/config.ts'
 import type { BlobStore } from './blob-store.ts'
 import { openFolderBlobStore } from './folder-blob-store.ts'
-import { withEarlier } from './with-earlier.ts'
 
 export type PlaceConfig = Pick<Config, 'mediaBucketUrl' | 'mediaEarlierBucketUrl' | 'dataDir' | 'proxies'>
 
@@ -58,3 +57,13 @@ export const mediaFolderUrl = (config: Pick<Config, 'dataDir'>): string =>
   pathToFileURL(resolve(mediaFolder(config))).href
 
 const mediaFolder = ({ dataDir }: Pick<Config, 'dataDir'>): string => join(dataDir, 'media')
+
+/** Writes to the current place; reads and deletes in both, so that files stay readable until copied. */
+export const withEarlier = (current: BlobStore, earlier: BlobStore): BlobStore => ({
+  put: (key, body, meta) => current.put(key, body, meta),
+  open: async (key, range) => (await current.open(key, range)) ?? (await earlier.open(key, range)),
+  has: async (key) => (await current.has(key)) || (await earlier.has(key)),
+  remove: async (key) => {
+    await Promise.all([current.remove(key), earlier.remove(key)])
+  },
+})

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sampleOf } from '../../../sandbox/world/sample-media.ts'
 import { createTestFolder } from '../../../test/temporary-folder.ts'
-import { readFileFacts } from '../uploads/read-file-facts.ts'
-import { type Announced, copyFault } from './copy-fault.ts'
+import { readFileFacts } from '../uploads/file-type.ts'
+import { type Announced, copyFault } from './copy-media.ts'
 
 const folder = await createTestFolder()
 const PAGE = Buffer.from('<!DOCTYPE html>\n<html><body>Sign in</body></html>')

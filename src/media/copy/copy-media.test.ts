@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { BYTES, clock, SHA256, startCopies } from '../../../test/media/copy-world.ts'
 import { createMediaMessage } from '../../../test/sends/media-world.ts'
 import { createCompany } from '../../../test/world.ts'
-import { recordMedia } from './copy-job.ts'
-import { copyMedia } from './copy-media.ts'
+import { copyMedia, recordMedia } from './copy-media.ts'
 
 const { db, sandbox, provider, deps, upload, jobsOf, noted, rowOf, copy, playing } = await startCopies()
 

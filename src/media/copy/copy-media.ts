@@ -1,14 +1,27 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import type { Db } from '../../db/connect.ts'
+import { maxEntries } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
+import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { providerMessage } from '../../providers/graph-answer.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
-import type { BlobStore, Measured } from '../blobs/blob-store.ts'
+import { done, retryAt, type SingleKind } from '../../queue/job.ts'
+import { enqueueJobs } from '../../queue/job-store.ts'
+import { type BlobStore, type Measured, newStorageKey } from '../blobs/blob-store.ts'
 import { safeMimeType } from '../content-headers.ts'
 import { TooLarge } from '../measure.ts'
-import { discardUnwanted, findMedia, type MediaRow, markLost, markStored, recordFailedCopy } from '../media-store.ts'
-import { readFileFacts } from '../uploads/read-file-facts.ts'
-import { type Announced, copyFault } from './copy-fault.ts'
+import {
+  discardUnwanted,
+  findMedia,
+  insertMedia,
+  type MediaRow,
+  markLost,
+  markStored,
+  recordFailedCopy,
+} from '../media-store.ts'
+import { FILE_TYPES, type FileFacts, readFileFacts } from '../uploads/file-type.ts'
 
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
@@ -57,7 +70,7 @@ export type Copy = { kind: 'stored' } | { kind: 'failed' } | NotYet
 type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number; isRefused: boolean; cause?: unknown }
 
 /** Attempts one copy. Provider and blob store failures are values. */
-export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
+async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
   const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
   const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)
   switch (answer.kind) {
@@ -150,3 +163,83 @@ export function nextCopyAt({ failures, isRefused }: CopyFailures, noted: Date, n
   const at = now.getTime() + (waits[failures - 1] ?? waits.at(-1) ?? HOUR)
   return at < noted.getTime() + PROVIDER_KEEPS_MS ? new Date(at) : undefined
 }
+
+export type Announced = { mimeType: string | null; sizeBytes: number | null; sha256: string | null }
+
+/** Returns why the bytes don't match. A digest alone decides; without one, size and kind must match. */
+export function copyFault(announced: Announced, file: Measured & FileFacts): string | undefined {
+  if (announced.sha256 !== null) {
+    return announced.sha256 === file.sha256 ? undefined : 'the bytes do not fit the digest'
+  }
+  if (announced.sizeBytes !== null && announced.sizeBytes !== file.sizeBytes) {
+    return `${file.sizeBytes} bytes came instead of ${announced.sizeBytes}`
+  }
+  if (file.sizeBytes === 0) return 'no bytes came'
+  if (isOfKind(safeMimeType(announced.mimeType), file)) return undefined
+  return `the bytes are ${file.detected ?? (file.isText ? 'text' : 'of an unknown type')}, not ${announced.mimeType}`
+}
+
+const CONTAINERS: ReadonlySet<string> = new Set(['application/ogg', 'application/x-matroska'])
+
+function isOfKind(mimeType: string, { detected, isText, isPage }: FileFacts): boolean {
+  const [family] = mimeType.split('/')
+  switch (family) {
+    case 'image':
+      return detected?.startsWith('image/') ?? false
+    case 'audio':
+    case 'video':
+      return detected === undefined ? !isText : /^(audio|video)\//.test(detected) || CONTAINERS.has(detected)
+    default:
+      if (FILE_TYPES.has(mimeType) && mimeType !== 'text/plain') return detected !== undefined || !isText
+      return !isPage || mimeType === 'text/html'
+  }
+}
+
+/** How long a reader waits; the copy continues afterwards. */
+const PATIENCE_MS = 10_000
+/** At most one copy per file in this time, so that requests can't overload the provider. */
+export const PAUSE_SECONDS = 15
+const COPIES_HELD = 10_000
+
+export type CopyOnDemand = (media: MediaRow) => Promise<void>
+
+/** Copies requested media and resolves when the reader should look again. @throws {StorageFailure} */
+export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
+  const copies = new LRUCache<string, Promise<Copy>>({ ...maxEntries(COPIES_HELD), ttl: PAUSE_SECONDS * 1_000 })
+  return async (media) => {
+    const key = `${media.companyId} ${media.messageId}`
+    const copy = copies.get(key) ?? tryCopy(deps, media)
+    if (!copies.has(key)) copies.set(key, copy)
+    const patience = new AbortController()
+    const outOfPatience = wait(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)
+    const outcome = await Promise.race([copy, outOfPatience]).finally(() => patience.abort())
+    if (outcome?.kind === 'not-yet' && outcome.cause instanceof StorageFailure) throw outcome.cause
+  }
+}
+
+export const MEDIA_COPY = 'media.copy'
+
+/** Enqueues copy jobs for messages written earlier in this transaction. A slow number delays no other. */
+export async function recordMedia(
+  tx: Db,
+  messages: readonly { companyId: number; messageId: number }[],
+): Promise<void> {
+  const media = messages.map((message) => ({ ...message, storageKey: newStorageKey(message.companyId) }))
+  const noted = await insertMedia(tx, media)
+  const jobs = noted.map(({ companyId, senderId, messageId }) => {
+    const lane = `sender:${companyId}.${senderId}`
+    return { kind: MEDIA_COPY, lane, companyId, subjectId: messageId, once: true }
+  })
+  if (jobs.length > 0) await enqueueJobs(tx, jobs)
+}
+
+export const copyKind = (deps: CopyDeps): SingleKind => ({
+  kind: MEDIA_COPY,
+  laneCap: 4,
+  companyCap: 8,
+  concurrency: 16,
+  handle: async ({ companyId = 0, subjectId }, signal) => {
+    const outcome = await copyMedia(deps, companyId, subjectId, signal)
+    return outcome.kind === 'retry' ? retryAt(outcome.at) : done
+  },
+})

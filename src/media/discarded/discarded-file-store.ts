@@ -1,5 +1,7 @@
+import { Gauge, type Registry } from 'prom-client'
 import { type Db, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
+import type { BlobStore } from '../blobs/blob-store.ts'
 
 type DiscardedFile = { companyId: number; storageKey: string }
 
@@ -19,7 +21,7 @@ export async function discardFiles(tx: Db, companyId: number, storageKeys: reado
 }
 
 /** Claims up to `limit` due files and schedules their retry, which `forgetDiscarded` cancels. */
-export function claimDiscarded(db: Db, limit: number, companyId?: number): Promise<DiscardedFile[]> {
+function claimDiscarded(db: Db, limit: number, companyId?: number): Promise<DiscardedFile[]> {
   return db<DiscardedFile[]>`
     update discarded_files file
     set
@@ -39,7 +41,7 @@ export function claimDiscarded(db: Db, limit: number, companyId?: number): Promi
   `
 }
 
-export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): Promise<void> {
+async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): Promise<void> {
   if (files.length === 0) return
   await db`
     delete from discarded_files file
@@ -49,7 +51,7 @@ export async function forgetDiscarded(db: Db, files: readonly DiscardedFile[]): 
 }
 
 /** Counts files whose deletion failed at least once. */
-export async function countUndeleted(db: Db): Promise<number> {
+async function countUndeleted(db: Db): Promise<number> {
   const [row] = await db<{ count: number }[]>`
     select count(*)::integer as count from discarded_files where attempts > 0
   `
@@ -60,4 +62,42 @@ export async function countUndeleted(db: Db): Promise<number> {
 export async function hasDiscarded(db: Db, companyId: number): Promise<boolean> {
   const rows = await db`select from discarded_files where company_id = ${companyId} limit 1`
   return rows.length > 0
+}
+
+export type RemoveDeps = { db: Db; blobStore: Pick<BlobStore, 'remove'> }
+
+const AT_ONCE = 16
+
+/**
+ * Deletes due files until aborted or a whole batch fails. Must run outside any transaction because storage may be slow.
+ * @throws the first failure, after trying the other files; failed files stay queued
+ */
+export async function removeDiscarded(
+  { db, blobStore }: RemoveDeps,
+  signal: AbortSignal,
+  companyId?: number,
+): Promise<void> {
+  const failures: unknown[] = []
+  while (!signal.aborted) {
+    const files = await claimDiscarded(db, AT_ONCE, companyId)
+    const outcomes = await Promise.allSettled(files.map(({ storageKey }) => blobStore.remove(storageKey)))
+    failures.push(...outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])))
+    const removed = files.filter((_, place) => outcomes[place]?.status === 'fulfilled')
+    await forgetDiscarded(db, removed)
+    if (files.length < AT_ONCE || removed.length === 0) break
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
+/** Registers the gauge for failed deletions, read once per scrape. */
+export function registerUndeletedGauge(registry: Registry, db: Db): void {
+  new Gauge({
+    name: 'parley_undeleted_files',
+    help: 'Files that nothing leads to any more and that the media storage failed to delete; they are tried again',
+    registers: [registry],
+    aggregator: 'max',
+    async collect() {
+      this.set(await countUndeleted(db))
+    },
+  })
 }

@@ -2,8 +2,7 @@ import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
-import { discardFiles, hasDiscarded } from './discarded-file-store.ts'
-import { registerUndeletedGauge, removeDiscarded } from './remove-discarded.ts'
+import { discardFiles, hasDiscarded, registerUndeletedGauge, removeDiscarded } from './discarded-file-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: false })
 const { signal } = new AbortController()

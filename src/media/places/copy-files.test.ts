@@ -9,9 +9,8 @@ import { createTestFolder } from '../../../test/temporary-folder.ts'
 import { createTwins } from '../../../test/twins.ts'
 import { type BlobStore, newStorageKey } from '../blobs/blob-store.ts'
 import { openFolderBlobStore } from '../blobs/folder-blob-store.ts'
-import { withEarlier } from '../blobs/with-earlier.ts'
-import { copyFiles } from './copy-files.ts'
-import { countMissing } from './count-missing.ts'
+import { withEarlier } from '../blobs/open-blob-store.ts'
+import { copyFiles, countMissing } from './copy-files.ts'
 
 const { db } = await createTestDatabase({ mirrors: false })
 const { companyId, twinId } = await createTwins(db, {

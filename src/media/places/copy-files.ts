@@ -1,9 +1,12 @@
+import { createHash } from 'node:crypto'
 import { appendFile, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Pool } from '../../db/connect.ts'
+import { monotonicMs } from '../../platform/clock.ts'
 import { isFileGone } from '../../platform/files/storage-failure.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
-import { findStoredKeys, type StoredFile } from './stored-file-store.ts'
-import { atOnce, storedFiles } from './stored-files.ts'
+import { mediaFolderUrl, openPlace, type PlaceConfig, type Places } from '../blobs/open-blob-store.ts'
+import { atOnce, findStoredKeys, type StoredFile, storedFiles } from './stored-file-store.ts'
 
 const PAGE = 500
 
@@ -85,4 +88,53 @@ function parseEntry(line: string): StoredFile | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Copies all media to a bucket or `file:` URL, by default the configured place. @throws StartError */
+export async function copyMediaTo(
+  { db, config, blobStore }: { db: Pool; config: PlaceConfig; blobStore: Pick<BlobStore, 'open'> },
+  address?: string,
+): Promise<CopyResult> {
+  const current = config.mediaBucketUrl ?? mediaFolderUrl(config)
+  const target = address ?? current
+  const to = await openPlace(config, target, '--to')
+  try {
+    const digest = createHash('sha256').update(nameOf(target)).digest('hex').slice(0, 16)
+    const journal = join(config.dataDir, `media-copy-${digest}.ndjson`)
+    return await copyFiles({ db, from: blobStore, to, journal, isInUse: nameOf(target) === nameOf(current) })
+  } finally {
+    to.close()
+  }
+}
+
+function nameOf(address: string): string {
+  const { protocol, host, pathname } = new URL(address)
+  return `${protocol}//${host}${pathname.replace(/\/$/, '')}`
+}
+
+/** Oldest files per company come first: a change of place loses those. */
+const MAX_FILES = 5_000
+const MAX_MS = 5_000
+
+/** `uncopied`: only in the earlier place. `missing`: in neither place. */
+export type FileCounts = { looked: number; uncopied: number; missing: number }
+
+/** Counts stored files absent from the media storage, checking up to 5,000 files for about 5 s. */
+export async function countMissing(
+  db: Pool,
+  { current, earlier }: Pick<Places, 'current' | 'earlier'>,
+): Promise<FileCounts> {
+  const counts: FileCounts = { looked: 0, uncopied: 0, missing: 0 }
+  const endAt = monotonicMs() + MAX_MS
+  for await (const page of storedFiles(db)) {
+    const files = page.slice(0, MAX_FILES - counts.looked)
+    await atOnce(files, async ({ storageKey }) => {
+      if (await current.has(storageKey)) return
+      if (await earlier?.has(storageKey)) counts.uncopied += 1
+      else counts.missing += 1
+    })
+    counts.looked += files.length
+    if (counts.looked === MAX_FILES || monotonicMs() >= endAt) break
+  }
+  return counts
 }

@@ -1,14 +1,15 @@
-import type { Db } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
+import { listCompanyIds } from '../../queue/company-pass.ts'
 
-export type StoredFileKind = 'media' | 'uploads' | 'imports'
+type StoredFileKind = 'media' | 'uploads' | 'imports'
 
 export type StoredFile = { kind: StoredFileKind; companyId: number; id: string; storageKey: string; mimeType: string }
 
-export const FILE_KINDS: readonly StoredFileKind[] = ['media', 'uploads', 'imports']
+const FILE_KINDS: readonly StoredFileKind[] = ['media', 'uploads', 'imports']
 
 /** Returns up to `limit` stored files with ids after `afterId`, by id. */
-export function listStoredFiles(
+function listStoredFiles(
   db: Db,
   companyId: number,
   kind: StoredFileKind,
@@ -58,4 +59,29 @@ export async function findStoredKeys(db: Db, files: readonly StoredFile[]): Prom
     where item.storage_key in (media.storage_key, uploads.storage_key, import.storage_key)
   `
   return new Set(rows.map(({ storageKey }) => storageKey))
+}
+
+const PAGE = 500
+const CONCURRENT = 8
+
+export async function* storedFiles(db: Pool): AsyncGenerator<StoredFile[]> {
+  for (const id of await listCompanyIds(db)) for (const kind of FILE_KINDS) yield* pagesOf(db, id, kind)
+}
+
+async function* pagesOf(db: Pool, companyId: number, kind: StoredFileKind): AsyncGenerator<StoredFile[]> {
+  let last: string | undefined
+  do {
+    const page = await listStoredFiles(db, companyId, kind, last, PAGE)
+    if (page.length > 0) yield page
+    last = page.at(-1)?.id
+  } while (last !== undefined)
+}
+
+/** Runs `work` on all items, eight at a time. */
+export async function atOnce<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const queue = items.values()
+  const worker = async () => {
+    for (const item of queue) await work(item)
+  }
+  await Promise.all(Array.from({ length: CONCURRENT }, worker))
 }

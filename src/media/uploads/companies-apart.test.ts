@@ -2,8 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { ALL } from '../../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../../test/twins.ts'
-import { markErased } from '../media-erasure-store.ts'
-import { findMedia } from '../media-store.ts'
+import { findMedia, markErased } from '../media-store.ts'
 import {
   carryUploads,
   completeUpload,

@@ -3,11 +3,11 @@ import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { createPromiseCache } from '../../platform/cache.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { failed } from '../../providers/graph-answer.ts'
-import type { Fetched, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'
+import type { Fetched, MediaFile, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import type { BlobStore } from '../blobs/blob-store.ts'
 import { type FileKind, kindOf } from './file-type.ts'
-import { findUpload, saveUploadCopy, type Upload } from './upload-store.ts'
+import { findStoredUpload, findUpload, saveUploadCopy, type Upload } from './upload-store.ts'
 
 /** Providers keep uploads for 30 days; older copies are uploaded again, so that none expires before sending. */
 const COPY_DAYS = 25
@@ -91,4 +91,18 @@ async function copyToProvider(
 function toFailure({ isRefused, retryAfterSeconds, error }: Extract<Fetched<string>, { kind: 'failed' }>): Provision {
   if (retryAfterSeconds !== null) return { kind: 'throttled', retryAfterSeconds }
   return { kind: isRefused ? 'refused' : 'unavailable', error }
+}
+
+/** Opens an upload, which the caller must read to the end or destroy. @throws {StorageFailure} */
+export async function openUpload(
+  { db, blobStore }: { db: Db; blobStore: BlobStore },
+  companyId: number,
+  mediaId: string,
+): Promise<{ kind: FileKind; file: MediaFile } | undefined> {
+  const upload = await withTimeout(findStoredUpload(db, companyId, mediaId))
+  if (upload === undefined) return undefined
+  const body = await blobStore.open(upload.storageKey)
+  if (body === undefined) throw new StorageFailure(new Error('the file is missing'))
+  const { mimeType, sizeBytes } = upload
+  return { kind: kindOf(mimeType), file: { body, sizeBytes, mimeType } }
 }

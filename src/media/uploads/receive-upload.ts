@@ -5,8 +5,7 @@ import { payloadTooLarge, rateLimitExceeded, validationError } from '../../platf
 import { newMediaId } from '../../platform/ids.ts'
 import { type BlobStore, newStorageKey } from '../blobs/blob-store.ts'
 import { TooLarge } from '../measure.ts'
-import { decideFile, type FileFacts, type FileKind, MAX_FILE_BYTES } from './file-type.ts'
-import { readFileFacts } from './read-file-facts.ts'
+import { decideFile, type FileFacts, type FileKind, MAX_FILE_BYTES, readFileFacts } from './file-type.ts'
 import { completeUpload, deleteUpload, insertUpload, readUnsent } from './upload-store.ts'
 
 export const UNSENT_DAYS = 30

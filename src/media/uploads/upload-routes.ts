@@ -30,7 +30,7 @@ const Query = Type.Object({
   ),
 })
 
-export const UploadedMedia = Type.Object(
+const UploadedMedia = Type.Object(
   {
     mediaId: Type.String({ description: 'Id of the file in sends and replies.' }),
     kind: Type.Enum(['image', 'video', 'audio', 'document', 'sticker'], {

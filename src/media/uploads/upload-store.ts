@@ -1,4 +1,4 @@
-import { type Db, sql } from '../../db/connect.ts'
+import { type Db, type Pool, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { newStorageKey } from '../blobs/blob-store.ts'
@@ -195,3 +195,14 @@ export async function deleteUploads(tx: Db, locked: readonly DueUpload[]): Promi
 }
 
 const keysOf = (uploads: readonly DueUpload[]) => inputRows(uploads, { bigint: ['companyId'], text: ['id'] })
+
+/** Discards due uploads without a message, for one company or all; returns how many were due. */
+export const expireUploads = (db: Pool, batch: ExpiryBatch, companyId?: number): Promise<number> =>
+  db.begin(async (tx) => {
+    const due = await lockDueUploads(tx, batch, companyId)
+    if (due.length === 0) return 0
+    // Must run after the locks: a message being written keeps its file.
+    const unused = await keepCarried(tx, due)
+    if (unused.length > 0) await deleteUploads(tx, unused)
+    return due.length
+  })

@@ -1,7 +1,7 @@
 import type { FieldFault } from '../../platform/errors.ts'
 import { memberOf } from '../../platform/text/json-text.ts'
 import type { TemplateButton, TemplateComponent } from '../../providers/provider.ts'
-import { placeholdersOf } from '../placeholder.ts'
+import { placeholdersOf } from '../template.ts'
 import { FILE_FORMATS } from './header-sample.ts'
 
 /** Provider limits, in characters unless named otherwise. */
