@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createFlood } from './flood.ts'
+import { createFlood } from './hub.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()

@@ -1,9 +1,7 @@
 import type { Topic } from '../changes/live-change.ts'
-import type { Pool } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import type { Clock } from '../platform/clock.ts'
-import { createFlood, type Flood } from './flood.ts'
 import { createListener, createNoListener } from './listener.ts'
-import { listActive } from './live-store.ts'
 import type { Changed, Changes } from './notice.ts'
 
 /** Minimum time between resets of a company: clients read a lot after each. */
@@ -124,6 +122,22 @@ async function pollCompany(db: Pool, company: Company): Promise<void> {
   if (active.length > 0) reset(company)
 }
 
+/** Lists conversations with activity after a time, oldest first. */
+export async function listActive(
+  db: Db,
+  companyId: number,
+  after: Date,
+  limit: number,
+): Promise<{ conversationId: number; activeAt: Date }[]> {
+  return db<{ conversationId: number; activeAt: Date }[]>`
+    select conversation_id, active_at
+    from conversation_activity
+    where company_id = ${companyId} and active_at > ${after}
+    order by active_at
+    limit ${limit}
+  `
+}
+
 const newCompany = (id: number, now: Date): Company => ({
   id,
   streams: new Set(),
@@ -218,4 +232,39 @@ async function sendChanged(company: Company, readers: Readers, { ids, answering 
     write(bytes)
   }
   return true
+}
+
+const PER_SECOND = 1_000
+/** Excess that starts a flood; also the maximum counted, so that a flood can end soon. */
+const MAX_EXCESS = 500
+const CALM_EXCESS = 100
+
+/** Whether changes arrive faster than they can be sent. During a flood, resets cost less than records. */
+export type Flood = {
+  readonly isOn: boolean
+  add(count: number): void
+}
+
+/** Creates a leaky bucket, drained by `PER_SECOND` with or without new changes. */
+export function createFlood(): Flood {
+  let excess = 0
+  let isOn = false
+  let atMs = performance.now()
+  const shrink = () => {
+    const nowMs = performance.now()
+    excess = Math.max(0, excess - ((nowMs - atMs) / 1_000) * PER_SECOND)
+    atMs = nowMs
+    if (excess <= CALM_EXCESS) isOn = false
+  }
+  return {
+    get isOn() {
+      shrink()
+      return isOn
+    },
+    add: (count) => {
+      shrink()
+      isOn ||= excess + count > MAX_EXCESS
+      excess = Math.min(excess + count, MAX_EXCESS)
+    },
+  }
 }

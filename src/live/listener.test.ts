@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createListener } from './listener.ts'
-import { notify } from './live-store.ts'
+import { notify } from './notice.ts'
 
 const { db } = await createTestDatabase()
 

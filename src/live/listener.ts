@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool } from '../db/connect.ts'
-import { endListening, keepListening, listen } from './live-store.ts'
-import { type Changes, parseNotice } from './notice.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { type Changes, LIVE_CHANNEL, parseNotice } from './notice.ts'
 
 /** Heartbeat interval: each process publishes its id and expects to receive it. */
 const ROUND_MS = 2_000
 const MISSED_ROUNDS = 2
 const BEGIN_MS = 2_000
+/** A vanished process counts as listening for this time. */
+const LISTENING_SECONDS = 10
+const OLD_HOURS = 1
 const PROCESS_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 export type Listener = {
@@ -40,7 +42,7 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
     session.markReady()
   }
   // Notices sent before a reconnection are lost.
-  const connection = createSubscription(() => listen(db, onNotification, () => isDisconnected || onGap()))
+  const connection = createSubscription(() => db.listen(LIVE_CHANNEL, onNotification, () => isDisconnected || onGap()))
   const round = async (own: Session) => {
     if (session !== own) return
     missed += 1
@@ -75,7 +77,7 @@ export function createListener(db: Pool, { onChanges, onGap }: ListenerEvents): 
       session = undefined
       isDisconnected = true
       clearTimeout(timer)
-      ended = connection.endAfter(endListening(db, id))
+      ended = connection.endAfter(db`delete from live_listeners where id = ${id}`)
       await ended
     },
   }
@@ -117,11 +119,27 @@ function createSubscription(subscribe: () => Subscribed) {
       void start()
       void unlisten(former)
     },
-    endAfter: async (last: Promise<void>): Promise<void> => {
+    endAfter: async (last: Promise<unknown>): Promise<void> => {
       const former = current
       current = undefined
       await last.catch(() => {})
       await unlisten(former)
     },
   }
+}
+
+/** Renews the listener row and sends the heartbeat to all listeners, including this process. */
+async function keepListening(db: Db, id: string): Promise<void> {
+  await db`
+    with inserted as (
+      insert into live_listeners (id, listens_until)
+      values (${id}, now() + make_interval(secs => ${LISTENING_SECONDS}))
+      on conflict (id) do update set listens_until = excluded.listens_until
+      returning id
+    ),
+    expired as (
+      delete from live_listeners where listens_until < now() - make_interval(hours => ${OLD_HOURS})
+    )
+    select pg_notify(${LIVE_CHANNEL}, inserted.id::text) from inserted
+  `
 }

@@ -1,7 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { LiveChange } from '../changes/live-change.ts'
+import type { LiveChange, Publish } from '../changes/live-change.ts'
+import type { Db } from '../db/connect.ts'
 
+export const LIVE_CHANNEL = 'parley_live'
+const TICK_MS = 100
 const MAX_IDS = 500
 const MAX_COMPANIES = 500
 /** Postgres limits a payload to less than 8,000 bytes. */
@@ -24,6 +27,35 @@ const Notice = Type.Union([Type.Literal('all'), Type.Record(Type.String(), Type.
 
 /** `all`: anything may have changed in any company. */
 export type Changes = Map<number, Changed> | 'all'
+
+/** Sends at most one notice per tick, outside any transaction. Lost notices are fine: clients must read again after gaps. */
+export function createPublish(db: Db, onLost: (error: unknown) => void): Publish {
+  const collector = createCollector()
+  let isWaiting = false
+  const send = async () => {
+    const text = collector.take()
+    if (text !== undefined) await notify(db, text).catch(onLost)
+    isWaiting = false
+    if (!collector.isEmpty()) wait()
+  }
+  const wait = () => {
+    if (isWaiting) return
+    isWaiting = true
+    setTimeout(send, TICK_MS).unref()
+  }
+  return (changes) => {
+    collector.add(changes)
+    if (changes.length > 0) wait()
+  }
+}
+
+/** Sends a notice, unless no process listens. */
+export async function notify(db: Db, text: string): Promise<void> {
+  await db`
+    select pg_notify(${LIVE_CHANNEL}, ${text})
+    from (select from live_listeners where listens_until > now() limit 1) as listening
+  `
+}
 
 type Collector = {
   add(changes: readonly LiveChange[]): void

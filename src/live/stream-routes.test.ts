@@ -10,8 +10,7 @@ import { eventually } from '../../test/service.ts'
 import type { ServerDeps } from '../http/server/server.ts'
 import { systemClock } from '../platform/clock.ts'
 import { createHub } from './hub.ts'
-import { notify } from './live-store.ts'
-import { createPublish } from './publish.ts'
+import { createPublish, notify } from './notice.ts'
 import { CONTENT_TYPE, STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
 
 const { db } = await createTestDatabase()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
-import { listActive } from './live-store.ts'
+import { listActive } from './hub.ts'
 
 const { db } = await createTestDatabase()
 
