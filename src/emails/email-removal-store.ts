@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import type { ExpiryBatch } from '../db/lifetime-store.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
-import { recipientMailbox } from './email-key-store.ts'
+import { recipientMailbox } from './email-keys.ts'
 
 /** Deletes up to `limit` emails to a lower-case address, with contents, links and clicks; returns their ids. */
 export async function eraseEmails(db: Db, companyId: number, address: string, limit: number): Promise<number[]> {

@@ -1,6 +1,6 @@
 import { type Db, jsonRows, sql } from '../db/connect.ts'
 import { storedKeys, storedMailbox } from '../platform/text/email-address.ts'
-import { recipientMailbox } from './email-key-store.ts'
+import { recipientMailbox } from './email-keys.ts'
 import type { Tracking } from './tracking/tracking.ts'
 
 export type AcceptedEmail = {

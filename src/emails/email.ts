@@ -17,10 +17,10 @@ import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'
 import { addressFaults, headersFaults, lineFaults } from './rendering/header-text.ts'
-import { findTrackingOf } from './rendering/mail-text.ts'
+import { findTrackingOf } from './rendering/mail-worker.ts'
 import { fillTemplate } from './rendering/template-text.ts'
 import type { Values } from './rendering/template-values.ts'
-import { MARKETING_REFUSALS, type MarketingRefusal } from './suppression/marketing-refusal.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from './suppression/suppression.ts'
 import { newSecret } from './tracking/tracking-token.ts'
 
 type OneShotEmail = {

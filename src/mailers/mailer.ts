@@ -1,3 +1,5 @@
+import { needsSmtpUtf8 } from '../platform/text/email-address.ts'
+
 export type Address = { readonly name: string | null; readonly address: string }
 
 export type Mail = {
@@ -47,3 +49,31 @@ export type Mailer = {
   send(serverUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
   close(): void
 }
+
+/** A later report about a mail that its server had accepted. */
+export type MailReport =
+  | { readonly kind: 'bounce'; readonly isPermanent: boolean; readonly message: string }
+  | { readonly kind: 'complaint'; readonly message: string }
+
+/** Reads a provider webhook into a report and its mail's token; returns undefined for everything else. */
+export type ReadMailReport = (body: unknown) => { token: string; report: MailReport } | undefined
+
+/** Returns the first address with a non-ASCII local part, which only SMTPUTF8 servers accept. */
+export const utf8Address = ({ from, to, replyTo, returnPath }: Mail): string | undefined =>
+  [to, from.address, replyTo, returnPath].find((address) => address !== null && needsSmtpUtf8(address)) ?? undefined
+
+export const refuseUtf8 = (address: string): MailOutcome => ({
+  kind: 'refused',
+  isTemporary: false,
+  message: `The mail server does not offer SMTPUTF8, which the address ${address} needs`,
+})
+
+const MAX_LENGTH = 500
+
+/** Returns an error or server reply as one line without control characters, at most 500 characters. */
+export const toServerMessage = (cause: unknown): string =>
+  (cause instanceof Error ? cause.message : String(cause))
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .toWellFormed()
+    .trim()
+    .slice(0, MAX_LENGTH)

@@ -1,6 +1,6 @@
 import { isAmong } from '../conversations/message-month.ts'
 import { type Db, jsonRows } from '../db/connect.ts'
-import { recipientMailbox } from '../emails/email-key-store.ts'
+import { recipientMailbox } from '../emails/email-keys.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/erase-envelopes.ts'
 

@@ -6,7 +6,7 @@ import {
 } from '../conversations/conversation-erasure-store.ts'
 import { findReactions, type ReactionBatch } from '../conversations/writer-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
-import { findSuppression } from '../emails/suppression/suppression-store.ts'
+import { findSuppression } from '../emails/suppression/suppression.ts'
 import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import { addressIdentity } from '../people/consent/consent.ts'
 import { type Person, readPerson } from '../people/person-erasure-store.ts'

@@ -18,7 +18,7 @@ import {
 } from '../conversations/writer-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
-import { eraseSuppression } from '../emails/suppression/suppression-store.ts'
+import { eraseSuppression } from '../emails/suppression/suppression.ts'
 import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import { type RemoveDeps, removeDiscarded } from '../media/discarded/discarded-file-store.ts'

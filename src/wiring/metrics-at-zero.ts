@@ -1,6 +1,5 @@
 import { UNHANDLED_REASONS } from '../inbound/handling/unhandled/keep-unhandled.ts'
-import type { MailReport } from '../mailers/mail-reports.ts'
-import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
+import { type MailOutcome, type MailReport, SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { Metrics } from '../platform/telemetry/metrics.ts'
 import type { SendOutcome } from '../providers/provider.ts'
 import type { AccountEvent } from '../senders/account-event-store.ts'

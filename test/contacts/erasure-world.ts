@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { expect } from 'vitest'
-import { writeSuppression } from '../../src/emails/suppression/suppression-store.ts'
+import { writeSuppression } from '../../src/emails/suppression/suppression.ts'
 import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
 import { removeDiscarded } from '../../src/media/discarded/discarded-file-store.ts'
 import { insertMedia, markStored } from '../../src/media/media-store.ts'

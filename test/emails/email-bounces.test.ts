@@ -122,7 +122,7 @@ describe('a notification at the return path', () => {
       select id, secret from emails where (company_id, uid) = (${company.companyId}, ${id})
     `
     const { createReportToken } = await import('../../src/emails/tracking/tracking-token.ts')
-    const { returnPath } = await import('../../src/emails/reports/return-path.ts')
+    const { returnPath } = await import('../../src/emails/tracking/tracking-token.ts')
     const token = createReportToken({ companyId: company.companyId, ...row! })
     expect((await report(returnPath(DOMAIN, token))).code).toBe(250)
     expect((await statsOf(company.api, id)).status).toBe('bounced')

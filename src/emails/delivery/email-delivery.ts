@@ -8,13 +8,12 @@ import { wireAddress } from '../../platform/text/email-address.ts'
 import { type BatchKind, done, type Job, type Outcome, retryAfter, selfCompleted } from '../../queue/job.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { EMAIL_SEND } from '../email-store.ts'
-import { findTrackingOf, prepareTexts } from '../rendering/mail-text.ts'
+import { findTrackingOf, prepareTexts } from '../rendering/mail-worker.ts'
 import { refusesAddress } from '../reports/refusal.ts'
-import { returnPath } from '../reports/return-path.ts'
-import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/marketing-refusal.ts'
-import { watchEmails } from '../tracking/email-event-store.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/suppression.ts'
 import { unsubscribeHeaders } from '../tracking/track-email.ts'
-import { createReportToken } from '../tracking/tracking-token.ts'
+import { watchEmails } from '../tracking/tracking-store.ts'
+import { createReportToken, returnPath } from '../tracking/tracking-token.ts'
 import {
   completeEmails,
   type EmailCompletion,

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
+import { Gauge, type Registry } from 'prom-client'
+import { type MailOutcome, SERVER_FAULTS, type ServerFault } from '../../mailers/mailer.ts'
 import { maxEntries } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 
@@ -49,4 +50,18 @@ export function createMailHealth(clock: Clock): MailHealth {
       return counts
     },
   }
+}
+
+export function registerMailGauge(registry: Registry, health: Pick<MailHealth, 'failing'>): void {
+  new Gauge({
+    name: 'parley_mail_servers_failing',
+    help: 'Mail servers that took no mail in the last attempt of this process, by fault',
+    labelNames: ['fault'],
+    registers: [registry],
+    aggregator: 'max',
+    collect() {
+      for (const fault of SERVER_FAULTS) this.set({ fault }, 0)
+      for (const [fault, count] of health.failing()) this.set({ fault }, count)
+    },
+  })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { trackedHtml, trackingOf } from '../tracking/track-email.ts'
-import { findTrackingOf, prepareTexts } from './mail-text.ts'
+import { findTrackingOf, prepareTexts } from './mail-worker.ts'
 import { plainTextOf } from './plain-text.ts'
 import { examineTemplate } from './template-text.ts'
 

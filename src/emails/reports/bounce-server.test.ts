@@ -3,9 +3,8 @@ import { createTransport } from 'nodemailer'
 import { expect, test } from 'vitest'
 import { dsn } from '../../../test/emails/dsn.ts'
 import { atFileEnd } from '../../../test/file-end.ts'
-import { createReportToken } from '../tracking/tracking-token.ts'
+import { createReportToken, returnPath } from '../tracking/tracking-token.ts'
 import { createBounceServer } from './bounce-server.ts'
-import { returnPath } from './return-path.ts'
 
 const DOMAIN = 'bounces.example.org'
 const PATH = returnPath(DOMAIN, createReportToken({ companyId: 1, id: 2, secret: Buffer.alloc(32) }))

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
 import type { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { SMTPServer, type SMTPServerSession } from 'smtp-server'
-import type { MailReport } from '../../mailers/mail-reports.ts'
+import { networkOf } from '../../http/admission/client-address.ts'
+import type { MailReport } from '../../mailers/mailer.ts'
 import { runMailTask } from '../rendering/mail-worker.ts'
-import type { ReportToken } from '../tracking/tracking-token.ts'
-import { boundSockets } from './bounce-sockets.ts'
+import { type ReportToken, readReturnPath } from '../tracking/tracking-token.ts'
 import type { ReturnedMail } from './delivery-report.ts'
-import { readReturnPath } from './return-path.ts'
 
 /** Per process, for anonymous senders. Refused senders retry for days. */
 const BOUNDS = {
@@ -147,4 +146,34 @@ const reply = (responseCode: number, message: string): Error => Object.assign(ne
 function failed({ onFailure }: BounceServerDeps, error: unknown): Error {
   onFailure(error)
   return reply(451, '4.3.0 The report could not be recorded: try again')
+}
+
+const CHECK_MS = 1_000
+
+type SocketBounds = {
+  readonly connectionsOfAddress: number
+  readonly sessionMs: number
+  readonly sessionBytes: number
+}
+
+/** Ends connections over their time or byte limit; `isFull` checks the limit per address. */
+export function boundSockets(server: Server, bounds: SocketBounds): { isFull(address: string): boolean } {
+  const counts = new Map<string, number>()
+  server.on('connection', (socket) => {
+    const network = networkOf(socket.remoteAddress)
+    counts.set(network, (counts.get(network) ?? 0) + 1)
+    const timers = [
+      setTimeout(() => socket.destroy(), bounds.sessionMs),
+      setInterval(() => {
+        if (socket.bytesRead > bounds.sessionBytes) socket.destroy()
+      }, CHECK_MS),
+    ]
+    socket.once('close', () => {
+      for (const timer of timers) clearTimeout(timer)
+      const count = (counts.get(network) ?? 0) - 1
+      if (count > 0) counts.set(network, count)
+      else counts.delete(network)
+    })
+  })
+  return { isFull: (address) => (counts.get(networkOf(address)) ?? 0) > bounds.connectionsOfAddress }
 }

@@ -1,6 +1,5 @@
 import PostalMime, { type Attachment, type Email } from 'postal-mime'
-import type { MailReport } from '../../mailers/mail-reports.ts'
-import { toServerMessage } from '../../mailers/server-message.ts'
+import { type MailReport, toServerMessage } from '../../mailers/mailer.ts'
 import { classOf, refusesAddress } from './refusal.ts'
 
 const MAX_NESTING = 8

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { MailReport } from '../../mailers/mail-reports.ts'
+import type { MailReport } from '../../mailers/mailer.ts'
 import { decideReport, type ReportedState } from './mail-report.ts'
 
 const SENT: ReportedState = { status: 'sent', isSubmitted: true, hasComplaint: false, suppressedFor: null }

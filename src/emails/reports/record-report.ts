@@ -1,17 +1,16 @@
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { onBehalfOf } from '../../db/pool/fair-pool.ts'
-import type { MailReport } from '../../mailers/mail-reports.ts'
+import type { MailReport } from '../../mailers/mailer.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import {
   findSuppressedContact,
   findSuppression,
   type Suppression,
   writeSuppression,
-} from '../suppression/suppression-store.ts'
+} from '../suppression/suppression.ts'
 import type { ReportToken } from '../tracking/tracking-token.ts'
-import { decideReport } from './mail-report.ts'
-import { lockReportedEmail, writeReport } from './mail-report-store.ts'
+import { decideReport, lockReportedEmail, writeReport } from './mail-report.ts'
 
 type ReportDeps = {
   db: Pool

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { createTokenCheck } from '../../http/admission/authenticate.ts'
 import { Success } from '../../http/shapes.ts'
-import type { MailReport, ReadMailReport } from '../../mailers/mail-reports.ts'
+import type { MailReport, ReadMailReport } from '../../mailers/mailer.ts'
 import { notFound, unauthorized } from '../../platform/errors.ts'
 import { parseReportToken, type ReportToken } from '../tracking/tracking-token.ts'
 

@@ -6,9 +6,16 @@ import { type RecordEvents, writeWithEvents } from '../../changes/record-change.
 import type { Db, Pool } from '../../db/connect.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { notFound } from '../../platform/errors.ts'
-import { watchEmails } from './email-event-store.ts'
 import { TRACKING_PATHS } from './track-email.ts'
-import { type Fetch, type Found, findMailed, type Mailed, recordFetches, toFound } from './tracking-store.ts'
+import {
+  type Fetch,
+  type Found,
+  findMailed,
+  type Mailed,
+  recordFetches,
+  toFound,
+  watchEmails,
+} from './tracking-store.ts'
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
 
 /**

@@ -2,10 +2,18 @@ import { STATUS_CODES } from 'node:http'
 import { bulkhead } from 'cockatiel'
 import { type Exchange, exchange } from '../../platform/outgoing/exchange.ts'
 import { createProxiedAgent, NO_PROXIES, type Proxies } from '../../platform/outgoing/proxies.ts'
-import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
-import { toServerMessage } from '../server-message.ts'
-import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
-import { METADATA_KEY } from './postmark-report.ts'
+import { memberOf } from '../../platform/text/json-text.ts'
+import {
+  type Deadlines,
+  MAX_CONNECTIONS,
+  type Mail,
+  type Mailer,
+  type MailOutcome,
+  type ReadMailReport,
+  refuseUtf8,
+  toServerMessage,
+  utf8Address,
+} from '../mailer.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const DEADLINES: Deadlines = { beforeEndMs: 60_000, afterEndMs: 60_000 }
@@ -120,4 +128,28 @@ function readBody(body: Buffer): Answer {
   } catch {
     return {}
   }
+}
+
+export const METADATA_KEY = 'report'
+
+/** https://postmarkapp.com/developer/api/bounce-api#bounce-types */
+const PERMANENT = ['HardBounce', 'BadEmailAddress']
+const TEMPORARY = ['SoftBounce', 'DnsError', 'SpamNotification', 'VirusNotification', 'Blocked', 'DMARCPolicy']
+
+/** Reads a Postmark webhook; returns undefined unless a bounce or complaint with a report token. */
+export const readPostmarkReport: ReadMailReport = (body) => {
+  const [recordType, type] = [textOf(body, 'RecordType'), textOf(body, 'Type')]
+  const token = textOf(memberOf(body, 'Metadata'), METADATA_KEY)
+  const message = toServerMessage(textOf(body, 'Details') || textOf(body, 'Description') || type || recordType || '')
+  if (token === undefined) return undefined
+  if (recordType === 'SpamComplaint' || type === 'SpamComplaint')
+    return { token, report: { kind: 'complaint', message } }
+  if (recordType !== 'Bounce' || type === undefined) return undefined
+  if (!PERMANENT.includes(type) && !TEMPORARY.includes(type)) return undefined
+  return { token, report: { kind: 'bounce', isPermanent: PERMANENT.includes(type), message } }
+}
+
+function textOf(value: unknown, name: string): string | undefined {
+  const member = memberOf(value, name)
+  return typeof member === 'string' ? member : undefined
 }

@@ -12,14 +12,14 @@ import {
   type Mail,
   type Mailer,
   type MailOutcome,
+  refuseUtf8,
   type ServerFault,
+  toServerMessage,
+  utf8Address,
 } from '../mailer.ts'
-import { toServerMessage } from '../server-message.ts'
-import { refuseUtf8, utf8Address } from '../utf8-addresses.ts'
 import type { encodeMail } from './encode-mail.ts'
 import type { EncodeTasks } from './encode-program.ts'
 import { type MailMessage, toMessage } from './mail-message.ts'
-import { offersSmtpUtf8 } from './smtp-utf8.ts'
 
 const MAX_SERVERS = 200
 /** Takes about 1 ms to encode; longer mails go to a thread. */
@@ -240,4 +240,26 @@ export async function encodeInThread(companyId: number, message: MailMessage): P
   const bytes = await runEncoding(companyId, 'encode', message)
   if (bytes === 'too-slow') throw new Error('Encoding a mail took longer than its limit')
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** Checks in a separate session: Nodemailer sends without SMTPUTF8. Rejects if the server can't be reached. */
+export async function offersSmtpUtf8(serverUrl: string, timeoutMs: number): Promise<boolean> {
+  const [{ default: SMTPConnection }, { parseConnectionUrl }] = await Promise.all([
+    import('nodemailer/lib/smtp-connection'),
+    import('nodemailer/lib/shared'),
+  ])
+  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs }
+  const connection = new SMTPConnection({ ...parseConnectionUrl(serverUrl), ...limits })
+  try {
+    await new Promise<void>((resolve, reject) => {
+      connection.once('error', reject)
+      connection.connect((error) => (error ? reject(error) : resolve()))
+    })
+    // The EHLO reply after STARTTLS, if any.
+    const extensions: unknown = memberOf(connection, '_supportedExtensions')
+    return Array.isArray(extensions) && extensions.includes('SMTPUTF8')
+  } finally {
+    connection.quit()
+    connection.close()
+  }
 }

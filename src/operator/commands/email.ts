@@ -9,8 +9,7 @@ import {
   removeEmailTemplate,
   updateEmailTemplate,
 } from '../../emails/email-template.ts'
-import { endSuppression } from '../../emails/suppression/suppression.ts'
-import { listSuppressions } from '../../emails/suppression/suppression-store.ts'
+import { endSuppression, listSuppressions } from '../../emails/suppression/suppression.ts'
 import { badRequest } from '../../platform/errors.ts'
 import {
   EmailSettingsBody,

@@ -1,7 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { endSuppression } from '../../emails/suppression/suppression.ts'
-import { listSuppressions } from '../../emails/suppression/suppression-store.ts'
+import { endSuppression, listSuppressions } from '../../emails/suppression/suppression.ts'
 import { Success } from '../../http/shapes.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { Suppression } from '../../emails/suppression/suppression-store.ts'
+import type { Suppression } from '../../emails/suppression/suppression.ts'
 import { nullableText } from '../../http/shapes.ts'
 
 export const MOST_SUPPRESSIONS = 100
