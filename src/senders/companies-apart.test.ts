@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { applyMarketingTerms, applyNumberLimits } from './account-event-store.ts'
+import { applyMarketingTerms } from './account-event-store.ts'
 import { deleteRoute, insertRoute, markAllSendersRemoved, restoreSender } from './sender-store.ts'
 
 // The companies share sender ids, numbers and accounts.
@@ -15,15 +15,6 @@ async function createRoutes() {
 }
 
 const routesOf = (companyId: number) => db`select from sender_routes where company_id = ${companyId}`
-
-test('a limit that a provider reports is that of a sender of the company', async () => {
-  const { companyId, twinId } = await createTwins(db)
-  const limit = { companyId, wabaAccountId: 'WABA', phone: '1', dailyLimit: 250, at: new Date() }
-  await keepsRows(db, twinId, () => applyNumberLimits(db, [limit]))
-  expect([...(await db`select daily_limit from senders where company_id = ${companyId}`)]).toEqual([
-    { dailyLimit: 250 },
-  ])
-})
 
 test('terms that a provider reports are those of an account of the company', async () => {
   const { companyId, twinId } = await createTwins(db)
