@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
-export type Event = { raw: Buffer; headers: IncomingHttpHeaders; json: any }
+export type Event = { raw: Buffer; headers: IncomingHttpHeaders; json: any; answeredWith: number }
 
 /** A service that takes the provider's events: stores them, and answers as the test says. */
 export type Receiver = {
@@ -19,8 +19,9 @@ export async function startReceiver(): Promise<Receiver> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const raw = Buffer.concat(chunks)
-      receiver.events.push({ raw, headers: request.headers, json: parse(raw) })
-      response.writeHead(receiver.answerWith).end('{"success":true}')
+      const answeredWith = receiver.answerWith
+      receiver.events.push({ raw, headers: request.headers, json: parse(raw), answeredWith })
+      response.writeHead(answeredWith).end('{"success":true}')
       server.emit('kept')
     })
   })

@@ -51,8 +51,12 @@ test('tries again while the service does not take them', async () => {
   await send(sandbox, textTo('393331234567'))
   await receiver.until(1)
   receiver.answerWith = 200
-  await untilStatuses(3)
-  expect(statuses().map(({ status }) => status)).toEqual(['sent', 'sent', 'delivered'])
+  const answered = (code: number) =>
+    receiver.events.flatMap(({ json, answeredWith }) =>
+      answeredWith === code ? json.entry[0].changes[0].value.statuses.map(({ status }: Seen) => status) : [],
+    )
+  await expect.poll(() => answered(200)).toEqual(['sent', 'delivered'])
+  expect(answered(503)[0]).toBe('sent')
 })
 
 test('none follow while autoStatus is off', async () => {
