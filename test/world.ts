@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { StatusRecord } from '../src/conversations/recording/waiting-status-store.ts'
+import type { StatusRecord } from '../src/conversations/recording/waiting-store.ts'
 import type { Db, Pool } from '../src/db/connect.ts'
 import type { InboundEntry, InboundRecord } from '../src/inbound/handling/batch/decide-inbound.ts'
 import { recordInbound } from '../src/inbound/handling/batch/record-inbound.ts'

@@ -9,14 +9,12 @@ import {
   listConversationIdsOf,
   listMessagesByIds,
 } from './conversation-store.ts'
-import { selectByProfile } from './list/profile-search-store.ts'
+import { selectByProfile } from './list/profile-search.ts'
 import { findEarlierMessages, listCompaniesWithEarlier } from './message-expiry-store.ts'
-import { writeConversations } from './recording/conversation-write-store.ts'
-import { findKnownWamids } from './recording/inbound-store.ts'
-import { findTargets } from './recording/message-change-store.ts'
-import { recordSentReactions } from './recording/sent-reaction-store.ts'
+import { markRead, writeConversations } from './recording/conversation-write-store.ts'
+import { findKnownWamids, recordSentReactions } from './recording/message-write-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
-import { markRead } from './unread-store.ts'
+import { findTargets } from './recording/waiting-store.ts'
 
 const { db, createMessages, addSender, insertChange, applyChanges, isRevoked } = await startTwins()
 

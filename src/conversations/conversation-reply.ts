@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Pagination, pathId } from '../http/shapes.ts'
-import { REFERRAL } from './content/message-members.ts'
+import { REFERRAL } from './content/message-content.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
 import { Direction, type MessageRecord, MessageStatus } from './message-reply.ts'
 import { WINDOW_MS } from './window.ts'

@@ -17,15 +17,19 @@ import { Pagination, pathId } from '../http/shapes.ts'
 import type { Clock } from '../platform/clock.ts'
 import { badRequest, type FieldFault, messageNotFound, validationError } from '../platform/errors.ts'
 import { parseId } from '../platform/ids.ts'
-import { MAX_ASSIGNEE_CHARACTERS } from './assignees/assignee.ts'
-import { keepAssignee } from './assignees/assignee-store.ts'
-import { getConversation } from './conversation.ts'
+import { keepAssignee, MAX_ASSIGNEE_CHARACTERS } from './assignees/assignee-store.ts'
 import { ChatId, ConversationPagination, ConversationRecord, toConversationRecord } from './conversation-reply.ts'
-import { type ConversationChange, findPlace, listMessages, updateConversation } from './conversation-store.ts'
+import {
+  type ConversationChange,
+  findMessageDetails,
+  findPlace,
+  getConversation,
+  listMessages,
+  updateConversation,
+} from './conversation-store.ts'
 import { ConversationQuery, readConversationPage } from './list/conversation-list.ts'
 import type { Conversation } from './list/conversation-list-store.ts'
-import type { MatchContacts } from './list/search-matches.ts'
-import { findMessageDetails } from './message-details-store.ts'
+import type { MatchContacts } from './list/profile-search.ts'
 import {
   type MediaAddress,
   MessageDetailsRecord,

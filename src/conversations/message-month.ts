@@ -1,5 +1,6 @@
-import { type Fragment, sql } from '../db/connect.ts'
+import { type Db, type Fragment, sql } from '../db/connect.ts'
 import { systemClock } from '../platform/clock.ts'
+import { recordKeyOf } from '../platform/ids.ts'
 
 /** A message id is its UTC month since January 1970 times this, plus a number. */
 export const IDS_A_MONTH = 1_000_000_000_000
@@ -37,4 +38,28 @@ export const isAmong = (ids: readonly number[]): Fragment => {
   if (months.length === 0) return sql`false`
   const ranges = months.map((month) => `message.id between ${month * IDS_A_MONTH} and ${(month + 1) * IDS_A_MONTH - 1}`)
   return sql`(${sql.unsafe(ranges.join(' or '))})`
+}
+
+type MessageId = { companyId: number; id: number }
+
+/**
+ * Locks messages in key order and reads statuses. Must not join: PostgreSQL 18.4 crashes if a statement locks a
+ * concurrently changed row, then looks up a partition by another row's value (docs/decisions/0016).
+ */
+export async function lockMessages(
+  tx: Db,
+  messages: readonly MessageId[],
+): Promise<(MessageId & { status: string })[]> {
+  const ids = messages.map(({ id }) => id)
+  const locked = await tx<(MessageId & { status: string })[]>`
+    select company_id, id, status
+    from messages message
+    where message.company_id = any(${messages.map(({ companyId }) => companyId)}::bigint[])
+      and message.id = any(${ids}::bigint[])
+      and ${isAmong(ids)}
+    order by message.company_id, message.id
+    for no key update
+  `
+  const keys = new Set(messages.map(recordKeyOf))
+  return locked.filter((message) => keys.has(recordKeyOf(message)))
 }

@@ -11,7 +11,6 @@ import type { Pool } from '../db/connect.ts'
 import { migrate } from '../db/migration/migrate.ts'
 import { expireMonths } from '../personal-data/lifetimes/expire-messages.ts'
 import { findConversation, listMessages } from './conversation-store.ts'
-import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
 import {
   dropMessageMonth,
   expireMedia,
@@ -19,8 +18,9 @@ import {
   listCompaniesWithExpired,
   makeMessageMonth,
   makeMessageMonths,
-} from './message-month-store.ts'
-import { findKnownWamids } from './recording/inbound-store.ts'
+} from './message-expiry-store.ts'
+import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
+import { findKnownWamids } from './recording/message-write-store.ts'
 
 const { db } = await createTestDatabase()
 const [clock] = await db<[{ now: Date }]>`select now() as now`

@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
-import { ERROR, MESSAGE_MEMBERS } from './content/message-members.ts'
-import { toReplyMember } from './content/reply-shape.ts'
-import { type StructuredContent, StructuredContentShape } from './content/structured-content.ts'
-import type { Message } from './conversation-store.ts'
-import type { StoredMessageDetails } from './message-details-store.ts'
+import {
+  ERROR,
+  MESSAGE_MEMBERS,
+  type StructuredContent,
+  StructuredContentShape,
+  toReplyMember,
+} from './content/message-content.ts'
+import type { Message, StoredMessageDetails } from './conversation-store.ts'
 import { MessagePrice } from './usage/usage-shape.ts'
 
 export const Direction = Type.Enum(['inbound', 'outbound'], {

@@ -3,7 +3,7 @@ import { AT, startTwins, statusOf, WAMID } from '../../test/conversations/apart-
 import { keepsRows } from '../../test/twins.ts'
 import { findUnknownRecipients } from './recording/recipient-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
-import { lockDueStatuses, settleWaitingStatuses, takeWaitingStatuses } from './recording/waiting-status-store.ts'
+import { lockDueStatuses, settleWaitingStatuses, takeWaitingStatuses } from './recording/waiting-store.ts'
 
 const { db, createMessages, statusesOf, addSender } = await startTwins()
 

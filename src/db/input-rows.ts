@@ -2,7 +2,17 @@ import { type Fragment, sql } from './connect.ts'
 import { toSnakeCase } from './driver/sql-template.ts'
 import { JsonParameter, type JsonValue } from './driver/values.ts'
 
-type Scalar = 'bigint' | 'boolean' | 'date' | 'integer' | 'jsonb' | 'smallint' | 'text' | 'timestamptz' | 'uuid'
+type Scalar =
+  | 'bigint'
+  | 'boolean'
+  | 'date'
+  | 'double precision'
+  | 'integer'
+  | 'jsonb'
+  | 'smallint'
+  | 'text'
+  | 'timestamptz'
+  | 'uuid'
 type ColumnsOf<T> = { readonly [Type in Scalar | `${Scalar}[]`]?: readonly (keyof T & string)[] }
 type Column = { member: string; name: string; type: string }
 

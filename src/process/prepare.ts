@@ -1,5 +1,5 @@
 import { joinCell } from '../companies/cell-store.ts'
-import { makeMessageMonths } from '../conversations/message-month-store.ts'
+import { makeMessageMonths } from '../conversations/message-expiry-store.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migration/migrate.ts'
 import { WITHOUT_SESSIONS } from '../db/pooler.ts'

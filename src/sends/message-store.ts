@@ -1,5 +1,5 @@
 import { isRecent } from '../conversations/message-month.ts'
-import { readUpTo } from '../conversations/unread-store.ts'
+import { readUpTo } from '../conversations/recording/conversation-write-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { OWN_WAMID } from './compose-message.ts'
 

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { rememberSignIn } from '../conversations/assignees/assignee.ts'
+import { rememberSignIn } from '../conversations/assignees/assignee-store.ts'
 import type { Db } from '../db/connect.ts'
 import { createStatementBatcher } from '../db/statement-batcher.ts'
 import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.ts'

@@ -1,4 +1,4 @@
-import type { StatusRecord } from '../../src/conversations/recording/waiting-status-store.ts'
+import type { StatusRecord } from '../../src/conversations/recording/waiting-store.ts'
 import { createTestDatabase } from '../database.ts'
 import { createTwins } from '../twins.ts'
 import { statusRecord } from '../world.ts'

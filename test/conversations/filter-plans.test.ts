@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { ConversationFilter } from '../../src/conversations/list/conversation-filter.ts'
 import {
   findLookedAtEnd,
   listConversationsFrom,
   listFiltered,
 } from '../../src/conversations/list/conversation-list-store.ts'
+import type { ConversationFilter } from '../../src/conversations/list/conversation-source.ts'
 import type { Db } from '../../src/db/connect.ts'
 import { plansOf } from '../query-plans.ts'
 import { writeUnmirrored } from '../run/mirrors.ts'

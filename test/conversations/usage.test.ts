@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { recordStatuses } from '../../src/conversations/recording/status-store.ts'
-import type { StatusRecord } from '../../src/conversations/recording/waiting-status-store.ts'
+import type { StatusRecord } from '../../src/conversations/recording/waiting-store.ts'
 import { startInbound } from '../inbound/inbound-world.ts'
 import { secondsNow, textFrom } from '../provider-webhook.ts'
 import { eventually, uniquePhone } from '../service.ts'

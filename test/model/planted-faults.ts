@@ -98,7 +98,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'an answer reads what the customer writes after it',
     model: 'inbox',
-    file: 'src/conversations/unread-store.ts',
+    file: 'src/conversations/recording/conversation-write-store.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the source has it
     find: 'least(conversation.unread_messages, (${writtenAfter(sql`answered.seq`)}))',
     replace: '0',

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { makeMessageMonth } from '../../src/conversations/message-month-store.ts'
+import { makeMessageMonth } from '../../src/conversations/message-expiry-store.ts'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { makeDeliveryDays } from '../../src/webhooks/deliveries/delivery-days.ts'

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest'
 import { sweepSearchTexts } from '../../src/contacts/search/search-sweep.ts'
-import { refoldProfiles } from '../../src/conversations/list/profile-sweep.ts'
+import { refoldProfiles } from '../../src/conversations/list/profile-search.ts'
 import { inboxOf, providerOf, textFrom } from '../provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from '../service.ts'
 

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { TEXT_MEMBERS, TEXT_NAMES, type Texts } from '../../people/contact-record.ts'
 import { searchText } from '../../people/contact-store.ts'
 import { type Pause, passOverCompanies } from '../../queue/company-pass.ts'
@@ -83,7 +84,7 @@ type RefoldedText = { readonly id: number; readonly former: string; readonly tex
 async function writeSearchTexts(db: Db, companyId: number, texts: readonly RefoldedText[]): Promise<number> {
   const rows = await db`
     with input as materialized (
-      select * from jsonb_to_recordset(${jsonRows(db, texts)}) as input (id bigint, former text, text text)
+      select * from ${inputRows(texts, { bigint: ['id'], text: ['former', 'text'] })}
     ),
     free as (
       select contacts.id, input.text

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 
-export type Assignee = {
+type Assignee = {
   name: string
   /** Start of the last session with this name; null: known from API assignments only. */
   signedInAt: Date | null
@@ -42,4 +42,12 @@ async function deleteOldestAssignees(db: Db, companyId: number): Promise<void> {
       order by signed_in_at desc nulls last, name
       offset ${MAX_ASSIGNEES}
     )`
+}
+
+export const MAX_ASSIGNEE_CHARACTERS = 100
+
+/** Keeps a session's name, so that it can be assigned after the session ends. */
+export async function rememberSignIn(db: Db, companyId: number, sessionName: string): Promise<void> {
+  const name = sessionName.trim()
+  if (name !== '' && name.length <= MAX_ASSIGNEE_CHARACTERS) await keepSignedIn(db, companyId, name)
 }

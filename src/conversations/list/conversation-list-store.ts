@@ -1,7 +1,12 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
-import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
-import { type ConversationFilter, type ConversationStatus, MAX_EXAMINED } from './conversation-filter.ts'
-import { sourceOf } from './conversation-source.ts'
+import {
+  type ActivityPlace,
+  type ConversationCursor,
+  type ConversationFilter,
+  type ConversationStatus,
+  MAX_EXAMINED,
+  sourceOf,
+} from './conversation-source.ts'
 
 export type Conversation = {
   id: number

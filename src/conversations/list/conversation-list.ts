@@ -5,15 +5,6 @@ import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages
 import { validationError } from '../../platform/errors.ts'
 import { findConversation } from '../conversation-store.ts'
 import {
-  type ActivityPlace,
-  type ConversationCursor,
-  conversationCursorQuery,
-  readConversationCursor,
-  toConversationCursor,
-  unknownConversationCursor,
-} from './conversation-cursor.ts'
-import { type ConversationFilter, MAX_FILTERED_OFFSET, MAX_RANKED } from './conversation-filter.ts'
-import {
   countFiltered,
   findLookedAtEnd,
   type ListedConversation,
@@ -22,7 +13,18 @@ import {
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
-import { findMatches, type MatchContacts } from './search-matches.ts'
+import {
+  type ActivityPlace,
+  type ConversationCursor,
+  type ConversationFilter,
+  conversationCursorQuery,
+  MAX_FILTERED_OFFSET,
+  MAX_RANKED,
+  readConversationCursor,
+  toConversationCursor,
+  unknownConversationCursor,
+} from './conversation-source.ts'
+import { findMatches, type MatchContacts } from './profile-search.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
 const MAX_ASSIGNEE = 100

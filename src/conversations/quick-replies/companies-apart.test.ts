@@ -9,7 +9,7 @@ import {
   insertQuickReply,
   selectQuickReplies,
   updateQuickReplyRow,
-} from './quick-reply-store.ts'
+} from './quick-reply.ts'
 
 // Companies whose quick replies have the same ids and titles.
 const { db } = await createTestDatabase()

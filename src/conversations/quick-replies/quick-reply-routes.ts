@@ -10,11 +10,11 @@ import {
   createQuickReply,
   listQuickReplies,
   MAX_QUICK_REPLIES,
+  type QuickReply,
   quickReplyFaults,
   removeQuickReply,
   updateQuickReply,
 } from './quick-reply.ts'
-import type { QuickReply } from './quick-reply-store.ts'
 
 const PATH = '/public/v1/whatsapp/quick-replies'
 const tags = ['Conversations']

@@ -1,5 +1,7 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, type Fragment, type Pool, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { indexedText } from '../../platform/text/search-text.ts'
+import { isAmong, isRecent } from '../message-month.ts'
 
 /** Whose conversation it is; `userId` is the customer's shown user id. */
 type ConversationPlace = {
@@ -43,38 +45,27 @@ export async function writeConversations(tx: Db, conversations: readonly Convers
   ])
 }
 
-const toRow = (conversation: ConversationWrite) => ({
-  company_id: conversation.companyId,
-  id: conversation.id,
-  sender_id: conversation.isNew ? conversation.senderId : undefined,
-  customer_id: conversation.customerId,
-  user_id: conversation.userId ?? undefined,
-  profile_name: conversation.profileName ?? undefined,
-  profile_search: typeof conversation.profileName === 'string' ? indexedText(conversation.profileName) : undefined,
-  messages: conversation.messages ?? 0,
-  unread: conversation.unread ?? 0,
-  is_answered: conversation.isAnswered || undefined,
-  is_written_to: conversation.isWrittenTo || undefined,
-  is_closed: conversation.isClosed || undefined,
-  last_text: conversation.lastText ?? undefined,
-  last_direction: conversation.lastDirection ?? undefined,
-  last_message_at: conversation.lastMessageAt ?? undefined,
-  last_inbound_at: conversation.lastInboundAt ?? undefined,
-  next_message_ms: conversation.nextMessageMs,
-  opened_at: conversation.window?.openedAt,
-  is_new_window: conversation.window?.isNew || undefined,
-  referral: conversation.window?.referral ?? undefined,
-  place: conversation.place ?? undefined,
+const toRow = ({ window, profileName, ...conversation }: ConversationWrite) => ({
+  ...{ messages: 0, unread: 0, ...conversation, profileName },
+  profileSearch: profileName == null ? null : indexedText(profileName),
+  openedAt: window?.openedAt,
+  isNewWindow: window?.isNew,
+  // A JSON null would not be an SQL null.
+  referral: window?.referral ?? undefined,
 })
 
-const fromRows = (tx: Db, rows: readonly object[]) => sql`
-  jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text,
-    profile_search text, messages integer, unread integer, is_answered boolean, is_written_to boolean,
-    is_closed boolean, last_text text, last_direction text, last_message_at timestamptz, last_inbound_at timestamptz,
-    next_message_ms double precision, opened_at timestamptz, is_new_window boolean, referral jsonb, place integer
-  )
-`
+type ConversationRow = ReturnType<typeof toRow>
+
+const fromRows = (rows: readonly ConversationRow[]) =>
+  inputRows(rows, {
+    bigint: ['companyId', 'id', 'senderId', 'customerId'],
+    text: ['userId', 'profileName', 'profileSearch', 'lastText', 'lastDirection'],
+    integer: ['messages', 'unread', 'place'],
+    boolean: ['isAnswered', 'isWrittenTo', 'isClosed', 'isNewWindow'],
+    timestamptz: ['lastMessageAt', 'lastInboundAt', 'openedAt'],
+    'double precision': ['nextMessageMs'],
+    jsonb: ['referral'],
+  })
 
 /** The last window's first referral: drops those from windows before the batch, keeps those from later ones. */
 const referralOf = sql`
@@ -90,9 +81,9 @@ const referralOf = sql`
 /** Keeps the order within one moment. */
 const activeAt = (at: Date) => sql`${at}::timestamptz + input.place * interval '1 microsecond'`
 
-const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+const updateConversations = (tx: Db, rows: readonly ConversationRow[], at: Date) => tx`
   with input as materialized (
-    select * from ${fromRows(tx, rows)}
+    select * from ${fromRows(rows)}
   ),
   changed as (
     update conversations existing
@@ -125,9 +116,9 @@ const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   where (activity.company_id, activity.conversation_id) = (changed.company_id, changed.id)
 `
 
-const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+const insertConversations = (tx: Db, rows: readonly ConversationRow[], at: Date) => tx`
   with input as materialized (
-    select * from ${fromRows(tx, rows)}
+    select * from ${fromRows(rows)}
   ),
   created as (
     insert into conversations (
@@ -156,3 +147,148 @@ const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
   order by company_id
   on conflict (company_id, writer) do update set total = existing.total + excluded.total
 `
+
+export type Handover = {
+  companyId: number
+  /** WhatsApp business account; `phoneNumberId` is null if the event covers all its numbers. */
+  account: string
+  phoneNumberId: string | null
+  identities: readonly string[]
+  controlledBy: 'business' | 'agent' | null
+  occurredAt: Date
+}
+
+/** Applies handovers in any order: each conversation's latest wins. Returns the changed conversations. */
+export async function applyHandovers(
+  tx: Db,
+  handovers: readonly Handover[],
+  at: Date,
+): Promise<{ companyId: number; id: number }[]> {
+  if (handovers.length === 0) return []
+  const rows = handovers.flatMap(({ identities, ...one }, ord) =>
+    identities.map((identity) => ({ ...one, ord, identity })),
+  )
+  const input = inputRows(rows, {
+    integer: ['ord'],
+    bigint: ['companyId'],
+    text: ['account', 'phoneNumberId', 'identity', 'controlledBy'],
+    timestamptz: ['occurredAt'],
+  })
+  return tx<{ companyId: number; id: number }[]>`
+    with reported as materialized (
+      select distinct on (conversation.company_id, conversation.id)
+        conversation.company_id, conversation.id, input.controlled_by, input.occurred_at
+      from ${input}
+      cross join lateral find_customer(input.company_id, input.identity) as customer
+      join conversations conversation
+        on (conversation.company_id, conversation.customer_id) = (input.company_id, customer.customer_id)
+      join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
+      where sender.waba_account_id = input.account
+        and (input.phone_number_id is null or sender.phone_number_id = input.phone_number_id)
+      order by conversation.company_id, conversation.id, input.occurred_at desc, input.ord desc
+    ),
+    locked as materialized (
+      select conversation.company_id, conversation.id
+      from conversations conversation
+      join reported on (reported.company_id, reported.id) = (conversation.company_id, conversation.id)
+      order by conversation.company_id, conversation.id
+      for no key update of conversation
+    )
+    update conversations conversation
+    set controlled_by = reported.controlled_by, controlled_at = reported.occurred_at, updated_at = ${at}
+    from reported
+    join locked on (locked.company_id, locked.id) = (reported.company_id, reported.id)
+    where (conversation.company_id, conversation.id) = (reported.company_id, reported.id)
+      and reported.occurred_at >= coalesce(conversation.controlled_at, '-infinity')
+    returning conversation.company_id, conversation.id
+  `
+}
+
+/**
+ * Marks conversations as read up to messages the provider may have accepted; text and media also take over from its
+ * agent. A statement of its own, since one that waits for a lock misses messages written meanwhile.
+ */
+export async function readUpTo(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
+  const answered = answeredBy(messages)
+  await Promise.all([
+    // Must look up messages below the sort, none after the first lock (docs/decisions/0016).
+    tx`
+      select
+      from (${answered}) as answered
+      join conversations conversation
+        on (conversation.company_id, conversation.id) = (answered.company_id, answered.conversation_id)
+      where ${isUnreadOrTaken}
+      order by conversation.company_id, conversation.id
+      for no key update of conversation
+    `,
+    tx`
+      with answered as materialized (${answered}),
+      changed as (
+        update conversations conversation
+        set
+          unread_messages = least(conversation.unread_messages, (${writtenAfter(sql`answered.seq`)})),
+          controlled_by = case when answered.taken_at > conversation.controlled_at then 'business' else conversation.controlled_by end,
+          controlled_at = case when answered.taken_at > conversation.controlled_at then answered.taken_at else conversation.controlled_at end
+        from answered
+        where (conversation.company_id, conversation.id) = (answered.company_id, answered.conversation_id)
+          and ${isUnreadOrTaken}
+        returning conversation.company_id, conversation.id, conversation.unread_messages
+      )
+      ${showUnread}
+    `,
+  ])
+}
+
+const answeredBy = (messages: readonly { companyId: number; id: number }[]) => sql`
+  select message.company_id, message.conversation_id, max(message.seq) as seq,
+    max(message.created_at) filter (where message.template is null) as taken_at
+  from ${inputRows(messages, { bigint: ['companyId', 'id'] })}
+  join messages message on (message.company_id, message.id) = (input.company_id, input.id)
+  where ${isAmong(messages.map(({ id }) => id))}
+  group by message.company_id, message.conversation_id
+`
+
+const isUnreadOrTaken = sql`(conversation.unread_messages > 0 or answered.taken_at > conversation.controlled_at)`
+
+const writtenAfter = (seq: Fragment) => sql`
+  select count(*)::integer
+  from messages message
+  where (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
+    and message.seq > ${seq}
+    and ${isRecent()}
+    and message.direction = 'inbound'
+`
+
+const showUnread = sql`
+  update conversation_activity activity
+  set is_unread = changed.unread_messages > 0
+  from changed
+  where (activity.company_id, activity.conversation_id) = (changed.company_id, changed.id)
+    and activity.is_unread <> (changed.unread_messages > 0)
+`
+
+/** Marks a conversation as read up to a seq. */
+export const markRead = (db: Pool, companyId: number, conversationId: number, seq: number): Promise<void> =>
+  db.begin(
+    'isolation level read committed',
+    async (tx) => {
+      await Promise.all([
+        tx`
+          select from conversations where (company_id, id) = (${companyId}::bigint, ${conversationId}::bigint) for no key update
+        `,
+        tx`
+          with changed as (
+            update conversations conversation
+            set
+              unread_messages = least(conversation.unread_messages, (${writtenAfter(sql`${seq}::bigint`)})),
+              updated_at = now()
+            where conversation.company_id = ${companyId} and conversation.id = ${conversationId}
+            returning conversation.company_id, conversation.id, conversation.unread_messages
+          )
+          ${showUnread}
+        `,
+        tx.commit(),
+      ])
+    },
+    { pipelined: true },
+  )

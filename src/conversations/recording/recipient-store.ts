@@ -1,7 +1,8 @@
 import type { RecordChange } from '../../changes/record-change.ts'
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { isAmong, isRecent } from '../message-month.ts'
-import type { StatusRecord } from './waiting-status-store.ts'
+import type { StatusRecord } from './waiting-store.ts'
 
 /** `requestedIdentity` is null for group or unknown messages (`isKnown`); `account`, for unknown numbers. */
 type UnknownRecipient = {
@@ -16,15 +17,14 @@ export function findUnknownRecipients(
   tx: Db,
   statuses: readonly { record: StatusRecord; userId: string }[],
 ): Promise<UnknownRecipient[]> {
-  const rows = statuses.map(({ record, userId }, place) => ({
-    place,
-    company_id: record.companyId,
-    sender_id: record.senderId,
-    wamid: record.wamid,
-    message_id: record.messageId,
-    provider_message_id: record.providerMessageId,
-    user_id: userId,
-  }))
+  const input = inputRows(
+    statuses.map(({ record, userId }, place) => ({ ...record, place, userId })),
+    {
+      integer: ['place'],
+      bigint: ['companyId', 'senderId', 'messageId'],
+      text: ['wamid', 'providerMessageId', 'userId'],
+    },
+  )
   return tx<UnknownRecipient[]>`
     select
       input.place,
@@ -43,9 +43,7 @@ export function findUnknownRecipients(
         order by identity.identity
         limit 1
       ) as requested_identity
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      place integer, company_id bigint, sender_id bigint, wamid text, message_id bigint, provider_message_id text, user_id text
-    )
+    from ${input}
     left join lateral (
       select conversation.customer_id
       from (
@@ -85,10 +83,9 @@ export async function listRecipients(
   messages: readonly { companyId: number; id: number }[],
 ): Promise<MessageRecipient[]> {
   if (messages.length === 0) return []
-  const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
   return await tx<MessageRecipient[]>`
     select message.company_id, message.id as message_id, identity.identity
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    from ${inputRows(messages, { bigint: ['companyId', 'id'] })}
     join messages message on (message.company_id, message.id) = (input.company_id, input.id)
     join conversations conversation
       on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
@@ -104,12 +101,11 @@ export async function listCreatedContacts(
   tx: Db,
   conversations: readonly { companyId: number; conversationId: number | null }[],
 ): Promise<RecordChange[]> {
-  const rows = conversations.map(({ companyId, conversationId }) => ({ company_id: companyId, id: conversationId }))
   const contacts = await tx<{ companyId: number; id: number }[]>`
     select distinct contact.company_id, contact.id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as touched (company_id bigint, id bigint)
+    from ${inputRows(conversations, { bigint: ['companyId', 'conversationId'] }, 'touched')}
     join conversations conversation
-      on (conversation.company_id, conversation.id) = (touched.company_id, touched.id)
+      on (conversation.company_id, conversation.id) = (touched.company_id, touched.conversation_id)
     join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
     join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
     where contact.created_at = now() -- the time at which this transaction began

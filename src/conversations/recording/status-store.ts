@@ -1,12 +1,11 @@
 import type { RecordChange } from '../../changes/record-change.ts'
 import { type Db, jsonRows, sql } from '../../db/connect.ts'
-import { lockMessages } from '../message-lock-store.ts'
-import { isAmong, isRecent } from '../message-month.ts'
-import { readUpTo } from '../unread-store.ts'
+import { isAmong, isRecent, lockMessages } from '../message-month.ts'
 import { BILLABLE, type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
-import { removeSentReactions } from './sent-reaction-store.ts'
-import { type StatusRecord, settleWaitingStatuses } from './waiting-status-store.ts'
+import { readUpTo } from './conversation-write-store.ts'
+import { removeSentReactions } from './message-write-store.ts'
+import { type StatusRecord, settleWaitingStatuses } from './waiting-store.ts'
 
 export type MovedMessage = {
   companyId: number

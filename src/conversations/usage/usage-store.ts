@@ -1,23 +1,21 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import type { Usage, UsageKey } from './usage.ts'
 
 /** Adds usage. Each session writes its own rows, see `conversation_counts`. */
 export async function addUsage(tx: Db, totals: readonly (UsageKey & Usage)[]): Promise<void> {
   if (totals.length === 0) return
-  const rows = totals.map(({ companyId, senderId, ...total }) => ({
-    company_id: companyId,
-    sender_id: senderId,
-    ...total,
-  }))
+  const input = inputRows(totals, {
+    bigint: ['companyId', 'senderId', 'sent', 'delivered', 'read', 'failed', 'billable'],
+    date: ['day'],
+    text: ['category', 'template'],
+  })
   await tx`
     insert into message_usage as existing (
       company_id, day, sender_id, category, template, sent, delivered, read, failed, billable
     )
     select company_id, day, sender_id, category, template, sent, delivered, read, failed, billable
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, day date, sender_id bigint, category text, template text, sent bigint, delivered bigint,
-      read bigint, failed bigint, billable bigint
-    )
+    from ${input}
     -- Locked in the same order everywhere.
     order by company_id, day, sender_id, category, template
     on conflict (company_id, day, sender_id, category, template, writer) do update set

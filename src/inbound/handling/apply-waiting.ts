@@ -3,14 +3,12 @@ import type { RecordEvents } from '../../changes/record-change.ts'
 import {
   applyWaitingChanges,
   lockDueChanges,
-  postponeChanges,
-  type WaitingChange,
-} from '../../conversations/recording/message-change-store.ts'
-import {
   lockDueStatuses,
+  postponeChanges,
   type StatusRecord,
   settleWaitingStatuses,
-} from '../../conversations/recording/waiting-status-store.ts'
+  type WaitingChange,
+} from '../../conversations/recording/waiting-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import type { Clock } from '../../platform/clock.ts'

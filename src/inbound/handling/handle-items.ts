@@ -1,13 +1,13 @@
 import type { LiveChange, Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
-import { type ChangedCall, recordCallEvents } from '../../conversations/recording/call-store.ts'
+import { type ChangedCall, recordCallEvents } from '../../conversations/recording/message-write-store.ts'
+import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
 import {
   findTargets,
   type MessageChange,
   recordMessageChanges,
-} from '../../conversations/recording/message-change-store.ts'
-import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
-import { takeWaitingStatuses } from '../../conversations/recording/waiting-status-store.ts'
+  takeWaitingStatuses,
+} from '../../conversations/recording/waiting-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { IdentityKey } from '../../people/customer-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'

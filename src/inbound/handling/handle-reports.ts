@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LiveChange } from '../../changes/live-change.ts'
 import type { RecordChange } from '../../changes/record-change.ts'
-import { applyHandovers, type Handover } from '../../conversations/control-store.ts'
+import { applyHandovers, type Handover } from '../../conversations/recording/conversation-write-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { areOfErased, recordPreferences } from '../../people/consent/preference.ts'
 import type { InboundItem, TemplateComponentsItem } from '../../providers/events/event-item.ts'

@@ -7,7 +7,7 @@ import {
   recordStatuses,
   toStatusChange,
 } from '../../conversations/recording/status-store.ts'
-import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
+import type { StatusRecord } from '../../conversations/recording/waiting-store.ts'
 import { isBillable } from '../../conversations/usage/usage.ts'
 import type { Db } from '../../db/connect.ts'
 import { type Preference, recordPreferences } from '../../people/consent/preference.ts'

@@ -1,15 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   deleteMessages,
-  findEarlierMessages,
-  listCompaniesWithEarlier,
-} from '../../conversations/message-expiry-store.ts'
-import {
   dropMessageMonth,
+  findEarlierMessages,
   findExpiredMonth,
+  listCompaniesWithEarlier,
   startConversationsAfter,
   type WalkPlace,
-} from '../../conversations/message-month-store.ts'
+} from '../../conversations/message-expiry-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
 import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/erase-envelopes.ts'

@@ -1,6 +1,6 @@
 import { discardLeftLists } from '../../contacts/import/contact-import.ts'
 import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/import-expiry-store.ts'
-import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-month-store.ts'
+import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-expiry-store.ts'
 import type { Pool } from '../../db/connect.ts'
 import { EXPIRING, envelopePeopleAfter, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'
 import { expireEmails, listCompaniesWithExpiredEmails } from '../../emails/email-removal-store.ts'

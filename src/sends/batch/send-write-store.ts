@@ -1,6 +1,6 @@
 import { isAmong } from '../../conversations/message-month.ts'
-import { recordSentReactions } from '../../conversations/recording/sent-reaction-store.ts'
-import { readUpTo } from '../../conversations/unread-store.ts'
+import { readUpTo } from '../../conversations/recording/conversation-write-store.ts'
+import { recordSentReactions } from '../../conversations/recording/message-write-store.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { RecipientReport } from '../../people/identify.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { getConversation } from '../../conversations/conversation.ts'
 import { ChatId } from '../../conversations/conversation-reply.ts'
+import { getConversation } from '../../conversations/conversation-store.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { completeKey } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'

@@ -1,14 +1,13 @@
 import type { Publish } from '../../changes/live-change.ts'
 import type { Conversation } from '../../conversations/list/conversation-list-store.ts'
-import { markRead } from '../../conversations/unread-store.ts'
+import { markRead } from '../../conversations/recording/conversation-write-store.ts'
 import type { Pool } from '../../db/connect.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { type AppError, providerText, serviceUnavailable, sessionWindowClosed } from '../../platform/errors.ts'
 import type { SendFailure } from '../../providers/provider.ts'
 import { resolveSender } from '../../senders/sender.ts'
 import { findLastInbound } from '../message-store.ts'
-import type { SendDeps } from '../send.ts'
-import { toRefusal } from '../send.ts'
+import { type SendDeps, toRefusal } from '../send.ts'
 
 export type ReceiptDeps = Pick<SendDeps, 'senders' | 'providers' | 'breaker'> & { db: Pool; publish: Publish }
 

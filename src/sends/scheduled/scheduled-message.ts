@@ -1,5 +1,5 @@
 import type { Publish } from '../../changes/live-change.ts'
-import { getConversation } from '../../conversations/conversation.ts'
+import { getConversation } from '../../conversations/conversation-store.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { alreadySent, scheduledMessageNotFound, validationError } from '../../platform/errors.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { ERROR, MESSAGE_MEMBERS } from '../../conversations/content/message-members.ts'
+import { ERROR, MESSAGE_MEMBERS } from '../../conversations/content/message-content.ts'
 import type { Db } from '../../db/connect.ts'
 import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
 import { digitsOf } from '../../platform/text/phone.ts'

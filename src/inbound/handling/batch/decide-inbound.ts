@@ -1,4 +1,4 @@
-import type { MessageContext } from '../../../conversations/content/message-context.ts'
+import type { MessageContext } from '../../../conversations/content/message-content.ts'
 import { WINDOW_MS } from '../../../conversations/window.ts'
 import {
   identify,

@@ -1,7 +1,6 @@
 import type { RecordChange } from '../../../changes/record-change.ts'
-import type { MessageContext } from '../../../conversations/content/message-context.ts'
-import type { StructuredContent } from '../../../conversations/content/structured-content.ts'
-import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
+import type { MessageContext, StructuredContent } from '../../../conversations/content/message-content.ts'
+import type { MessageChange } from '../../../conversations/recording/waiting-store.ts'
 import { areValuesRefused } from '../../../db/pool/failure.ts'
 import { phoneIdentity } from '../../../platform/text/phone.ts'
 import type {

@@ -3,7 +3,11 @@ import {
   type ConversationWrite,
   writeConversations,
 } from '../../../conversations/recording/conversation-write-store.ts'
-import { applyMessageChanges, insertMessages, insertReactions } from '../../../conversations/recording/inbound-store.ts'
+import {
+  applyMessageChanges,
+  insertMessages,
+  insertReactions,
+} from '../../../conversations/recording/message-write-store.ts'
 import type { Db } from '../../../db/connect.ts'
 import { refreshConsents, showEarlierConsents } from '../../../people/consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../people/contact-store.ts'

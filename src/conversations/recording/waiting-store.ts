@@ -1,5 +1,7 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
-import { applyMessageChanges } from './inbound-store.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows, placedRows } from '../../db/input-rows.ts'
+import type { MessagePricing } from '../usage/usage.ts'
+import { applyMessageChanges, type TargetMessage } from './message-write-store.ts'
 
 export type MessageChange = {
   companyId: number
@@ -26,19 +28,16 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     changes.filter((change) => !naming.includes(change)),
   )
   if (naming.length === 0) return changes.map((change) => !erased.has(change))
-  const rows = naming.map((change) => ({
-    company_id: change.companyId,
-    wamid: change.wamid,
-    sender_id: change.senderId,
-    direction: change.direction,
-    writers: change.writers,
-    shown_writer: change.shownWriter,
-    target_wamid: change.targetWamid,
-    kind: change.kind,
-    text: change.text,
-    occurred_at: change.occurredAt,
-    arrived_at: change.arrivedAt,
-  }))
+  const input = placedRows(
+    naming,
+    {
+      bigint: ['companyId', 'senderId'],
+      text: ['wamid', 'direction', 'shownWriter', 'targetWamid', 'kind', 'text'],
+      'text[]': ['writers'],
+      timestamptz: ['occurredAt', 'arrivedAt'],
+    },
+    'change',
+  )
   const inserted = await tx<{ companyId: number; wamid: string }[]>`
     insert into message_changes (
       company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, look_at
@@ -48,14 +47,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
       case when not exists (
         select from messages message where (message.company_id, message.wamid) = (change.company_id, change.target_wamid)
       ) then now() end
-    from rows from (
-      jsonb_to_recordset(${jsonRows(tx, rows)}) as (
-        company_id bigint, wamid text, sender_id bigint, direction text, writers text[], shown_writer text,
-        target_wamid text, kind text, text text, occurred_at timestamptz, arrived_at timestamptz
-      )
-    ) with ordinality as change (
-      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, arrived_at, place
-    )
+    from ${input}
     where not is_erased(company_id, array[wamid, target_wamid], writers, arrived_at)
     order by place
     on conflict do nothing
@@ -75,18 +67,13 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
 /** Targets erased messages, or people erased after the change arrived. */
 async function findErased(tx: Db, changes: readonly MessageChange[]): Promise<Set<MessageChange>> {
   if (changes.length === 0) return new Set()
-  const rows = changes.map(({ companyId, wamid, writers, arrivedAt }, place) => ({
-    place,
-    company_id: companyId,
-    wamid,
-    writers,
-    arrived_at: arrivedAt,
-  }))
+  const input = inputRows(
+    changes.map((change, place) => ({ ...change, place })),
+    { integer: ['place'], bigint: ['companyId'], text: ['wamid'], 'text[]': ['writers'], timestamptz: ['arrivedAt'] },
+  )
   const erased = await tx<{ place: number }[]>`
     select place
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (
-      place integer, company_id bigint, wamid text, writers text[], arrived_at timestamptz
-    )
+    from ${input}
     where is_erased(company_id, array_remove(array[wamid], null), writers, arrived_at)
   `
   const places = new Set(erased.map(({ place }) => place))
@@ -119,31 +106,29 @@ export async function postponeChanges(
   due: readonly WaitingChange[],
   isFound: (change: WaitingChange) => boolean = () => false,
 ): Promise<void> {
-  const rows = due.map((change) => ({ company_id: change.companyId, wamid: change.wamid, is_found: isFound(change) }))
+  const rows = due.map((change) => ({ ...change, isFound: isFound(change) }))
   await tx`
     update message_changes change
     set look_at = case
       when not input.is_found and change.created_at > now() - interval '1 day'
       then now() + greatest(now() - change.created_at, interval '1 second')
     end
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, wamid text, is_found boolean)
+    from ${inputRows(rows, { bigint: ['companyId'], text: ['wamid'], boolean: ['isFound'] })}
     where (change.company_id, change.wamid) = (input.company_id, input.wamid)
   `
 }
-
-export type TargetMessage = { companyId: number; wamid: string; id: number; conversationId: number }
 
 export async function findTargets(
   tx: Db,
   targets: readonly { companyId: number; targetWamid: string | null }[],
 ): Promise<TargetMessage[]> {
   const rows = targets.flatMap(({ companyId, targetWamid }) =>
-    targetWamid === null ? [] : [{ company_id: companyId, wamid: targetWamid }],
+    targetWamid === null ? [] : [{ companyId, wamid: targetWamid }],
   )
   if (rows.length === 0) return []
   return tx<TargetMessage[]>`
     select message.company_id, target.wamid, message.id, message.conversation_id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as target (company_id bigint, wamid text)
+    from ${inputRows(rows, { bigint: ['companyId'], text: ['wamid'] }, 'target')}
     cross join lateral (
       select existing.company_id, existing.id, existing.conversation_id
       from messages existing
@@ -151,5 +136,81 @@ export async function findTargets(
       order by existing.id desc
       limit 1
     ) as message
+  `
+}
+
+export type StatusRecord = {
+  companyId: number
+  /** Null: stored by an earlier version. */
+  senderId: number | null
+  wamid: string | null
+  /** Used by some providers besides the wamid. */
+  providerMessageId: string | null
+  messageId: number | null
+  /** Null: the provider reported only the wamid. */
+  status: 'sent' | 'delivered' | 'read' | 'failed' | null
+  occurredAt: Date | null
+  arrivedAt: Date
+  /** Digits; in groups, the participant's. */
+  recipientPhone: string | null
+  identities: readonly string[]
+  pricing: MessagePricing | null
+  error: { code: number | null; title: string | null; details: string | null } | null
+  /** Null: not stored, arriving now. */
+  waitingId: number | null
+}
+
+const columns = sql`
+  waiting.company_id, waiting.sender_id, waiting.wamid, waiting.provider_message_id, null::bigint as message_id, waiting.status,
+  waiting.occurred_at, waiting.created_at as arrived_at, waiting.recipient_phone,
+  coalesce(waiting.recipients, '{}') as identities, waiting.pricing, waiting.error
+`
+
+export const lockDueStatuses = (tx: Db, limit: number): Promise<StatusRecord[]> => tx<StatusRecord[]>`
+  select ${columns}, waiting.id as waiting_id
+  from waiting_statuses waiting
+  where waiting.look_at <= now()
+  order by waiting.look_at, waiting.company_id, waiting.id
+  limit ${limit}
+  for update skip locked
+`
+
+/** Deletes matched statuses; others double their wait. */
+export async function settleWaitingStatuses(
+  tx: Db,
+  records: readonly StatusRecord[],
+  isFound: (record: StatusRecord) => boolean,
+): Promise<void> {
+  const rows = records.flatMap((record) =>
+    record.waitingId === null ? [] : [{ companyId: record.companyId, id: record.waitingId, isFound: isFound(record) }],
+  )
+  if (rows.length === 0) return
+  await tx`
+    with input as materialized (
+      select * from ${inputRows(rows, { bigint: ['companyId', 'id'], boolean: ['isFound'] })}
+    ),
+    found as (
+      delete from waiting_statuses waiting
+      using input
+      where input.is_found and (waiting.company_id, waiting.id) = (input.company_id, input.id)
+    )
+    update waiting_statuses waiting
+    set look_at = now() + greatest(now() - waiting.created_at, interval '1 second')
+    from input
+    where not input.is_found and (waiting.company_id, waiting.id) = (input.company_id, input.id)
+  `
+}
+
+/** Takes statuses waiting for messages about to be recorded. */
+export async function takeWaitingStatuses(
+  tx: Db,
+  messages: readonly { companyId: number; wamid: string }[],
+): Promise<StatusRecord[]> {
+  if (messages.length === 0) return []
+  return await tx<StatusRecord[]>`
+    delete from waiting_statuses waiting
+    using ${inputRows(messages, { bigint: ['companyId'], text: ['wamid'] })}
+    where (waiting.company_id, waiting.wamid) = (input.company_id, input.wamid)
+    returning ${columns}, null::bigint as waiting_id
   `
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { untilBlocked } from '../../test/held-locks.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { untilBlocked } from '../../../test/held-locks.ts'
 import {
   createCompany,
   createSender,
@@ -9,11 +9,11 @@ import {
   NO_CONSEQUENCES,
   record,
   statusRecord,
-} from '../../test/world.ts'
-import { systemClock } from '../platform/clock.ts'
-import { createSendBatches } from '../sends/batch/send-batches.ts'
-import { recordStatuses } from './recording/status-store.ts'
-import { markRead, readUpTo } from './unread-store.ts'
+} from '../../../test/world.ts'
+import { systemClock } from '../../platform/clock.ts'
+import { createSendBatches } from '../../sends/batch/send-batches.ts'
+import { markRead, readUpTo } from './conversation-write-store.ts'
+import { recordStatuses } from './status-store.ts'
 
 const { db } = await createTestDatabase()
 

@@ -1,11 +1,47 @@
-import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { startsWord } from '../../db/word-start.ts'
-import type { RankedMatch } from './conversation-filter.ts'
+import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
+import { MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-source.ts'
+
+/** `matches` is null if there are many. */
+type ContactMatches = { readonly texts: readonly string[]; readonly matches: readonly RankedMatch[] | null }
+
+export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<ContactMatches | undefined>
+
+/** Above this the list is read in its own order. */
+const FEW = 1_000
+
+/** Finds conversations by contact or profile name; undefined without searchable text. */
+export async function findMatches(
+  db: Db,
+  companyId: number,
+  search: string,
+  matchContacts: MatchContacts,
+): Promise<SearchMatches | undefined> {
+  const profileText = indexedText(search)
+  const [found, conversations] = await Promise.all([
+    matchContacts(db, companyId, search),
+    findByProfile(db, companyId, profileText),
+  ])
+  if (found === undefined) return undefined
+  const { texts, matches: contacts } = found
+  if (contacts !== null && conversations !== null) return { contacts, conversations }
+  return { texts, profileText: profileText === '' ? null : profileText }
+}
+
+async function findByProfile(db: Db, companyId: number, text: string): Promise<readonly RankedMatch[] | null> {
+  if (text === '') return []
+  const trigrams = trigramsOf(text)
+  if (trigrams.length === 0 || (await areManyProfiles(db, companyId, trigrams))) return null
+  const { matches, areAll } = await selectByProfile(db, companyId, text, trigrams, MAX_EXAMINED)
+  return areAll && matches.length <= FEW ? matches : null
+}
 
 const SAMPLE = 500
 
 /** Estimates from the newest `SAMPLE` conversations whether more than a tenth would match. */
-export async function areManyProfiles(db: Db, companyId: number, trigrams: readonly string[]): Promise<boolean> {
+async function areManyProfiles(db: Db, companyId: number, trigrams: readonly string[]): Promise<boolean> {
   const [row] = await db<{ held: number }[]>`
     select count(*) filter (where ${holding(trigrams)}) as held
     from (
@@ -54,7 +90,7 @@ const holding = (trigrams: readonly string[]): Fragment =>
     .reduce((before, next) => sql`${before} and ${next}`)
 
 /** Reads non-ASCII profile names among `limit` conversations after an id; `last` is null at the end. */
-export async function readProfileRows(
+async function readProfileRows(
   db: Db,
   companyId: number,
   after: number,
@@ -78,14 +114,14 @@ export async function readProfileRows(
 }
 
 /** Replaces search texts where the name is unchanged; skips locked rows. */
-export async function writeProfileTexts(
+async function writeProfileTexts(
   db: Db,
   companyId: number,
   texts: readonly { id: number; name: string; text: string }[],
 ): Promise<void> {
   await db`
     with input as materialized (
-      select * from jsonb_to_recordset(${jsonRows(db, texts)}) as input (id bigint, name text, text text)
+      select * from ${inputRows(texts, { bigint: ['id'], text: ['name', 'text'] })}
     ),
     free as (
       select conversation.id, input.text
@@ -100,4 +136,29 @@ export async function writeProfileTexts(
     from free
     where (conversations.company_id, conversations.id) = (${companyId}, free.id)
   `
+}
+
+const WINDOW = 5_000
+const WRITTEN_AT_ONCE = 500
+
+/** Refolds a company's profile names; skips locked conversations, whose inbound message folds the name. */
+export async function refoldProfiles(db: Db, companyId: number, pause: () => Promise<void>): Promise<void> {
+  for (let after = 0; ; ) {
+    const { last, rows } = await readProfileRows(db, companyId, after, WINDOW)
+    if (last === null) return
+    const changed = rows
+      .map(({ id, profileName, profileSearch }) => ({
+        id,
+        name: profileName,
+        former: profileSearch,
+        text: indexedText(profileName),
+      }))
+      .filter(({ former, text }) => former !== text)
+    for (let at = 0; at < changed.length; at += WRITTEN_AT_ONCE) {
+      await writeProfileTexts(db, companyId, changed.slice(at, at + WRITTEN_AT_ONCE))
+      await pause()
+    }
+    after = last
+    await pause()
+  }
 }
