@@ -1,6 +1,7 @@
-import { type Db, type Fragment, jsonRows, type Pool, sql, type Transaction } from '../../db/connect.ts'
+import { type Db, type Fragment, type Pool, sql, type Transaction } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { recordKeyOf } from '../../platform/ids.ts'
-import { dayOfId, type HeldDelivery, toHeldRow } from './delivery-store.ts'
+import { dayOfId, type HeldDelivery } from './delivery-store.ts'
 
 /**
  * Holds back deliveries behind an earlier one of their conversation until complete_attempts releases them; returns their
@@ -22,9 +23,7 @@ type Blocked = HeldDelivery & { earlierId: number }
 
 const findBlocked = (tx: Db, deliveries: readonly HeldDelivery[]) => tx<Blocked[]>`
   select input.company_id, input.delivery_id, input.claim_id, earlier.id as earlier_id
-  from jsonb_to_recordset(${jsonRows(tx, deliveries.map(toHeldRow))}) as input (
-    company_id bigint, delivery_id bigint, claim_id uuid
-  )
+  from ${inputRows(deliveries, { bigint: ['companyId', 'deliveryId'], uuid: ['claimId'] })}
   join deliveries delivery
     on (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
     and delivery.day = (input.delivery_id / 1000000000)::integer
@@ -59,13 +58,10 @@ export async function lockDeliveries(
 }
 
 async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>> {
-  const rows = held.map((one) => ({ ...toHeldRow(one), earlier_id: one.earlierId }))
   const waiting = await tx<DeliveryKey[]>`
     update deliveries delivery
     set claim_id = null, lease_until = null, waits_for = input.earlier_id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, delivery_id bigint, claim_id uuid, earlier_id bigint
-    )
+    from ${inputRows(held, { bigint: ['companyId', 'deliveryId', 'earlierId'], uuid: ['claimId'] })}
     where (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
       and delivery.day = (input.delivery_id / 1000000000)::integer and delivery.claim_id = input.claim_id
     returning delivery.company_id, delivery.id
@@ -75,10 +71,9 @@ async function setWaiting(tx: Db, held: readonly Blocked[]): Promise<Set<string>
 
 /** Releases deliveries behind ones that ended without an attempt. */
 export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, 'claimId'>[]): Promise<void> {
-  const rows = ended.map(({ companyId, deliveryId }) => ({ company_id: companyId, delivery_id: deliveryId }))
   await db`
     with ended as materialized (
-      select * from jsonb_to_recordset(${jsonRows(db, rows)}) as ended (company_id bigint, delivery_id bigint)
+      select * from ${inputRows(ended, { bigint: ['companyId', 'deliveryId'] }, 'ended')}
     )
     update deliveries delivery
     set waits_for = null
@@ -107,13 +102,12 @@ export async function releaseHeldBack(db: Pool, limit: number): Promise<number> 
     `
     if (free.length === 0) return 0
     const locked = await lockDeliveries(tx, free, sql`waits_for is not null for update skip locked`)
-    const rows = locked.map(({ companyId, id }) => ({ company_id: companyId, delivery_id: id }))
     const { count } = await tx`
       update deliveries delivery
       set waits_for = null
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, delivery_id bigint)
-      where (delivery.company_id, delivery.id) = (input.company_id, input.delivery_id)
-        and delivery.day = (input.delivery_id / 1000000000)::integer
+      from ${inputRows(locked, { bigint: ['companyId', 'id'] })}
+      where (delivery.company_id, delivery.id) = (input.company_id, input.id)
+        and delivery.day = (input.id / 1000000000)::integer
     `
     return count
   })

@@ -187,7 +187,7 @@ const toEnvelopeRow = ({
   people: people?.length ? people : undefined,
 })
 
-export const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({
+const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({
   company_id: companyId,
   delivery_id: deliveryId,
   claim_id: claimId,

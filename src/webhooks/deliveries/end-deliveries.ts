@@ -107,7 +107,7 @@ const lockLate = (tx: Db, deadlineMs: number, { first, last }: PartitionRange, l
     where pending.company_id = registration.company_id and pending.registration_id = registration.id
       and pending.status = 'pending' and pending.claim_id is null
       and pending.day between ${first}::integer and ${last}::integer
-      -- ids are in the order of time but for the duration of a transaction
+      -- ids are time-ordered, give or take one transaction
       and pending.id < (select delivery_id_at(cutoff.day, cutoff.at + interval '1 minute') from cutoff)
       and coalesce(pending.renewed_at, pending.created_at) < (select at from cutoff)
     order by pending.id

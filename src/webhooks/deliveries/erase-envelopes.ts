@@ -1,6 +1,7 @@
 import type { RecordEventName } from '../../changes/record-change.ts'
 import { IDS_A_MONTH } from '../../conversations/message-month.ts'
-import { type Db, jsonRows, type Pool, sql } from '../../db/connect.ts'
+import { type Db, type Pool, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { messageStatus } from '../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../events/message-received.ts'
 import { lockDeliveries } from './delivery-order-store.ts'
@@ -28,7 +29,7 @@ export async function findMessageEnvelopes(
   if (wamids.length === 0) return []
   return db<NamingEnvelope[]>`
     select existing.day, existing.event, existing.event_id, name.erased, existing.delivery_ids
-    from jsonb_to_recordset(${jsonRows(db, wamids)}) as name (wamid text, erased text)
+    from ${inputRows(wamids, { text: ['wamid', 'erased'] }, 'name')}
     cross join lateral (
       select envelope.day, envelope.event, envelope.event_id, envelope.delivery_ids
       from envelopes envelope
@@ -112,9 +113,7 @@ export async function eraseEnvelopes(db: Pool, companyId: number, envelopes: rea
 const blankEnvelopes = (tx: Db, companyId: number, envelopes: readonly NamingEnvelope[]) => tx`
   with name as materialized (
     select *
-    from jsonb_to_recordset(${jsonRows(tx, envelopes.map(toRow))}) as input (
-      day integer, event text, event_id text, erased text, delivery_ids bigint[]
-    )
+    from ${inputRows(envelopes, { integer: ['day'], text: ['event', 'eventId', 'erased'], 'bigint[]': ['deliveryIds'] })}
   ),
   blank as (
     update envelopes envelope
@@ -152,10 +151,6 @@ const blankEnvelopes = (tx: Db, companyId: number, envelopes: readonly NamingEnv
   from delivery
   where (attempt.company_id, attempt.delivery_id) = (${companyId}, delivery.id) and attempt.response is not null
 `
-
-const toRow = ({ day, event, eventId, erased, deliveryIds }: NamingEnvelope) => ({
-  ...{ day, event, event_id: eventId, erased, delivery_ids: deliveryIds },
-})
 
 export type OutlivedPlace = { companyId: number; id: number }
 

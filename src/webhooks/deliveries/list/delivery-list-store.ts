@@ -1,4 +1,5 @@
-import { type Db, type Fragment, jsonRows, sql } from '../../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../../db/connect.ts'
+import { inputRows } from '../../../db/input-rows.ts'
 import { dayOf, dayOfId, IDS_A_DAY } from '../delivery-store.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
@@ -45,10 +46,17 @@ export function listDeliveries(
     order by id desc
     limit ${limit}
   )`
-  // Each status is an index range, so take the newest of each.
-  const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
-  const page = others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
+  const page = unionOfStatuses(status, ofStatus)
   return selectDeliveries(db, companyId, sql`select * from (${page}) as one order by id desc limit ${limit}`)
+}
+
+/** Each status is an index range, so a list takes the newest of each. */
+export function unionOfStatuses(
+  status: DeliveryStatus | undefined,
+  ofStatus: (status: DeliveryStatus) => Fragment,
+): Fragment {
+  const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
+  return others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
 }
 
 export function withinOf({
@@ -184,12 +192,11 @@ export async function readDeliveredMessages(
   deliveries: readonly Delivery[],
 ): Promise<Map<number, DeliveredMessage>> {
   if (deliveries.length === 0) return new Map()
-  const named = deliveries.map(({ id, event, eventId }) => ({ id, event, event_id: eventId }))
   const rows = await db<(DeliveredMessage & { id: number })[]>`
     select
       input.id, message.type, left(message.text, ${MAX_EXCERPT}::integer) as text, customer.phone,
       contact.first_name, contact.last_name, conversation.profile_name
-    from jsonb_to_recordset(${jsonRows(db, named)}) as input (id bigint, event text, event_id text)
+    from ${inputRows(deliveries, { bigint: ['id'], text: ['event', 'eventId'] })}
     cross join lateral (
       select existing.message_id
       from envelopes existing

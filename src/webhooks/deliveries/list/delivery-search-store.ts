@@ -6,10 +6,10 @@ import { messageStatus } from '../../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../../events/message-received.ts'
 import { dayOfId } from '../delivery-store.ts'
 import {
-  DELIVERY_STATUSES,
   type DeliveryFilter,
   type DeliveryStatus,
   MAX_DELIVERY_ID,
+  unionOfStatuses,
   withinOf,
 } from './delivery-list-store.ts'
 
@@ -102,10 +102,8 @@ async function idsByPart(
     order by id desc
     limit ${MAX_EXAMINED}
   )`
-  const [first, ...others] = status === undefined ? DELIVERY_STATUSES : [status]
-  const newest = others.reduce((union, one) => sql`${union} union all ${ofStatus(one)}`, ofStatus(first ?? 'pending'))
   const rows = await db<{ id: number }[]>`
-    select newest.id from (${newest}) as newest
+    select newest.id from (${unionOfStatuses(status, ofStatus)}) as newest
     where position(${part} in newest.event_id) > 0
     order by newest.id desc
     limit ${MAX_FOUND}
