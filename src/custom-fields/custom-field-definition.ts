@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { isRecord } from '../http/record.ts'
 import { type AppError, type FieldFault, missingRequiredFields, validationError } from '../platform/errors.ts'
-import { memberOf, textFaults } from '../platform/text/json-text.ts'
+import { isRecord, memberOf, textFaults } from '../platform/text/json-text.ts'
 import type { CustomField, NewCustomField } from './custom-field-store.ts'
 
 const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'select', 'json'] as const

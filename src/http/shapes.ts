@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { isRecord } from './record.ts'
+import { isRecord } from '../platform/text/json-text.ts'
 
 export const TextError = Type.Object(
   { error: Type.String({ description: "Error text, sometimes in the provider's words." }) },

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { ContactWriteShape } from '../contacts/contact-shape.ts'
 import { UPSERT_MAX_CONTACTS } from '../contacts/write/contact-upsert.ts'
 import { TemplateEmailBody } from '../emails/email-shape.ts'
-import { isRecord } from '../http/record.ts'
+import { isRecord } from '../platform/text/json-text.ts'
 import { sendMembers } from '../sends/send-shape.ts'
 
 export const LegacySend = Type.Object(

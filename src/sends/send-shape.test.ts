@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { closedShape } from '../http/errors/validate.ts'
-import { isRecord } from '../http/record.ts'
+import { isRecord } from '../platform/text/json-text.ts'
 import { sendFaults } from './send-request.ts'
 import { MEDIA_KINDS, OWN_MEMBERS, SendBody } from './send-shape.ts'
 

@@ -1,6 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
-import { requestedHost } from '../http/admission/rules.ts'
+import { clientAddress, requestedHost, trustedProxies } from '../http/admission/rules.ts'
 import { ROOT } from '../platform/program-file.ts'
 import type { ConsoleDeps } from '../sessions/console-routes.ts'
 import type { ConsoleSessions } from '../sessions/session.ts'

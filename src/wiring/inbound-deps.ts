@@ -1,4 +1,4 @@
-import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
+import { clientAddress, trustedProxies } from '../http/admission/rules.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import {
   createLockedCheck,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isRecord } from '../../src/http/record.ts'
+import { isRecord } from '../../src/platform/text/json-text.ts'
 import { ADMIN_TOKEN } from '../api.ts'
 import { startTestService } from '../service.ts'
 import { readContract } from './contract.ts'

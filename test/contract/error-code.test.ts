@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { isRecord } from '../../src/http/record.ts'
 import { ERROR_STATUSES } from '../../src/platform/errors.ts'
+import { isRecord } from '../../src/platform/text/json-text.ts'
 import { ADMIN_TOKEN, createTestApi, createTestKey } from '../api.ts'
 import { startTestService } from '../service.ts'
 import { routesOf } from './app-routes.ts'

@@ -11,11 +11,10 @@ import { parseId } from '../../platform/ids.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import type { ConsoleMark } from '../server/request-head.ts'
 import type { Caller, Permission } from './caller.ts'
-import { clientAddress, type TrustedProxies } from './client-address.ts'
 import type { CompanyState, Session, Sessions } from './console-session.ts'
 import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import { checkRole } from './role.ts'
-import { createForgeryRule, requestedHost } from './rules.ts'
+import { clientAddress, createForgeryRule, requestedHost, type TrustedProxies } from './rules.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
 

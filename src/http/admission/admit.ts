@@ -15,7 +15,6 @@ import { consoleMark, isUnreadable, noRouteHere } from '../server/request-head.t
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { BrowserKey, Caller, Permission } from './caller.ts'
-import { clientAddress, isForwarded, isLoopback, type TrustedProxies, trustedProxies } from './client-address.ts'
 import type { Sessions } from './console-session.ts'
 import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import {
@@ -23,11 +22,16 @@ import {
   addressedTo,
   allowOrigin,
   answerPreflight,
+  clientAddress,
   createHttpsRule,
   foreignOrigin,
+  isForwarded,
+  isLoopback,
   isOwnOrigin,
   isPreflight,
   originRefused,
+  type TrustedProxies,
+  trustedProxies,
 } from './rules.ts'
 
 type AdmitDeps = {

@@ -5,7 +5,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { monotonicMs } from '../../platform/clock.ts'
 import { rateLimitExceeded } from '../../platform/errors.ts'
-import { clientAddress, networkOf, type TrustedProxies } from '../admission/client-address.ts'
+import { clientAddress, networkOf, type TrustedProxies } from '../admission/rules.ts'
 import { createHolders } from './address-holders.ts'
 
 /**

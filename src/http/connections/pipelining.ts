@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { createFairLine } from '../../fair/fair-line.ts'
 import { monotonicMs } from '../../platform/clock.ts'
-import { networkOf } from '../admission/client-address.ts'
+import { networkOf } from '../admission/rules.ts'
 import type { ClientConnection, Connections } from './connections.ts'
 
 export const MOST_UNANSWERED = 8

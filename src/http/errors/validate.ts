@@ -4,7 +4,7 @@ import type { FastifyContextConfig, FastifyInstance, FastifySchemaCompiler } fro
 import { badRequest, validationError } from '../../platform/errors.ts'
 import { unknownName } from '../../platform/text/closest-name.ts'
 import { isInstant } from '../../platform/text/instant.ts'
-import { isRecord } from '../record.ts'
+import { isRecord } from '../../platform/text/json-text.ts'
 import { mapShapes } from '../shapes.ts'
 import { type Faults, toFaults } from './fault.ts'
 

@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { createServer as createHttpServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import {
+  createServer as createHttpServer,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { createSecureContext } from 'node:tls'
@@ -15,6 +21,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
 import type { RequireUnlocked } from '../../db/pool/fair-pool.ts'
+import { onBehalfOf } from '../../db/pool/fair-pool.ts'
 import type { CompanySlots } from '../../fair/fair-line.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../platform/errors.ts'
 import { newRequestId } from '../../platform/ids.ts'
@@ -25,11 +32,11 @@ import type { Tracing } from '../../platform/telemetry/tracing.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
 import { boundStoredBytes, createAdmission } from '../admission/admit.ts'
 import type { ApiKeys } from '../admission/authenticate.ts'
-import { clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/client-address.ts'
 import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
 import type { AddressRule } from '../admission/rules.ts'
+import { clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/rules.ts'
 import type { BodyPaces } from '../body/body-budget.ts'
 import { countBodies, ownerOf } from '../body/body-budget.ts'
 import { readJsonBodies } from '../body/json-body.ts'
@@ -42,7 +49,7 @@ import {
 import { boundPipelining } from '../connections/pipelining.ts'
 import { endSlowUploads, UPLOAD_MS, type UploadBounds } from '../connections/slow-uploads.ts'
 import { type AnswerBounds, boundAnswers } from '../connections/waiting-answers.ts'
-import { actForCompanies, boundHandlers, withTimeout } from '../errors/database-timeout.ts'
+import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
 import { answerErrors } from '../errors/error-reply.ts'
 import { closeInput, compileValidator } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
@@ -181,6 +188,29 @@ function boundCosts(app: FastifyInstance, { log, bounds = {}, isTrusted, address
     done()
   })
 }
+
+/**
+ * Runs API-key handlers registered afterwards in a database slot of their company. Once the client is answered or gone,
+ * the handler starts no more statements, unless it `takesLong`. Rejects requests admitted before a lock.
+ */
+export function actForCompanies(app: FastifyInstance, requireUnlocked: RequireUnlocked): void {
+  app.addHook('onRoute', (route) => {
+    const { surface = 'api-key', takesLong = false } = route.config ?? {}
+    if (surface !== 'api-key') return
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const { companyId } = request.caller
+      const isAwaited = takesLong ? () => true : untilAnswered(reply.raw)
+      const handle = () =>
+        onBehalfOf({ companyId, isHeavy: takesLong, isAwaited }, () => handler.call(this, request, reply))
+      const unlocked = requireUnlocked(companyId)
+      return unlocked === undefined ? handle() : unlocked.then(handle)
+    }
+  })
+}
+
+/** Must not retain the request: connections opened meanwhile keep this async context. */
+const untilAnswered = (response: ServerResponse) => (): boolean => !response.writableEnded && !response.destroyed
 
 /** HTTPS if there is a certificate. Sets every timeout explicitly. */
 async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {

@@ -218,3 +218,6 @@ const showKey = (key: string): string => key.replaceAll('\u0000', '\uFFFD').toWe
 /** Returns an own member; undefined for inherited ones and non-objects. */
 export const memberOf = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,5 @@
-import { isRecord } from '../../http/record.ts'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
-import { memberOf } from '../../platform/text/json-text.ts'
+import { isRecord, memberOf } from '../../platform/text/json-text.ts'
 
 export type StaticHeader = { key: string; value: string }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readMultipart } from './multipart.ts'
+import { readMultipart } from './form-body.ts'
 
 const read = (contentType: string, body: string | Buffer) => readMultipart(contentType, Buffer.from(body))
 const field = (name: string, value: string, eol = '\r\n') =>

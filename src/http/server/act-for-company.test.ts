@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { collectGarbage } from '../../../test/schema/promoted.ts'
-import { actForCompanies } from './database-timeout.ts'
+import { actForCompanies } from './server.ts'
 
 const app = Fastify()
 app.decorateRequest('caller')
