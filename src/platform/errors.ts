@@ -266,7 +266,7 @@ export const mediaNotFound = () => missing('Media not found')
 /** 503 for a full or read-only disk. */
 export const storageUnavailable = () =>
   serviceUnavailable(
-    'The disk of the media storage is full or read-only and nothing was stored: try again after the operator has repaired it',
+    'The disk for files is full or read-only and nothing was stored: try again after the operator has repaired it',
   )
 const STORAGE_RETRY_SECONDS = 5
 export const mediaStorageUnavailable = () =>
