@@ -1,10 +1,11 @@
+import { hostname } from 'node:os'
+import { VERSION } from '../platform/version.ts'
 import { readAddress } from './driver/session/address.ts'
 import { sql, type Transaction } from './driver/sql.ts'
 import { openSqlPool, type Pool } from './driver/sql-pool.ts'
 import type { SqlTemplate } from './driver/sql-template.ts'
 import type { Result, Rows } from './driver/statement.ts'
 import type { JsonValue } from './driver/values.ts'
-import { sessionName } from './session-name.ts'
 
 /** Every store takes one as its first argument. */
 export type Db = Pool | Transaction
@@ -99,3 +100,15 @@ const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits)
   lock_timeout: lockMs,
   idle_in_transaction_session_timeout: idleInTransactionMs,
 })
+
+/** PostgreSQL truncates longer names. */
+const MAX_BYTES = 63
+const MAX_PREFIX = 12
+
+/** Returns this process's session name, by which a breaking migration finds other versions. */
+export function sessionName(prefix = 'parley'): string {
+  const [start, end] = [`${wordOf(prefix, MAX_PREFIX)} ${VERSION} `, `:${process.pid}`]
+  return `${start}${wordOf(hostname(), MAX_BYTES - start.length - end.length)}${end}`
+}
+
+const wordOf = (text: string, length: number): string => text.replaceAll(/[^!-~]/g, '_').slice(0, length)

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { escapeIdentifier } from 'pg'
 import { run } from './execution.ts'
-import { connectionError } from './session/connection-error.ts'
+import { connectionError } from './session/database-session.ts'
 import type { Servers } from './session/servers.ts'
 import { Statement } from './statement.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { connect } from '../connect.ts'
-import { sessionName } from '../session-name.ts'
+import { connect, sessionName } from '../connect.ts'
 
 // The server itself behind an address that says that a pooler is between: each statement has to bring its settings along.
 const { db, url } = await createTestDatabase()

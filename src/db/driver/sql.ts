@@ -1,5 +1,4 @@
 import type { CopyStream } from './copy.ts'
-import { noteOrigin } from './origin.ts'
 import {
   type Encoded,
   Identifier,
@@ -8,7 +7,16 @@ import {
   SqlTemplate,
   type TemplateValue,
 } from './sql-template.ts'
-import { type AnyRow, type Mode, type Result, type Rows, type Runner, Statement, startStatement } from './statement.ts'
+import {
+  type AnyRow,
+  type Mode,
+  noteOrigin,
+  type Result,
+  type Rows,
+  type Runner,
+  Statement,
+  startStatement,
+} from './statement.ts'
 import { JsonParameter, type JsonValue, serialize, typeOf, type Value } from './values.ts'
 
 /** As a tagged template, starts the statement at once, awaited or not. As a call, makes a name or insert rows. */

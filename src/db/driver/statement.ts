@@ -1,3 +1,4 @@
+import { DatabaseError } from 'pg'
 import { type Encoded, SqlTemplate, type TemplateValue, write } from './sql-template.ts'
 
 // Tests read columns without naming their types.
@@ -47,4 +48,18 @@ export function startStatement<T extends readonly unknown[]>(
     }
   }
   return runner.gate?.()?.(send) ?? send()
+}
+
+/** Socket errors have no useful stack. */
+const origins = new WeakMap<readonly string[], Error>()
+
+export function noteOrigin(strings: readonly string[]): void {
+  if (!origins.has(strings)) origins.set(strings, new Error('written'))
+}
+
+/** Appends the statement's source position to a database error's stack. */
+export function addOrigin(error: Error, strings: readonly string[]): Error {
+  const frames = origins.get(strings)?.stack?.split('\n').slice(3)
+  if (error instanceof DatabaseError && frames !== undefined) error.stack = [`${error.message}`, ...frames].join('\n')
+  return error
 }

@@ -1,8 +1,6 @@
 import { CopyExecution, type CopyStream } from './copy.ts'
-import { run } from './execution.ts'
-import { ExecutionBatch, isSkipped } from './execution-batch.ts'
-import { connectionError } from './session/connection-error.ts'
-import type { DatabaseSession } from './session/database-session.ts'
+import { ExecutionBatch, isSkipped, run } from './execution.ts'
+import { connectionError, type DatabaseSession } from './session/database-session.ts'
 import { createSql, type Transaction } from './sql.ts'
 import { type Mode, type Rows, type Runner, Statement } from './statement.ts'
 

@@ -5,14 +5,21 @@ import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Db, Pool, Transaction } from '../connect.ts'
 import { isDatabaseDown } from '../pool/failure.ts'
 import { explainRefusal } from '../server/start-refusal.ts'
-import { checkAlone, waitUntilAlone } from './alone.ts'
-import { checkBaseline, checkLater, createLedgers, hasLedgers, listDone } from './ledger.ts'
-import { type Migration, readMigrations, tablesOf } from './migration.ts'
+import {
+  checkBaseline,
+  checkLater,
+  createLedgers,
+  hasLedgers,
+  listDone,
+  type Migration,
+  readMigrations,
+  tablesOf,
+} from './ledger.ts'
+import { checkAlone, waitUntilAlone } from './other-versions.ts'
 import { differFromFiles, readSqlObjects } from './sql-object.ts'
 import { replaceSqlObjects } from './sql-object-store.ts'
 import { checkTables } from './table-check-store.ts'
-import { locksOf, takeLocks } from './table-locks.ts'
-import { changeSchema } from './try-again.ts'
+import { changeSchema, locksOf, takeLocks } from './table-locks.ts'
 
 export type SchemaSource = { migrations: string; objects: string }
 

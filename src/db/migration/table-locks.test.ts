@@ -3,9 +3,8 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { MIGRATE_LOCK } from '../advisory-locks.ts'
 import type { Db } from '../connect.ts'
-import { createLedgers } from './ledger.ts'
+import { createLedgers, readMigrations } from './ledger.ts'
 import { checkStillKnown } from './migrate.ts'
-import { readMigrations } from './migration.ts'
 import { locksOf, takeLocks } from './table-locks.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations/', import.meta.url))

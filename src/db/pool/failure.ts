@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
 /** Returns a database error's SQLSTATE, such as `23505`; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = codeOf(error)
@@ -98,4 +100,22 @@ export function errorMember(error: unknown, name: 'code' | 'constraint' | 'table
   if (typeof error !== 'object' || error === null || !(name in error)) return undefined
   const value: unknown = Reflect.get(error, name)
   return typeof value === 'string' ? value : undefined
+}
+
+/**
+ * Repeats an idempotent write until the database accepts it. Throws when the database refuses the values, or
+ * `shouldRetry`, called with the number of tries, returns false.
+ */
+export async function retryUntilAvailable<T>(
+  write: () => Promise<T>,
+  { everyMs, shouldRetry }: { everyMs: number; shouldRetry(tries: number): boolean },
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write()
+    } catch (error) {
+      if (areValuesRefused(error) || !shouldRetry(tries)) throw error
+      await sleep(everyMs, undefined, { ref: false })
+    }
+  }
 }

@@ -1,6 +1,6 @@
 import { type RecordEvents, writeWithEvents } from '../../changes/record-change.ts'
 import type { Pool } from '../../db/connect.ts'
-import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
+import { retryUntilAvailable } from '../../db/pool/failure.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
 import type { Clock } from '../../platform/clock.ts'

@@ -1,5 +1,5 @@
 import type { Db, Pool } from '../../db/connect.ts'
-import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
+import { retryUntilAvailable } from '../../db/pool/failure.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { recordKeyOf } from '../../platform/ids.ts'

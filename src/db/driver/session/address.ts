@@ -1,10 +1,11 @@
-import { StartError } from '../../../platform/start-error.ts'
-import { type Tls, takeTls } from '../../tls.ts'
-import { take, takeChoice } from '../../url-parameters.ts'
-import { CHANNEL_BINDINGS, type ChannelBinding } from './channel-binding.ts'
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { codeOf, StartError } from '../../../platform/start-error.ts'
 
 export type Host = { host?: string; port?: number }
 
+const CHANNEL_BINDINGS = ['disable', 'prefer', 'require'] as const
+type ChannelBinding = (typeof CHANNEL_BINDINGS)[number]
 const SESSION_ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby'] as const
 type SessionAttributes = (typeof SESSION_ATTRIBUTES)[number]
 
@@ -91,4 +92,66 @@ function readHost(place: string): Host {
   const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(decode(place)) ?? []
   const name = host.replaceAll(/^\[|\]$/g, '')
   return { ...(name !== '' && { host: name }), ...(port !== undefined && { port: Number(port) }) }
+}
+
+/** `prefer` continues unencrypted if the server has no TLS. */
+type Tls = false | 'prefer' | ConnectionOptions
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'] as const
+
+/**
+ * Takes the TLS parameters out of an address, as libpq does: `sslmode=require` ignores the certificate without
+ * `sslrootcert`; `verify-ca` checks the issuer, `verify-full` also the host name; `sslrootcert` alone means
+ * `verify-full`.
+ * @throws StartError when a file can't be read, or the mode is unknown
+ */
+function takeTls(parameters: URLSearchParams): Tls | undefined {
+  const mode = takeChoice(parameters, 'sslmode', MODES)
+  const [root, cert, key] = ['sslrootcert', 'sslcert', 'sslkey'].map((name) => take(parameters, name))
+  if (mode === undefined && root === undefined && cert === undefined) return undefined
+  if (mode === 'disable') return false
+  const files = {
+    ...(root !== undefined && root !== 'system' && { ca: read('sslrootcert', root) }),
+    ...(cert !== undefined && { cert: read('sslcert', cert) }),
+    ...(key !== undefined && { key: read('sslkey', key) }),
+  }
+  if (root === undefined) {
+    if (mode === 'allow' || mode === 'prefer') return 'prefer'
+    if (mode === 'require' || mode === undefined) return { ...files, rejectUnauthorized: false }
+  }
+  const checksName = root === 'system' || mode === undefined || mode === 'verify-full'
+  return { ...files, ...(!checksName && { checkServerIdentity: () => undefined }) }
+}
+
+function read(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new StartError(
+      `The file ${path} of ${name} in DATABASE_URL can't be read (${codeOf(error)}): correct its path or its rights`,
+      error,
+    )
+  }
+}
+
+/** Removes and returns a parameter. The last of several wins, as in libpq. */
+function take(parameters: URLSearchParams, name: string): string | undefined {
+  const value = parameters.getAll(name).at(-1)
+  parameters.delete(name)
+  return value
+}
+
+/** Removes and returns an enumerated parameter. Throws StartError for an unknown value. */
+function takeChoice<Choice extends string>(
+  parameters: URLSearchParams,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const value = take(parameters, name)
+  if (value === undefined) return undefined
+  const choice = choices.find((one) => one === value)
+  if (choice === undefined) {
+    throw new StartError(`${name} in DATABASE_URL must be one of ${choices.join(', ')}, not ${value}`)
+  }
+  return choice
 }

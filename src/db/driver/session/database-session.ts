@@ -1,9 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { Socket } from 'node:net'
-import type { Client, Submittable } from 'pg'
+import { type Client, escapeLiteral, type Submittable } from 'pg'
 import { monotonicMs } from '../../../platform/clock.ts'
-import { connectionError, withCode } from './connection-error.ts'
-import { PreparedStatements } from './prepared-statements.ts'
-import type { SettingStatement } from './settings.ts'
 
 const LIFETIME_MS = 60 * 60 * 1000
 /** A session silent for this many waits is closed, even if its server answers others. */
@@ -166,3 +164,53 @@ export class DatabaseSession {
 }
 
 const bytesReadOf = (stream: object): number => ('bytesRead' in stream ? Number(stream.bytesRead) : 0)
+
+export type Column = { name: string; parse: ((text: string) => unknown) | undefined }
+
+/** `unsure`: the first execution failed, so the server may not know the statement. */
+export type PreparedStatement = { readonly name: string; columns: Column[]; state: 'sent' | 'ready' | 'unsure' }
+
+class PreparedStatements {
+  readonly #byTypes = new Map<string, Map<string, PreparedStatement>>()
+  /** Behind a pooler, connections of several processes share a server session. */
+  readonly #prefix = randomBytes(6).toString('base64url')
+  #count = 0
+
+  find(text: string, types: readonly number[]): PreparedStatement | undefined {
+    return this.#byTypes.get(types.join())?.get(text)
+  }
+
+  add(text: string, types: readonly number[]): PreparedStatement {
+    const prepared: PreparedStatement = { name: `${this.#prefix}${this.#count}`, columns: [], state: 'sent' }
+    this.#count += 1
+    const key = types.join()
+    const ofTypes = this.#byTypes.get(key) ?? new Map<string, PreparedStatement>()
+    this.#byTypes.set(key, ofTypes.set(text, prepared))
+    return prepared
+  }
+}
+
+export type Settings = Readonly<Record<string, string>>
+
+export type SettingStatement = { readonly text: string; readonly values: string[]; readonly literal: string }
+
+/** `set_config` takes every value as text, including lists such as `search_path`. */
+export function settingStatement(settings: Settings, { isLocal }: { isLocal: boolean }): SettingStatement {
+  const entries = Object.entries(settings)
+  const call = (name: string, value: string) => `set_config(${name}, ${value}, ${isLocal})`
+  return {
+    text: `select ${entries.map((_, i) => call(`$${2 * i + 1}`, `$${2 * i + 2}`)).join(', ')}`,
+    values: entries.flat(),
+    literal: `select ${entries.map(([name, value]) => call(escapeLiteral(name), escapeLiteral(value))).join(', ')}`,
+  }
+}
+
+/** Builds a connection error with a code known to `isDatabaseDown`. */
+export const connectionError = (code: string, message: string, cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { code })
+
+/** Adds a code to `pg` errors without one: a lost connection or refused password. */
+export function withCode(error: Error): Error {
+  if ('code' in error) return error
+  return connectionError(error.message.startsWith('SASL') ? '28P01' : 'CONNECTION_CLOSED', error.message, error)
+}

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { monotonicMs } from '../../../platform/clock.ts'
-import { connectionError } from './connection-error.ts'
-import { DatabaseSession, type SessionOwner } from './database-session.ts'
+import { connectionError, DatabaseSession, type SessionOwner } from './database-session.ts'
 import type { Servers } from './servers.ts'
 
 /** Unanswered statements per connection. */

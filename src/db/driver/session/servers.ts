@@ -1,10 +1,15 @@
 import { createConnection } from 'node:net'
 import { Client } from 'pg'
 import type { DatabaseAddress, Host } from './address.ts'
-import { requireChannelBinding } from './channel-binding.ts'
-import { connectionError, withCode } from './connection-error.ts'
-import { DatabaseSession, type Watch } from './database-session.ts'
-import { type SettingStatement, type Settings, settingStatement } from './settings.ts'
+import {
+  connectionError,
+  DatabaseSession,
+  type SettingStatement,
+  type Settings,
+  settingStatement,
+  type Watch,
+  withCode,
+} from './database-session.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 const KEEP_ALIVE_MS = 5_000
@@ -186,5 +191,32 @@ function answersProbe(place: ServerAddress, timeoutMs: number): Promise<boolean>
     socket.once('close', () => end(false))
     socket.on('error', () => {})
     socket.write(SSL_REQUEST)
+  })
+}
+
+const BOUND_MECHANISM = 'SCRAM-SHA-256-PLUS'
+
+/**
+ * Ends an unbound connection, before sending a password: TLS might end at a proxy. `pg` accepts whatever is offered.
+ */
+function requireChannelBinding({ connection }: Client): void {
+  let isBound = false
+  const refuse = () => {
+    const message = 'The server offers no login that is bound to the TLS connection'
+    connection.emit('error', connectionError('CHANNEL_BINDING_NOT_SUPPORTED', message))
+    connection.stream.destroy()
+  }
+  // Must run before `pg`'s listeners, which send the password: writes to a destroyed stream are dropped.
+  connection.prependListener('authenticationCleartextPassword', refuse)
+  connection.prependListener('authenticationMD5Password', refuse)
+  connection.prependListener('authenticationSASL', ({ mechanisms }: { mechanisms: string[] }) => {
+    if (!mechanisms.includes(BOUND_MECHANISM)) refuse()
+  })
+  // Must run after `pg`'s listener, which checks the server signature.
+  connection.on('authenticationSASLFinal', () => {
+    isBound = true
+  })
+  connection.on('authenticationOk', () => {
+    if (!isBound) refuse()
   })
 }
