@@ -1,5 +1,5 @@
-import { type Fragment, sql } from './connect.ts'
-import { toSnakeCase } from './driver/sql-template.ts'
+import type { Fragment } from './connect.ts'
+import { SqlTemplate, toSnakeCase } from './driver/sql-template.ts'
 import { JsonParameter, type JsonValue } from './driver/values.ts'
 
 type Scalar =
@@ -14,7 +14,8 @@ type Scalar =
   | 'timestamptz'
   | 'uuid'
 type ColumnsOf<T> = { readonly [Type in Scalar | `${Scalar}[]`]?: readonly (keyof T & string)[] }
-type Column = { member: string; name: string; type: string }
+type Columns = Readonly<Record<string, readonly string[]>>
+type Compiled = { members: readonly (readonly [member: string, column: string])[]; strings: readonly string[] }
 
 /** Passes members of many items as one parameter: rows with snake_case columns (docs/decisions/0008-rows-as-json.md). */
 export function inputRows<T extends object>(
@@ -22,8 +23,7 @@ export function inputRows<T extends object>(
   columns: ColumnsOf<NoInfer<T>>,
   alias = 'input',
 ): Fragment {
-  const list = listColumns(columns)
-  return sql`jsonb_to_recordset(${pick(items, list)}) as ${sql.unsafe(`${alias} (${define(list)})`)}`
+  return rows(items, columns, alias, compileInput)
 }
 
 /** Like `inputRows`, with each row's `place`, from 1. */
@@ -32,22 +32,48 @@ export function placedRows<T extends object>(
   columns: ColumnsOf<NoInfer<T>>,
   alias = 'input',
 ): Fragment {
-  const list = listColumns(columns)
-  const names = sql.unsafe(`${alias} (${list.map(({ name }) => name).join(', ')}, place)`)
-  return sql`rows from (jsonb_to_recordset(${pick(items, list)}) as (${sql.unsafe(define(list))})) with ordinality as ${names}`
+  return rows(items, columns, alias, compilePlaced)
 }
 
-const listColumns = (columns: Readonly<Record<string, readonly string[]>>): Column[] =>
-  Object.entries(columns).flatMap(([type, members]) =>
-    members.map((member) => ({ member, name: toSnakeCase(member), type })),
+const compiled = new Map<string, Compiled>()
+
+/** Compiles each list of columns once: one entry per call site. */
+function rows(items: readonly object[], columns: Columns, alias: string, compile: typeof compileInput): Fragment {
+  let key = compile.name + alias
+  for (const type in columns) key += `;${type} ${columns[type]}`
+  const { strings, members } = compiled.get(key) ?? compile(columns, alias)
+  compiled.set(key, { strings, members })
+  return new SqlTemplate(strings, [pick(items, members)])
+}
+
+function compileInput(columns: Columns, alias: string): Compiled {
+  const { members, types } = listColumns(columns)
+  return { members, strings: ['jsonb_to_recordset(', `) as ${alias} (${types})`] }
+}
+
+function compilePlaced(columns: Columns, alias: string): Compiled {
+  const { members, types } = listColumns(columns)
+  const names = members.map(([, column]) => column).join(', ')
+  return {
+    members,
+    strings: ['rows from (jsonb_to_recordset(', `) as (${types})) with ordinality as ${alias} (${names}, place)`],
+  }
+}
+
+function listColumns(columns: Columns) {
+  const list = Object.entries(columns).flatMap(([type, members]) =>
+    members.map((member) => ({ member, column: toSnakeCase(member), type })),
   )
+  return {
+    members: list.map(({ member, column }) => [member, column] as const),
+    types: list.map(({ column, type }) => `${column} ${type}`).join(', '),
+  }
+}
 
-const define = (columns: readonly Column[]): string => columns.map(({ name, type }) => `${name} ${type}`).join(', ')
-
-function pick(items: readonly object[], columns: readonly Column[]): JsonParameter {
+function pick(items: readonly object[], members: Compiled['members']): JsonParameter {
   const rows = (items as readonly { readonly [member: string]: JsonValue | undefined }[]).map((item) => {
-    const row: { [name: string]: JsonValue | undefined } = {}
-    for (const { member, name } of columns) row[name] = item[member]
+    const row: { [column: string]: JsonValue | undefined } = {}
+    for (const [member, column] of members) row[column] = item[member]
     return row
   })
   return new JsonParameter(rows)

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { Gauge, type Registry } from 'prom-client'
-import { type Db, jsonRows, type Pool } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { inputRows, placedRows } from '../db/input-rows.ts'
 import type { Proof } from './ingest/signature.ts'
 
 /** A posted or requeued body. */
@@ -37,11 +38,11 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
   const bodies = joinBodies(events)
   const rows = events.map(({ lane, part, others, body, receivedAt, proof, needsProof, address }, index) => ({
     ...{ lane, part, others, first: bodies.firsts[index], length: body.length },
-    received_at: receivedAt ?? undefined,
+    receivedAt: receivedAt ?? undefined,
     signature: proof?.signature?.toString('hex'),
-    secret_mac: proof?.secretMac?.toString('hex'),
-    is_checked: proof === null,
-    needs_proof: needsProof ?? false,
+    secretMac: proof?.secretMac?.toString('hex'),
+    isChecked: proof === null,
+    needsProof: needsProof ?? false,
     address: address ?? undefined,
   }))
   const stored = await db<{ id: number }[]>`
@@ -51,14 +52,18 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
       coalesce(event.received_at, now()), decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'),
       event.is_checked, event.needs_proof, event.address
     from (select ${bodies.bytes}::bytea as bytes) as input
-    cross join rows from (
-      jsonb_to_recordset(${jsonRows(db, rows)}) as (
-        lane smallint, part text, others text[], first integer, length integer, received_at timestamptz, signature text,
-        secret_mac text, is_checked boolean, needs_proof boolean, address text
-      )
-    ) with ordinality as event (
-      lane, part, others, first, length, received_at, signature, secret_mac, is_checked, needs_proof, address, place
-    )
+    cross join ${placedRows(
+      rows,
+      {
+        smallint: ['lane'],
+        text: ['part', 'signature', 'secretMac', 'address'],
+        'text[]': ['others'],
+        integer: ['first', 'length'],
+        timestamptz: ['receivedAt'],
+        boolean: ['isChecked', 'needsProof'],
+      },
+      'event',
+    )}
     order by event.place
     returning id
   `
@@ -157,7 +162,7 @@ export async function finishEvents(
   const changed = claimed.flatMap(({ id, lane, done }) => {
     const rest = leftById.get(id)
     const isSame = rest === undefined || (rest.lane === lane && rest.done === done)
-    return isSame ? [] : [{ lane, id, to_lane: rest.lane, done: rest.done }]
+    return isSame ? [] : [{ lane, id, toLane: rest.lane, done: rest.done }]
   })
   return Promise.all([
     handled.length > 0 &&
@@ -172,9 +177,7 @@ export async function finishEvents(
       tx`
         update inbound_events event
         set lane = changed.to_lane, done = changed.done
-        from jsonb_to_recordset(${jsonRows(tx, changed)}) as changed (
-          lane smallint, id bigint, to_lane smallint, done integer
-        )
+        from ${inputRows(changed, { smallint: ['lane', 'toLane'], bigint: ['id'], integer: ['done'] }, 'changed')}
         where (event.lane, event.id) = (changed.lane, changed.id)
       `,
   ])

@@ -154,16 +154,19 @@ type EventSubject = {
 export async function listErased(db: Db, subjects: readonly EventSubject[]): Promise<boolean[]> {
   const rows = subjects.map(({ companyId, wamids, identities, arrivedAt }, place) => ({
     place,
-    company_id: companyId,
+    companyId,
     wamids: wamids.filter((wamid) => wamid !== null),
     identities,
-    arrived_at: arrivedAt,
+    arrivedAt,
   }))
   const erased = await db<{ place: number }[]>`
     select place
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as input (
-      place integer, company_id bigint, wamids text[], identities text[], arrived_at timestamptz
-    )
+    from ${inputRows(rows, {
+      integer: ['place'],
+      bigint: ['companyId'],
+      'text[]': ['wamids', 'identities'],
+      timestamptz: ['arrivedAt'],
+    })}
     where is_erased(company_id, wamids, identities, arrived_at)
   `
   const places = new Set(erased.map(({ place }) => place))

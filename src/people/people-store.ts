@@ -1,4 +1,5 @@
-import { type Db, type Fragment, jsonRows, sql } from '../db/connect.ts'
+import { type Db, type Fragment, sql } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 import type { IdentityKey } from './customer-store.ts'
 import {
@@ -29,33 +30,29 @@ type PersonRow = {
 
 export type PeopleRows = { holders: Holder[]; persons: PersonRow[] }
 
-type KeyRow = { company_id: number; identity: string }
-
-const toKeyRow = ({ companyId, identity }: IdentityKey): KeyRow => ({ company_id: companyId, identity })
-
 /** Reads the oldest free contact per phone identity. The caller must hold the locks. */
 export const readHolders = (tx: Db, keys: readonly IdentityKey[]): Promise<Holder[]> =>
-  keys.length === 0 ? Promise.resolve([]) : selectHolders(tx, keys.map(toKeyRow))
+  keys.length === 0 ? Promise.resolve([]) : selectHolders(tx, keys)
 
 /** Reads the customers behind identities. The caller must hold their locks. */
 export const readPersons = (tx: Db, keys: readonly IdentityKey[]): Promise<PersonRow[]> =>
   selectPersons(
     tx,
     [...Map.groupBy(keys, ({ companyId }) => companyId)].map(([companyId, own]) => ({
-      company_id: companyId,
+      companyId,
       identities: own.map(({ identity }) => identity),
     })),
   )
 
 // Lateral with a limit forces an index probe per row, whatever the statistics.
-const selectHolders = (tx: Db, keys: readonly KeyRow[]) =>
+const selectHolders = (tx: Db, keys: readonly IdentityKey[]) =>
   tx<Holder[]>`
     select input.company_id, input.identity, holder.id, holder.phone
-    from jsonb_to_recordset(${jsonRows(tx, keys)}) as input (company_id bigint, identity text)
+    from ${inputRows(keys, { bigint: ['companyId'], text: ['identity'] })}
     cross join lateral (${freeHolder(sql`input.company_id`, sql`input.identity`)}) as holder
   `
 
-const selectPersons = (tx: Db, companies: readonly { company_id: number; identities: readonly string[] }[]) =>
+const selectPersons = (tx: Db, companies: readonly { companyId: number; identities: readonly string[] }[]) =>
   tx<PersonRow[]>`
     select
       customer.company_id, customer.id, customer.contact_id, customer.phone,
@@ -84,7 +81,7 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
       ) as conversations
     from (
       select distinct found.company_id, found.customer_id
-      from jsonb_to_recordset(${jsonRows(tx, companies)}) as input (company_id bigint, identities text[])
+      from ${inputRows(companies, { bigint: ['companyId'], 'text[]': ['identities'] })}
       cross join lateral unnest(input.identities) as named (identity)
       cross join lateral find_customer(input.company_id, named.identity) as found
     ) as person

@@ -1,4 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import type { ConsentWords } from '../../platform/text/lists/consent-columns.ts'
 import type { Delimiter } from '../../platform/text/lists/csv.ts'
 import type { ListEncoding } from '../../platform/text/lists/encoding.ts'
@@ -233,7 +234,6 @@ export async function recordImportProgress(
   id: number,
   progress: Progress,
 ): Promise<boolean> {
-  const refusals = progress.refusals.map(({ line, reason, fields }) => ({ line, reason, fields: [...fields] }))
   const moved = await tx`
     with at_ease as materialized (
       select set_config('synchronous_commit', 'off', true)
@@ -241,7 +241,7 @@ export async function recordImportProgress(
     refused as (
       insert into contact_import_refusals (company_id, import_id, line, reason, fields)
       select ${companyId}, ${id}, refusal.line, refusal.reason, refusal.fields
-      from jsonb_to_recordset(${tx.json(refusals)}) as refusal (line integer, reason text, fields text[])
+      from ${inputRows(progress.refusals, { integer: ['line'], text: ['reason'], 'text[]': ['fields'] }, 'refusal')}
       on conflict do nothing
     )
     update contact_imports

@@ -1,4 +1,5 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 type EnvelopeKey = { eventId: string; day: number }
 export type FormerMessage = { id: number; wamid: string; envelope: string }
@@ -56,7 +57,7 @@ export async function writeStated(db: Db, companyId: number, messages: readonly 
   await db`
     with input as materialized (
       select *
-      from jsonb_to_recordset(${jsonRows(db, rows)}) as input (id bigint, kind text, content jsonb, context jsonb, error jsonb)
+      from ${inputRows(rows, { bigint: ['id'], text: ['kind'], jsonb: ['content', 'context', 'error'] })}
     ),
     free as (
       select message.id, input.kind, input.content, input.context, input.error

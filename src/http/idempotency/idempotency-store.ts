@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type Db, type Fragment, type Json, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, type Fragment, type Json, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 export type KeyedRequest = {
   companyId: number
@@ -51,17 +52,15 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
     select
       input.company_id, input.client_id, input.method, input.path, input.key, decode(input.digest, 'base64'),
       now() + ${LEASE_SECONDS} * interval '1 second'
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as input (
-      company_id bigint, client_id text, method text, path text, key text, digest text
-    )
+    from ${inputRows(rows, { bigint: ['companyId'], text: ['clientId', 'method', 'path', 'key', 'digest'] })}
     ${keyOfInput} as existing on true
     where existing.id is null
     order by input.company_id, input.client_id, input.method, input.path, input.key
     on conflict (company_id, client_id, method, path, key) do nothing
     returning concat_ws(' ', company_id, client_id, method, path, key) as request_key, id`
   const ids = new Map(reserved.map(({ requestKey, id }) => [requestKey, id]))
-  return rows.map(({ company_id, client_id, method, path, key }) => {
-    const requestKey = [company_id, client_id, method, path, key].join(' ')
+  return rows.map(({ companyId, clientId, method, path, key }) => {
+    const requestKey = [companyId, clientId, method, path, key].join(' ')
     const id = ids.get(requestKey)
     ids.delete(requestKey)
     return id
@@ -72,7 +71,7 @@ export const requestKeyOf = ({ companyId, clientId, method, path, key }: KeyedRe
   [companyId, clientId, method, path, key].join(' ')
 
 export const toKeyColumns = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
-  ...{ company_id: companyId, client_id: clientId, method, path, key: hashOf(key), digest: digest.toString('base64') },
+  ...{ companyId, clientId, method, path, key: hashOf(key), digest: digest.toString('base64') },
 })
 
 export const keyOfInput: Fragment = sql`
@@ -200,16 +199,14 @@ async function renewSome(db: Db, reservations: readonly { companyId: number; id:
       select company_id, id
       from ${keys}
       where (company_id, id) in (
-          select *
-          from jsonb_to_recordset(${jsonRows(db, reservations.map(toKeyRow))}) as running (company_id bigint, id bigint)
+          select company_id, id
+          from ${inputRows(reservations, { bigint: ['companyId', 'id'] }, 'running')}
         )
         and answer_status is null
       for update skip locked
     ) as running
     where (key.company_id, key.id) = (running.company_id, running.id)`
 }
-
-const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
 
 /**
  * Replaces responses containing one of the lower-case texts or about a message to the contact, and clears matching

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { recordKeyOf } from '../../platform/ids.ts'
 import type {
   CallItem,
@@ -177,10 +178,9 @@ export function findSecretsOf(
   senders: readonly { companyId: number; id: number }[],
 ): Promise<(SealedSecrets & { companyId: number; id: number })[]> {
   if (senders.length === 0) return Promise.resolve([])
-  const rows = senders.map(({ companyId, id }) => ({ company_id: companyId, id }))
   return db`
     select sender.company_id, sender.id, sender.app_secret, sender.webhook_secret
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, id bigint)
+    from ${inputRows(senders, { bigint: ['companyId', 'id'] }, 'requested')}
     join senders sender on (sender.company_id, sender.id) = (requested.company_id, requested.id)
   `
 }
@@ -191,13 +191,9 @@ function findSecretsOfAccounts(
   accounts: readonly { companyId: number; wabaAccountId: string }[],
 ): Promise<(SealedSecrets & { companyId: number; wabaAccountId: string })[]> {
   if (accounts.length === 0) return Promise.resolve([])
-  const rows = accounts.map(({ companyId, wabaAccountId }) => ({
-    company_id: companyId,
-    waba_account_id: wabaAccountId,
-  }))
   return db`
     select distinct sender.company_id, sender.waba_account_id, sender.app_secret, sender.webhook_secret
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, waba_account_id text)
+    from ${inputRows(accounts, { bigint: ['companyId'], text: ['wabaAccountId'] }, 'requested')}
     join senders sender on (sender.company_id, sender.waba_account_id) = (requested.company_id, requested.waba_account_id)
     where (sender.app_secret is not null or sender.webhook_secret is not null) and sender.deleted_at is null
   `

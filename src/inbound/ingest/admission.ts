@@ -1,4 +1,5 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { createPromiseCache, refreshed } from '../../platform/cache.ts'
@@ -186,7 +187,7 @@ export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]):
   await tx`
     insert into unhandled_counts as existing (address, bytes, items, window_ends_at)
     select input.address, sum(input.bytes), sum(input.items), now() + interval '1 hour'
-    from jsonb_to_recordset(${jsonRows(tx, counts)}) as input (address text, bytes bigint, items bigint)
+    from ${inputRows(counts, { text: ['address'], bigint: ['bytes', 'items'] })}
     group by input.address
     order by input.address -- in one order for all transactions, so that none waits for another in a circle
     on conflict (address) do update set

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { emailKey } from '../../platform/text/email-address.ts'
 import type { Channel } from '../contact-record.ts'
 import { emailPlace } from '../contact-store.ts'
@@ -60,8 +61,7 @@ const toKey = (identity: string): string => {
 const selectFacts = (db: Db, keys: readonly PersonKey[], channels: readonly Channel[]) => db<FactsRow[]>`
   with key as materialized (
     select distinct company_id, identity, contact_id
-    from jsonb_to_recordset(${jsonRows(db, keys.map(toRow))})
-      as input (company_id bigint, identity text, contact_id bigint)
+    from ${inputRows(keys.map(toRow), { bigint: ['companyId', 'contactId'], text: ['identity'] })}
   ),
   customer as materialized (${customersOfKeys}),
   link as materialized (
@@ -125,9 +125,9 @@ const entriesAsJson = sql`
 `
 
 const toRow = ({ companyId, identity = null, contactId = null }: PersonKey) => ({
-  company_id: companyId,
+  companyId,
   identity,
-  contact_id: contactId,
+  contactId,
 })
 
 const customersOfKeys = sql`

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { phoneIdentity } from '../../platform/text/phone.ts'
 import type { Contact } from '../contact-record.ts'
 import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
@@ -49,7 +50,7 @@ export async function readMatches(
   const rows = await tx<(Match & { isChanged: boolean })[]>`
     with item as materialized (
       select *
-      from jsonb_to_recordset(${jsonRows(tx, named.map(toNamedRow))}) as item (email_key text, phone text, id bigint)
+      from ${inputRows(named.map(toNamedRow), { text: ['emailKey', 'phone'], bigint: ['id'] }, 'item')}
     ),
     phone as materialized (
       select item.phone as identity, count(*) as names from item where item.phone is not null group by item.phone
@@ -138,7 +139,7 @@ const holdersOfPhones = (companyId: number) => sql`
 `
 
 const toNamedRow = ({ emailKey, phoneIdentity, id }: Named) => ({
-  email_key: emailKey,
+  emailKey,
   phone: phoneIdentity,
   id: id ?? null,
 })
@@ -225,7 +226,7 @@ export async function findKnownPhones(db: Db, companyId: number, phones: readonl
   const named = phones.map((phone) => ({ phone, identity: phoneIdentity(phone) }))
   const known = await db<{ phone: string }[]>`
     select item.phone
-    from jsonb_to_recordset(${jsonRows(db, named)}) as item (phone text, identity text)
+    from ${inputRows(named, { text: ['phone', 'identity'] }, 'item')}
     where exists (select from find_customer(${companyId}, item.identity))
       or exists (
         select

@@ -1,4 +1,5 @@
-import { type Db, jsonRows, type Pool } from '../../db/connect.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { sqlState } from '../../db/pool/failure.ts'
 import { duplicateResource } from '../../platform/errors.ts'
 import { emailKey, storedKeys } from '../../platform/text/email-address.ts'
@@ -66,7 +67,7 @@ async function findFormerKeys(db: Db, companyId: number, mailboxes: readonly Mai
   const rows = mailboxes.flatMap(({ former }, place) => former.map((text) => ({ place, text })))
   const found = await db<{ place: number }[]>`
     select distinct input.place
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as input (place integer, text text)
+    from ${inputRows(rows, { integer: ['place'], text: ['text'] })}
     where exists (
         select
         from contacts

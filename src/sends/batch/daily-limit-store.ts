@@ -1,22 +1,15 @@
-import { type Db, type Fragment, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 
 export type DailyLimitPlace = { companyId: number; scope: string; customerId: number; messageId: number }
 
 /** Takes daily-limit places. The caller must hold the limit locks. */
 export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at: Date): Promise<void> {
-  const rows = places.map(({ companyId, scope, customerId, messageId }) => ({
-    company_id: companyId,
-    scope,
-    customer_id: customerId,
-    message_id: messageId,
-  }))
   await tx`
     with taken as (
       insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
       select company_id, scope, customer_id, message_id, ${at}
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-        company_id bigint, scope text, customer_id bigint, message_id bigint
-      )
+      from ${inputRows(places, { bigint: ['companyId', 'customerId', 'messageId'], text: ['scope'] })}
       on conflict (company_id, scope, customer_id) do update set
         message_id = excluded.message_id,
         counted_at = excluded.counted_at
@@ -33,9 +26,8 @@ export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at:
 
 /** Returns undelivered messages' places, or passes each to a later message for the same limit and customer. */
 export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
-  const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
   const entries = sql`
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    from ${inputRows(messages, { bigint: ['companyId', 'id'] })}
     join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
   `
   // Must be separate from the search for later messages (docs/decisions/0016).
@@ -133,23 +125,19 @@ const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
 
 /** Locks daily limits, then expires places. Must not be one statement: waiting for a lock misses renewed places. */
 export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; limitScope: string }[], at: Date) {
-  const rows = jsonRows(
-    tx,
-    sends.map(({ companyId, limitScope }) => ({ company_id: companyId, scope: limitScope })),
-  )
+  const input = inputRows(sends, { bigint: ['companyId'], text: ['limitScope'] })
   const create = tx`
     insert into daily_limits (company_id, scope)
-    select distinct input.company_id, input.scope
-    from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
-    order by input.company_id, input.scope
+    select distinct input.company_id, input.limit_scope
+    from ${input}
+    order by input.company_id, input.limit_scope
     on conflict do nothing
   `
   const own = sql`
     select limits.company_id, limits.scope
     from daily_limits limits
     where (limits.company_id, limits.scope) in (
-      select input.company_id, input.scope
-      from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
+      select input.company_id, input.limit_scope from ${input}
     )
     order by limits.company_id, limits.scope
   `

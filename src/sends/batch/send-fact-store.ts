@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import { isInLedger } from '../../people/consent/consent-store.ts'
 import type { IdentityKey } from '../../people/customer-store.ts'
@@ -48,7 +49,7 @@ const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
   from sender_limits limits
   where (limits.company_id, limits.sender_id) in (
     select input.company_id, input.sender_id
-    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, sender_id bigint)
+    from ${inputRows(sends.map(toRow), { bigint: ['companyId', 'senderId'] })}
   )
   order by limits.company_id, limits.sender_id
   for update
@@ -57,12 +58,12 @@ const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
 /** Locks scheduled messages; returns those still waiting, as `company id`. */
 export async function lockScheduled(tx: Db, sends: readonly Send[]): Promise<Set<string>> {
   const rows = sends.flatMap(({ companyId, scheduledId }) =>
-    scheduledId === null ? [] : [{ company_id: companyId, id: scheduledId }],
+    scheduledId === null ? [] : [{ companyId, id: scheduledId }],
   )
   if (rows.length === 0) return new Set()
   const waiting = await tx<{ companyId: number; id: number }[]>`
     select scheduled.company_id, scheduled.id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    from ${inputRows(rows, { bigint: ['companyId', 'id'] })}
     join scheduled_messages scheduled on (scheduled.company_id, scheduled.id) = (input.company_id, input.id)
     where scheduled.status = 'scheduled'
     order by scheduled.company_id, scheduled.id
@@ -114,10 +115,11 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
       case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
       needed.is_contact and ${isInLedger(identitiesOfSend)} as is_in_ledger
-    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
-      ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer,
-      client_id text, method text, path text, key text
-    )
+    from ${inputRows(sends.map(toRow), {
+      integer: ['ord', 'dailyLimit'],
+      bigint: ['companyId', 'senderId'],
+      text: ['identity', 'account', 'scope', 'clientId', 'method', 'path', 'key'],
+    })}
     ${personOfSend}
     ${limitsOfSend}
     ${keyOfInput} as taken on true
@@ -195,10 +197,10 @@ export const identityKeysOf = (sends: readonly Send[]): IdentityKey[] =>
 const toRow = (send: Send, ord: number) => ({
   ...(send.key !== null && toKeyColumns(send.key)),
   ord,
-  company_id: send.companyId,
-  sender_id: send.senderId,
+  companyId: send.companyId,
+  senderId: send.senderId,
   identity: send.identity,
   account: send.account,
   scope: send.limitScope,
-  daily_limit: send.dailyLimit,
+  dailyLimit: send.dailyLimit,
 })

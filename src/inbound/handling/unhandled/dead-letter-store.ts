@@ -1,4 +1,5 @@
-import { type Db, jsonRows, sql } from '../../../db/connect.ts'
+import { type Db, sql } from '../../../db/connect.ts'
+import { placedRows } from '../../../db/input-rows.ts'
 import { joinBodies, type StoredEvent } from '../../event-store.ts'
 import type { Proof } from '../../ingest/signature.ts'
 
@@ -29,13 +30,13 @@ export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Pr
   const rows = items.map((item, index) => ({
     state: item.state,
     reason: item.reason.replaceAll('\0', '').slice(0, REASON_LENGTH).toWellFormed(),
-    phone_number_id: item.phoneNumberId,
-    waba_account_id: item.wabaAccountId,
+    phoneNumberId: item.phoneNumberId,
+    wabaAccountId: item.wabaAccountId,
     app: item.app,
     first: bodies.firsts[index],
     length: item.body.length,
-    received_at: item.receivedAt,
-    event_id: item.eventId,
+    receivedAt: item.receivedAt,
+    eventId: item.eventId,
   }))
   await db`
     insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
@@ -43,14 +44,16 @@ export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Pr
       item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app,
       substring(input.bytes from item.first for item.length), item.received_at, item.event_id
     from (select ${bodies.bytes}::bytea as bytes) as input
-    cross join rows from (
-      jsonb_to_recordset(${jsonRows(db, rows)}) as (
-        state text, reason text, phone_number_id text, waba_account_id text, app text, first integer, length integer,
-        received_at timestamptz, event_id bigint
-      )
-    ) with ordinality as item (
-      state, reason, phone_number_id, waba_account_id, app, first, length, received_at, event_id, place
-    )
+    cross join ${placedRows(
+      rows,
+      {
+        text: ['state', 'reason', 'phoneNumberId', 'wabaAccountId', 'app'],
+        integer: ['first', 'length'],
+        timestamptz: ['receivedAt'],
+        bigint: ['eventId'],
+      },
+      'item',
+    )}
     order by item.place
   `
 }
