@@ -7,7 +7,6 @@ import { buildApp } from '../../src/app.ts'
 import { connect } from '../../src/db/connect.ts'
 import { startEmbedded } from '../../src/db/embedded/start.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import { describeSchema } from '../../src/db/migration/schema-store.ts'
 import { openFolderBlobStore } from '../../src/media/blobs/folder-blob-store.ts'
 import { systemClock } from '../../src/platform/clock.ts'
 import { NO_PROXIES } from '../../src/platform/outgoing/proxies.ts'
@@ -17,6 +16,7 @@ import { createMailer } from '../../src/wiring/adapters.ts'
 import { createDeps } from '../../src/wiring/deps.ts'
 import { clientSources } from './client-operations.ts'
 import { consoleLists } from './console-lists.ts'
+import { describeSchema } from './schema.ts'
 
 /** The files that are made of the running service and its database. */
 export async function contractFiles(): Promise<Record<string, string>> {

@@ -38,16 +38,20 @@ import {
   renewImport,
 } from './moving-file-store.ts'
 import {
+  type Authenticator,
   createTransferFile,
+  decryptWith,
   type Entry,
   FORMAT,
   FORMAT_VERSION,
   type Header,
   MoveRefused,
+  readArchiveHeader,
+  readKeys,
   readTransferFile,
   type TransferWriter,
+  transferKeys,
 } from './transfer-file.ts'
-import { type Authenticator, decryptWith, readArchiveHeader, readKeys, transferKeys } from './transfer-keys.ts'
 
 export type MoveDeps = {
   db: Pool

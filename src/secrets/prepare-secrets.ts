@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { openPool } from '../db/database.ts'
 import type { Config } from '../platform/settings/config.ts'
-import { checkSecrets } from './check-secrets.ts'
-import { ensureServiceSecret } from './secret-store.ts'
+import { checkSecrets, ensureServiceSecret } from './secret-store.ts'
 import { type Cipher, ensureDataSecret } from './secrets.ts'
 
 /** Checks the stored secrets; returns the opt-out hash key, a session setting. Throws StartError if a key is missing. */

@@ -5,8 +5,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
-import { checkSecrets } from './check-secrets.ts'
-import { ensureServiceSecret, findKeyIds, resealSecrets, SEALED_COLUMNS } from './secret-store.ts'
+import { checkSecrets, ensureServiceSecret, findKeyIds, resealSecrets, SEALED_COLUMNS } from './secret-store.ts'
 import { createCipher } from './secrets.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Db } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
 import { TABLES } from '../db/tables.ts'
+import { StartError } from '../platform/start-error.ts'
 import type { Cipher } from './secrets.ts'
 
 type SealedColumn = { table: string; column: string }
@@ -63,4 +64,14 @@ export async function ensureServiceSecret(db: Db, cipher: Cipher, name: string):
   const [stored] = await read()
   if (stored === undefined) throw new Error(`The secret ${name} was not stored`)
   return cipher.decrypt(stored.value)
+}
+
+/** Throws a StartError if keys of stored secrets are missing; sends and deliveries would fail later (decisions: Starting). */
+export async function checkSecrets(db: Db, cipher: Cipher): Promise<void> {
+  const missing = (await findKeyIds(db)).filter((keyId) => !cipher.keyIds.includes(keyId))
+  if (missing.length === 0) return
+  throw new StartError(
+    `The database holds secrets encrypted with the key ${missing.join(', ')}, and ENCRYPTION_KEY has ${cipher.keyIds.join(', ')}: ` +
+      'add the missing key to ENCRYPTION_KEY after a comma (key ids are the first 8 hex digits of a key’s SHA-256)',
+  )
 }

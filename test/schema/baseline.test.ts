@@ -2,9 +2,9 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { describeSchema } from '../../scripts/generate/schema.ts'
 import type { Pool } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
-import { describeSchema } from '../../src/db/migration/schema-store.ts'
 import { createTestDatabase } from '../database.ts'
 import {
   digestOf,

@@ -11,7 +11,7 @@ import type { Stoppable } from '../lifecycle.ts'
 import type { Shared } from '../prepare.ts'
 import { type Build, serve } from '../serve.ts'
 import { startErrorOf } from '../start.ts'
-import type { FromWorker, ToWorker } from './worker-messages.ts'
+import type { FromWorker, ToWorker } from './worker-handle.ts'
 
 /** Longer than the supervisor waits for the workers. */
 const METRICS_DEADLINE_MS = 3_000

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import { StartError } from '../../platform/start-error.ts'
 import type { Shared } from '../prepare.ts'
-import type { FromWorker, Snapshot, ToWorker } from './worker-messages.ts'
 
 export type WorkerEnd = { code: number | null; signal: string | null }
 
@@ -72,3 +72,21 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
     collect: () => post({ type: 'collect' }),
   }
 }
+
+export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
+
+export type ToWorker =
+  | { type: 'serve'; shared: Shared }
+  | { type: 'greeted' }
+  /** With `waits` the listener stays open until the supervisor disconnects. */
+  | { type: 'stop'; waits: boolean }
+  | { type: 'collect' }
+  | { type: 'metrics'; id: number; text: string }
+
+export type FromWorker =
+  | { type: 'hello' }
+  | { type: 'ready'; address: string }
+  | { type: 'drained' }
+  | { type: 'failed'; message: string }
+  | { type: 'collected'; snapshot: Snapshot }
+  | { type: 'read metrics'; id: number }

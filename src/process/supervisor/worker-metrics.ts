@@ -1,5 +1,5 @@
 import { AggregatorRegistry } from 'prom-client'
-import type { Snapshot } from './worker-messages.ts'
+import type { Snapshot } from './worker-handle.ts'
 
 /** A late worker counts with its last answer. */
 const COLLECT_DEADLINE_MS = 1_000

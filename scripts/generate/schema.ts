@@ -1,4 +1,4 @@
-import type { Db } from '../connect.ts'
+import type { Db } from '../../src/db/connect.ts'
 
 /** Returns tables, columns, constraints and indexes as text for schema.sql. */
 export async function describeSchema(db: Db): Promise<string> {
