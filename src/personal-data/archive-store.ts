@@ -1,5 +1,6 @@
 import { isAmong } from '../conversations/message-month.ts'
-import { type Db, jsonRows } from '../db/connect.ts'
+import type { Db } from '../db/connect.ts'
+import { inputRows } from '../db/input-rows.ts'
 import { recipientMailbox } from '../emails/email-keys.ts'
 import { storedKeys } from '../platform/text/email-address.ts'
 import type { EnvelopePlace } from '../webhooks/deliveries/erase-envelopes.ts'
@@ -149,7 +150,6 @@ export async function readDeliveryRows(
   envelopes: readonly EnvelopePlace[],
 ): Promise<ArchiveRow[]> {
   if (envelopes.length === 0) return []
-  const names = envelopes.map(({ event, eventId, day }) => ({ event, event_id: eventId, day }))
   const rows = await db<{ id: number; row: string; payload: string }[]>`
     select
       delivery.id,
@@ -164,7 +164,7 @@ export async function readDeliveryRows(
       ))::text as row,
       -- As it was sent: jsonb has no NUL, which a customer may have written.
       envelope.body as payload
-    from jsonb_to_recordset(${jsonRows(db, names)}) as name (event text, event_id text, day integer)
+    from ${inputRows(envelopes, { text: ['event', 'eventId'], integer: ['day'] }, 'name')}
     join envelopes envelope
       on (envelope.company_id, envelope.event, envelope.event_id, envelope.day) = (${companyId}, name.event, name.event_id, name.day)
     cross join lateral unnest(envelope.delivery_ids) as one (id)
