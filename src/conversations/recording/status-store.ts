@@ -1,5 +1,6 @@
 import type { RecordChange } from '../../changes/record-change.ts'
-import { type Db, jsonRows, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { isAmong, isRecent, lockMessages } from '../message-month.ts'
 import { BILLABLE, type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
@@ -68,10 +69,14 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
   with matched as materialized (
     select input.ord, input.company_id, input.message_id, input.wamid, input.status, input.occurred_at,
       nullif(input.error, 'null') as error, nullif(input.pricing, 'null') as pricing, input.counters
-    from jsonb_to_recordset(${jsonRows(tx, toMatchedRows(records, matches))}) as input (
-      ord integer, company_id bigint, message_id bigint, wamid text, status text, occurred_at timestamptz, error jsonb,
-      pricing jsonb, counters smallint
-    )
+    from ${inputRows(toMatchedRows(records, matches), {
+      integer: ['ord'],
+      bigint: ['companyId', 'messageId'],
+      text: ['wamid', 'status'],
+      timestamptz: ['occurredAt'],
+      jsonb: ['error', 'pricing'],
+      smallint: ['counters'],
+    })}
   ),
   stored as (${keepEvents}),
   furthest as (${furthestStatuses(at)}),
@@ -173,14 +178,19 @@ const matchOrKeep = (tx: Db, records: readonly StatusRecord[], unlearnt: Readonl
 >`
   with reported as materialized (
     select *
-    from jsonb_to_recordset(${jsonRows(
-      tx,
-      records.map((record, ord) => ({ ...toRow(record, ord), is_unlearnt: unlearnt.has(record) })),
-    )}) as reported (
-      ord integer, is_unlearnt boolean, waiting_id bigint, company_id bigint, sender_id bigint, wamid text, provider_message_id text,
-      message_id bigint, status text, error jsonb, pricing jsonb, occurred_at timestamptz, arrived_at timestamptz,
-      recipient_phone text, identities text[]
-    )
+    from ${inputRows(
+      records.map((record, ord) => ({ ...toRow(record, ord), isUnlearnt: unlearnt.has(record) })),
+      {
+        integer: ['ord'],
+        boolean: ['isUnlearnt'],
+        bigint: ['waitingId', 'companyId', 'senderId', 'messageId'],
+        text: ['wamid', 'providerMessageId', 'status', 'recipientPhone'],
+        jsonb: ['error', 'pricing'],
+        timestamptz: ['occurredAt', 'arrivedAt'],
+        'text[]': ['identities'],
+      },
+      'reported',
+    )}
   ),
   matched as materialized (
     select reported.ord, message.company_id, message.id
@@ -222,23 +232,23 @@ const matchOrKeep = (tx: Db, records: readonly StatusRecord[], unlearnt: Readonl
 
 const toMatchedRows = (records: readonly StatusRecord[], matches: readonly StatusMatch[]) =>
   matches.flatMap(({ ord, id }) =>
-    records.slice(ord, ord + 1).map((record) => ({ ...toRow(record, ord), message_id: id })),
+    records.slice(ord, ord + 1).map((record) => ({ ...toRow(record, ord), messageId: id })),
   )
 
 const idOf = ({ id }: { id: number }) => id
 
 const toRow = (record: StatusRecord, ord: number) => ({
   ord,
-  company_id: record.companyId,
-  sender_id: record.senderId,
+  companyId: record.companyId,
+  senderId: record.senderId,
   wamid: record.wamid,
-  provider_message_id: record.providerMessageId,
-  message_id: record.messageId,
-  waiting_id: record.waitingId,
+  providerMessageId: record.providerMessageId,
+  messageId: record.messageId,
+  waitingId: record.waitingId,
   status: record.status,
-  occurred_at: record.occurredAt,
-  arrived_at: record.arrivedAt,
-  recipient_phone: record.recipientPhone,
+  occurredAt: record.occurredAt,
+  arrivedAt: record.arrivedAt,
+  recipientPhone: record.recipientPhone,
   identities: record.identities,
   error: record.error,
   pricing: record.pricing,

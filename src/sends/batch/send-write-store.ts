@@ -1,7 +1,8 @@
 import { isAmong } from '../../conversations/message-month.ts'
 import { readUpTo } from '../../conversations/recording/conversation-write-store.ts'
 import { recordSentReactions } from '../../conversations/recording/message-write-store.ts'
-import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import { inputRows } from '../../db/input-rows.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
 import type { RecipientReport } from '../../people/identify.ts'
 import type { Send } from '../compose-message.ts'
@@ -11,14 +12,14 @@ import type { SendPlan } from './decide-sends.ts'
 /** Attaches customers with deleted contacts to new ones. */
 export async function attachContacts(tx: Db, attached: SendPlan['attached']): Promise<void> {
   const rows = attached.map(({ companyId, customerId, contactId }) => ({
-    company_id: companyId,
+    companyId,
     id: customerId,
-    contact_id: contactId,
+    contactId,
   }))
   await tx`
     update customers customer
     set contact_id = input.contact_id
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint)
+    from ${inputRows(rows, { bigint: ['companyId', 'id', 'contactId'] })}
     where (customer.company_id, customer.id) = (input.company_id, input.id)
   `
 }
@@ -30,9 +31,9 @@ export async function insertPendingMessages(
   at: Date,
 ): Promise<Map<number, number>> {
   const rows = messages.map(({ send, id, conversationId, seq }) => ({
-    company_id: send.companyId,
+    companyId: send.companyId,
     id,
-    conversation_id: conversationId,
+    conversationId,
     seq,
     type: send.type,
     template: send.template?.name ?? null,
@@ -40,8 +41,8 @@ export async function insertPendingMessages(
     text: send.text,
     media: send.media,
     content: send.content ?? undefined,
-    quoted_wamid: send.quotedWamid ?? undefined,
-    sender_name: send.senderName,
+    quotedWamid: send.quotedWamid ?? undefined,
+    senderName: send.senderName,
   }))
   const keys = messages.flatMap(({ send: { key }, id }) => (key === null ? [] : [{ ...toKeyColumns(key), id }]))
   const reserved = await tx<{ id: number; messageId: number }[]>`
@@ -55,18 +56,17 @@ export async function insertPendingMessages(
         input.company_id, input.id, input.conversation_id, input.seq, 'outbound', input.type, input.template,
         input.category, input.text, nullif(input.media, 'null'), input.content, input.quoted_wamid, 'pending',
         input.sender_name, ${at}, ${at}, ${at}
-      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-        company_id bigint, id bigint, conversation_id bigint, seq bigint, type text, template text, category text,
-        text text, media jsonb, content jsonb, quoted_wamid text, sender_name text
-      )
+      from ${inputRows(rows, {
+        bigint: ['companyId', 'id', 'conversationId', 'seq'],
+        text: ['type', 'template', 'category', 'text', 'quotedWamid', 'senderName'],
+        jsonb: ['media', 'content'],
+      })}
     )
     insert into idempotency_keys (company_id, client_id, method, path, key, digest, message_id, lease_until)
     select
       input.company_id, input.client_id, input.method, input.path, input.key, decode(input.digest, 'base64'), input.id,
       clock_timestamp() + ${LEASE_SECONDS} * interval '1 second'
-    from jsonb_to_recordset(${jsonRows(tx, keys)}) as input (
-      company_id bigint, client_id text, method text, path text, key text, digest text, id bigint
-    )
+    from ${inputRows(keys, { bigint: ['companyId', 'id'], text: ['clientId', 'method', 'path', 'key', 'digest'] })}
     order by input.company_id, input.client_id, input.method, input.path, input.key
     returning id, message_id
   `
@@ -74,17 +74,10 @@ export async function insertPendingMessages(
 }
 
 export async function writeSlots(tx: Db, slots: SendPlan['slots']): Promise<void> {
-  const rows = slots.map(({ companyId, senderId, nextSlotMs }) => ({
-    company_id: companyId,
-    sender_id: senderId,
-    next_slot_ms: nextSlotMs,
-  }))
   await tx`
     update sender_limits limits
     set next_slot_at = to_timestamp(input.next_slot_ms / 1000)
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, sender_id bigint, next_slot_ms double precision
-    )
+    from ${inputRows(slots, { bigint: ['companyId', 'senderId'], 'double precision': ['nextSlotMs'] })}
     where (limits.company_id, limits.sender_id) = (input.company_id, input.sender_id)
   `
 }
@@ -175,47 +168,57 @@ const writeOutcomes = (tx: Db, sends: readonly CompletedSend[], at: Date) => tx`
     wamid = coalesce(message.wamid, outcome.wamid),
     provider_message_id = coalesce(message.provider_message_id, outcome.provider_message_id),
     updated_at = ${at}
-  from jsonb_to_recordset(${jsonRows(tx, sends.map(toOutcome))}) as outcome (
-    company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
-  )
+  from ${inputRows(
+    sends.map(toOutcome),
+    {
+      bigint: ['companyId', 'messageId'],
+      text: ['status', 'wamid', 'providerMessageId'],
+      jsonb: ['error'],
+    },
+    'outcome',
+  )}
   where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
     and ${isAmong(sends.map(({ messageId }) => messageId))}
 `
 
 const toOutcome = (send: CompletedSend) => ({
-  company_id: send.companyId,
-  message_id: send.messageId,
+  companyId: send.companyId,
+  messageId: send.messageId,
   status: send.status,
   wamid: send.wamid,
-  provider_message_id: send.providerMessageId,
+  providerMessageId: send.providerMessageId,
   error: send.error,
 })
 
 const keepAnswers = (tx: Db, sends: readonly CompletedSend[]) => tx`
   update idempotency_keys key
   set answer_status = outcome.answer_status, answer_body = outcome.answer_body
-  from jsonb_to_recordset(${jsonRows(tx, sends.map(toKey))}) as outcome (
-    company_id bigint, idempotency_id bigint, answer_status smallint, answer_body text
-  )
+  from ${inputRows(
+    sends.map(toKey),
+    {
+      bigint: ['companyId', 'idempotencyId'],
+      smallint: ['answerStatus'],
+      text: ['answerBody'],
+    },
+    'outcome',
+  )}
   where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id) and key.answer_status is null
 `
 
 const releaseKeys = (tx: Db, sends: readonly CompletedSend[]) => tx`
   delete from idempotency_keys key
-  using jsonb_to_recordset(${jsonRows(tx, sends.map(toKey))}) as outcome (
-    company_id bigint, message_id bigint, idempotency_id bigint
-  )
+  using ${inputRows(sends.map(toKey), { bigint: ['companyId', 'messageId', 'idempotencyId'] }, 'outcome')}
   where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id)
     and key.answer_status is null
     and key.message_id = outcome.message_id
 `
 
 const toKey = (send: CompletedSend) => ({
-  company_id: send.companyId,
-  message_id: send.messageId,
-  idempotency_id: send.idempotencyId,
-  answer_status: send.answer?.status ?? null,
-  answer_body: send.answer?.body ?? null,
+  companyId: send.companyId,
+  messageId: send.messageId,
+  idempotencyId: send.idempotencyId,
+  answerStatus: send.answer?.status ?? null,
+  answerBody: send.answer?.body ?? null,
 })
 
 /** Records outcomes in the transaction that creates the messages, so that none is sent twice. */
@@ -223,15 +226,13 @@ export async function recordScheduled(tx: Db, messages: SendPlan['messages']): P
   const rows = messages.flatMap(({ send, id, conversationId }) =>
     send.scheduledId === null
       ? []
-      : [{ company_id: send.companyId, id: send.scheduledId, message_id: id, conversation_id: conversationId }],
+      : [{ companyId: send.companyId, id: send.scheduledId, messageId: id, conversationId }],
   )
   if (rows.length === 0) return
   await tx`
     update scheduled_messages scheduled
     set status = 'sent', message_id = input.message_id, conversation_id = input.conversation_id, ended_at = now()
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-      company_id bigint, id bigint, message_id bigint, conversation_id bigint
-    )
+    from ${inputRows(rows, { bigint: ['companyId', 'id', 'messageId', 'conversationId'] })}
     where (scheduled.company_id, scheduled.id) = (input.company_id, input.id)
   `
 }
@@ -242,14 +243,14 @@ export async function returnScheduled(
   sends: readonly { companyId: number; messageId: number; scheduledId: number | null }[],
 ): Promise<void> {
   const rows = sends.map(({ companyId, scheduledId, messageId }) => ({
-    company_id: companyId,
+    companyId,
     id: scheduledId,
-    message_id: messageId,
+    messageId,
   }))
   await tx`
     update scheduled_messages scheduled
     set status = 'scheduled', message_id = null, ended_at = null
-    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, message_id bigint)
+    from ${inputRows(rows, { bigint: ['companyId', 'id', 'messageId'] })}
     where (scheduled.company_id, scheduled.id, scheduled.message_id) = (input.company_id, input.id, input.message_id)
       and scheduled.body is not null
   `
