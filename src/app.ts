@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
 import { meRoutes } from './companies/me-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
@@ -13,43 +14,59 @@ import { emailRoutes } from './emails/email-routes.ts'
 import { reportRoutes } from './emails/reports/report-routes.ts'
 import { trackingRoutes } from './emails/tracking/tracking-routes.ts'
 import { createRequestLimiter } from './http/admission/rate-limit.ts'
+import { clientAddress, requestedHost, trustedProxies } from './http/admission/rules.ts'
 import { describeApi, serveReference } from './http/openapi/reference.ts'
 import { healthRoutes } from './http/server/health-routes.ts'
 import { createServer } from './http/server/server.ts'
-import { inboundRoutes } from './inbound/ingest/inbound-routes.ts'
+import { createAccept } from './inbound/ingest/accept.ts'
+import {
+  createLockedCheck,
+  createRefusalCount,
+  createSignatureCheck,
+  createUnhandledBudget,
+} from './inbound/ingest/admission.ts'
+import { type InboundRoutesDeps, inboundRoutes } from './inbound/ingest/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { streamRoutes } from './live/stream-routes.ts'
 import { mediaRoutes } from './media/media-routes.ts'
+import { openUpload } from './media/uploads/provide-upload.ts'
 import { uploadRoutes } from './media/uploads/upload-routes.ts'
 import { findDemoToken } from './operator/first-run.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
 import { archiveRoutes } from './personal-data/archive-routes.ts'
 import { eraseContact } from './personal-data/erase-contact.ts'
+import { ROOT } from './platform/program-file.ts'
+import { messageOf } from './platform/start-error.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { receiptRoutes } from './sends/replies/receipt-routes.ts'
 import { replyRoutes } from './sends/replies/reply-routes.ts'
 import { scheduledRoutes } from './sends/scheduled/scheduled-routes.ts'
 import { sendRoutes } from './sends/send-routes.ts'
-import { consoleRoutes } from './sessions/console-routes.ts'
+import { type ConsoleDeps, consoleRoutes } from './sessions/console-routes.ts'
+import type { ConsoleSessions } from './sessions/session.ts'
 import { manageRoutes } from './templates/manage/manage-routes.ts'
+import type { ManageDeps } from './templates/manage/manage-templates.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryRoutes } from './webhooks/deliveries/delivery-routes.ts'
-import { deliveryLogRoutes } from './webhooks/deliveries/log/delivery-log-routes.ts'
+import { type DeliveryLogRoutesDeps, deliveryLogRoutes } from './webhooks/deliveries/log/delivery-log-routes.ts'
 import { receiverEvents } from './webhooks/events/event-reference.ts'
-import { registrationRoutes } from './webhooks/registrations/registration-routes.ts'
-import { createConsoleDeps } from './wiring/console-deps.ts'
-import { createErasureDeps } from './wiring/contact-deps.ts'
+import { type RegistrationRoutesDeps, registrationRoutes } from './webhooks/registrations/registration-routes.ts'
 import type { Deps } from './wiring/deps.ts'
-import { createEmailDeps } from './wiring/email-deps.ts'
-import { createInboundDeps } from './wiring/inbound-deps.ts'
+import { bodyReader } from './wiring/events/body-reader.ts'
+import { eventReader } from './wiring/events/event-reader.ts'
+import {
+  createEmailDeps,
+  createErasureDeps,
+  createMediaDeps,
+  createReportDeps,
+  createSendDeps,
+  type ListeningServer,
+  openBounceServer,
+  senderFinder,
+} from './wiring/feature-deps.ts'
 import { createLiveHub } from './wiring/live-deps.ts'
-import { createManageDeps } from './wiring/manage-deps.ts'
-import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
-import { createReportDeps, type ListeningServer, openBounceServer } from './wiring/report-deps.ts'
-import { createSendDeps } from './wiring/send-deps.ts'
-import { createWebhookDeps } from './wiring/webhook-deps.ts'
 import type { Workers } from './wiring/workers.ts'
 
 /** Builds the routes of a process without API: health and metrics. */
@@ -128,4 +145,59 @@ function readSubscribedEvents(app: FastifyInstance, { subscribedEvents }: Deps):
     stop = subscribedEvents.start()
   })
   app.addHook('onClose', async () => stop())
+}
+
+const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))
+
+function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {
+  const { sessionWindow, marketingWindow, serviceName } = config
+  const isTrusted = trustedProxies(config.trustProxy)
+  return {
+    db,
+    config,
+    sessions,
+    pagesFolder: PAGES_FOLDER,
+    sandboxUrl,
+    hostOf: (request) => requestedHost(request, isTrusted),
+    features: { sandboxUrl: sandboxUrl ?? null, sessionWindow, marketingWindow, serviceName },
+    addressOf: ({ raw }) => clientAddress(raw, isTrusted),
+  }
+}
+
+/** Builds the provider webhook's dependencies. Without workers in this process, events are only stored. */
+function createInboundDeps(deps: Deps, workers: Pick<Workers, 'takeEvents'> | undefined): InboundRoutesDeps {
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  return {
+    verifyToken: deps.config.whatsappVerifyToken,
+    accept: createAccept(deps.db, eventReader, workers?.takeEvents),
+    addressOf: (request) => clientAddress(request, isTrusted),
+    refusedFor: createUnhandledBudget(deps.db),
+    checkSignature: createSignatureCheck(deps.senderSecrets, bodyReader),
+    onRefused: createRefusalCount(deps.db, (error) =>
+      deps.log.warn({ reason: messageOf(error) }, 'refusals.not_counted'),
+    ),
+    signatureOf: eventReader.signatureOf,
+    isForLocked: createLockedCheck(deps.pool, eventReader),
+  }
+}
+
+const createManageDeps = (deps: Deps): ManageDeps => ({
+  ...deps,
+  findSender: senderFinder(deps),
+  openUpload: (companyId, mediaId) => openUpload(deps, companyId, mediaId),
+})
+
+function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
+  const { serviceName, webhookAllowPrivate } = deps.config
+  const rules = { serviceName, allowPrivate: webhookAllowPrivate }
+  const publish = (companyId: number) => deps.publish([{ topic: 'all', companyId }])
+  const onChanged = async (companyId: number) => {
+    publish(companyId)
+    await deps.subscribedEvents.refresh()
+  }
+  const onEnqueued = (companyId: number) => {
+    deps.deliveriesDue.raise()
+    publish(companyId)
+  }
+  return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }

@@ -24,8 +24,7 @@ import { startSupervised } from './process/supervisor/supervised.ts'
 import { startSupervisor } from './process/supervisor/supervisor.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
-import { openOperator } from './wiring/open-operator.ts'
-import { createOperatorDeps } from './wiring/operator-deps.ts'
+import { createOperatorDeps, openOperator } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
 // Only builds have source maps; Node's type stripping keeps positions.

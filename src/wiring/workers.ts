@@ -22,7 +22,8 @@ import { registerUndeletedGauge } from '../media/discarded/discarded-file-store.
 import { sweepMailboxes } from '../people/matching/mailbox-sweep.ts'
 import { eraseKind } from '../personal-data/erase-job.ts'
 import { listLifetimes } from '../personal-data/lifetimes/lifetimes.ts'
-import type { JobKind } from '../queue/job.ts'
+import type { Tracing } from '../platform/telemetry/tracing.ts'
+import type { Job, JobKind } from '../queue/job.ts'
 import { registerJobGauges } from '../queue/job-stats.ts'
 import { type Sweep, startSweep } from '../queue/sweep.ts'
 import { createWorker } from '../queue/worker.ts'
@@ -31,20 +32,24 @@ import { giveBackPlaces } from '../sends/batch/daily-limit-store.ts'
 import { completeAbandoned } from '../sends/message-store.ts'
 import { sendScheduledKind } from '../sends/scheduled/scheduled-job.ts'
 import { refreshKind } from '../templates/template-sync.ts'
+import { createDeliverer, type Deliverer } from '../webhooks/attempts/deliver.ts'
+import type { ReceiverClient } from '../webhooks/attempts/post.ts'
 import { maintainDeliveryDays } from '../webhooks/deliveries/delivery-days.ts'
 import { DELIVER } from '../webhooks/deliveries/delivery-store.ts'
-import { endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end-deliveries.ts'
+import { type EndDeps, endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end-deliveries.ts'
 import { redeliverKind } from '../webhooks/deliveries/redelivery/redelivery.ts'
 import { forwardMessages } from '../webhooks/events/message-received.ts'
-import { createErasureDeps, createImportJobDeps } from './contact-deps.ts'
 import type { Deps } from './deps.ts'
-import { createEmailDeps } from './email-deps.ts'
 import { bodyReader } from './events/body-reader.ts'
 import { eventReader } from './events/event-reader.ts'
-import { createMediaDeps } from './media-deps.ts'
-import { readAccounts } from './read-accounts.ts'
-import { createSendDeps } from './send-deps.ts'
-import { createEndDeps, createMeasuredDeliverer, createWebhookDeps, toLiveChange } from './webhook-deps.ts'
+import {
+  createEmailDeps,
+  createErasureDeps,
+  createImportJobDeps,
+  createMediaDeps,
+  createSendDeps,
+} from './feature-deps.ts'
+import { readAccounts } from './operator-deps.ts'
 
 const SWEEP_MS = 30_000
 /** Interval and age for finding workers frozen inside a statement. */
@@ -202,7 +207,13 @@ const jobKinds = (deps: Deps): JobKind[] => [
   emailSendKind(createEmailDeps(deps)),
   copyKind(createMediaDeps(deps)),
   refreshKind({ ...deps, readAccounts: (companyId) => readAccounts(deps, companyId) }),
-  redeliverKind({ db: deps.workerDb, onRenewed: createWebhookDeps(deps).onEnqueued }),
+  redeliverKind({
+    db: deps.workerDb,
+    onRenewed: (companyId) => {
+      deps.deliveriesDue.raise()
+      deps.publish([{ topic: 'all', companyId }])
+    },
+  }),
   sendScheduledKind({ ...createSendDeps(deps), db: deps.workerDb, publish: deps.publish }),
 ]
 
@@ -211,3 +222,49 @@ async function requeueMissed({ db, cipher, eventsStored }: Deps): Promise<void> 
   const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
 }
+
+/** Builds the deliverer, which reports attempts to metrics and live streams. */
+function createMeasuredDeliverer(deps: Deps): Deliverer {
+  const { config, metrics } = deps
+  return createDeliverer({
+    ...deps,
+    receiver: deps.tracing ? traceDeliveries(deps.receiver, deps.tracing) : deps.receiver,
+    serviceName: config.serviceName,
+    random: Math.random,
+    onAttempt: ({ companyId, deliveryId, next, durationMs }) => {
+      deps.publish([{ topic: 'delivery', companyId, id: deliveryId }])
+      metrics.deliveries.inc({ outcome: next instanceof Date ? 'failed' : next })
+      metrics.deliverySeconds.observe(durationMs / 1000)
+    },
+    onSkipped: (jobs) => deps.publish(jobs.flatMap(toLiveChange)),
+  })
+}
+
+const createEndDeps = (deps: Deps): EndDeps => ({
+  db: deps.workerDb,
+  clock: deps.clock,
+  deadlineHours: deps.config.deliveryDeadlineHours,
+  onExpired: (deliveries) => {
+    deps.metrics.deliveries.inc({ outcome: 'expired' }, deliveries.length)
+    deps.log.warn({ deliveries: deliveries.length }, 'delivery.expired')
+    deps.publish(deliveries.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })))
+  },
+  onPaused: ({ companyId, id }) => {
+    deps.log.warn({ companyId, registrationId: id }, 'registration.paused')
+    deps.publish([{ topic: 'all', companyId }])
+  },
+})
+
+const toLiveChange = ({ companyId, subjectId }: Job): LiveChange[] =>
+  companyId === undefined ? [] : [{ topic: 'delivery', companyId, id: subjectId }]
+
+/** Traces each attempt; the receiver gets its context in `traceparent`. */
+const traceDeliveries = (receiver: ReceiverClient, tracing: Tracing): ReceiverClient => ({
+  ...receiver,
+  post: (target) =>
+    tracing.span('deliver', {}, async (set) => {
+      const outcome = await receiver.post({ ...target, headers: { ...target.headers, ...tracing.headers() } })
+      set({ outcome: outcome.kind, status: outcome.statusCode ?? 0 })
+      return outcome
+    }),
+})

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createToken, newSecret } from '../../src/emails/tracking/tracking-token.ts'
-import { createSendDeps } from '../../src/wiring/send-deps.ts'
+import { createSendDeps } from '../../src/wiring/feature-deps.ts'
 import { openKeyStream } from '../conversations/live-stream.ts'
 import { eventually, startTestService, untilLocked } from '../service.ts'
 import { messageTo } from '../world.ts'

@@ -4,7 +4,7 @@ import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { operatorCommands } from '../../src/operator/commands/command-line.ts'
 import { readConfig } from '../../src/platform/settings/config.ts'
-import { openOperator } from '../../src/wiring/open-operator.ts'
+import { openOperator } from '../../src/wiring/operator-deps.ts'
 import { createTestDatabase } from '../database.ts'
 import { dataFolder, runParley } from '../parley-process.ts'
 

@@ -7,7 +7,7 @@ import { removeDiscarded } from '../../src/media/discarded/discarded-file-store.
 import { insertMedia, markStored } from '../../src/media/media-store.ts'
 import { advanceErasure } from '../../src/personal-data/erase-job.ts'
 import { emailKey } from '../../src/platform/text/email-address.ts'
-import { createErasureDeps } from '../../src/wiring/contact-deps.ts'
+import { createErasureDeps } from '../../src/wiring/feature-deps.ts'
 import { MAIL, startMailing, uniqueAddress } from '../emails/email-world.ts'
 import { bodyOf, changeOf, newWamid, providerOf, secondsNow, textFrom } from '../provider-webhook.ts'
 import { startReceiver } from '../receiver.ts'
