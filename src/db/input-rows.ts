@@ -23,7 +23,7 @@ export function inputRows<T extends object>(
   columns: ColumnsOf<NoInfer<T>>,
   alias = 'input',
 ): Fragment {
-  return rows(items, columns, alias, compileInput)
+  return input(items, columns, alias)
 }
 
 /** Like `inputRows`, with each row's `place`, from 1. */
@@ -32,18 +32,22 @@ export function placedRows<T extends object>(
   columns: ColumnsOf<NoInfer<T>>,
   alias = 'input',
 ): Fragment {
-  return rows(items, columns, alias, compilePlaced)
+  return placed(items, columns, alias)
 }
 
-const compiled = new Map<string, Compiled>()
+const input = createRows(compileInput)
+const placed = createRows(compilePlaced)
 
-/** Compiles each list of columns once: one entry per call site. */
-function rows(items: readonly object[], columns: Columns, alias: string, compile: typeof compileInput): Fragment {
-  let key = compile.name + alias
-  for (const type in columns) key += `;${type} ${columns[type]}`
-  const { strings, members } = compiled.get(key) ?? compile(columns, alias)
-  compiled.set(key, { strings, members })
-  return new SqlTemplate(strings, [pick(items, members)])
+/** Compiles each column list once, so the cache has one entry per call site. */
+function createRows(compile: (columns: Columns, alias: string) => Compiled) {
+  const compiled = new Map<string, Compiled>()
+  return (items: readonly object[], columns: Columns, alias: string): Fragment => {
+    let key = alias
+    for (const type in columns) key += `;${type} ${columns[type]}`
+    const { strings, members } = compiled.get(key) ?? compile(columns, alias)
+    compiled.set(key, { strings, members })
+    return new SqlTemplate(strings, [pick(items, members)])
+  }
 }
 
 function compileInput(columns: Columns, alias: string): Compiled {
