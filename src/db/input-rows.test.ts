@@ -25,6 +25,14 @@ test('reads only the listed members, as snake_case columns', async () => {
   ])
 })
 
+test('writes null and absent members as SQL nulls, also in jsonb', async () => {
+  const [absent] = await db`
+    select bool_and(details is null or details <> 'null') as is_sql_null
+    from ${inputRows([{ details: null }, { details: undefined }, { details: { a: 1 } }], { jsonb: ['details'] })}
+  `
+  expect(absent).toEqual({ isSqlNull: true })
+})
+
 test('numbers rows from 1 under the given alias', async () => {
   const rows = await db`
     select event.place, event.company_id from ${placedRows(EVENTS, { integer: ['companyId'] }, 'event')} order by place desc

@@ -17,7 +17,10 @@ type ColumnsOf<T> = { readonly [Type in Scalar | `${Scalar}[]`]?: readonly (keyo
 type Columns = Readonly<Record<string, readonly string[]>>
 type Compiled = { members: readonly (readonly [member: string, column: string])[]; strings: readonly string[] }
 
-/** Passes members of many items as one parameter: rows with snake_case columns (docs/decisions/0008-rows-as-json.md). */
+/**
+ * Passes members of many items as one parameter: rows with snake_case columns (docs/decisions/0008-rows-as-json.md).
+ * Null and absent members become SQL nulls, also in `jsonb` columns.
+ */
 export function inputRows<T extends object>(
   items: readonly T[],
   columns: ColumnsOf<NoInfer<T>>,
@@ -77,7 +80,7 @@ function listColumns(columns: Columns) {
 function pick(items: readonly object[], members: Compiled['members']): JsonParameter {
   const rows = (items as readonly { readonly [member: string]: JsonValue | undefined }[]).map((item) => {
     const row: { [column: string]: JsonValue | undefined } = {}
-    for (const [member, column] of members) row[column] = item[member]
+    for (const [member, column] of members) row[column] = item[member] ?? undefined
     return row
   })
   return new JsonParameter(rows)

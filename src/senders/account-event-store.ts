@@ -27,7 +27,7 @@ export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[
     )
     select
       input.company_id, input.waba_account_id, input.sender_id, input.field, input.event, input.severity,
-      nullif(input.details, 'null'), decode(input.digest, 'hex'), input.occurred_at
+      input.details, decode(input.digest, 'hex'), input.occurred_at
     from ${inputRows(rows, {
       integer: ['ord'],
       bigint: ['companyId', 'senderId'],

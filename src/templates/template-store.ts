@@ -220,9 +220,9 @@ export async function upsertVersions(
     )
     select distinct on (family.id, input.language)
       family.company_id, family.id, input.language, input.external_id, input.own_status, input.status, input.category,
-      input.parameter_format, input.components, nullif(input.quality_score, 'null'), input.rejected_reason,
-      input.namespace, input.partner_id, nullif(input.created_by, 'null'), nullif(input.modified_by, 'null'),
-      input.ttl_seconds, nullif(input.passed_on, 'null')
+      input.parameter_format, input.components, input.quality_score, input.rejected_reason,
+      input.namespace, input.partner_id, input.created_by, input.modified_by,
+      input.ttl_seconds, input.passed_on
     from ${inputRows(templates, {
       text: [
         'name',

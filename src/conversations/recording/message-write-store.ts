@@ -23,15 +23,7 @@ type MessageWrite = {
 }
 
 export async function insertMessages(tx: Db, messages: readonly MessageWrite[], at: Date): Promise<void> {
-  // A JSON null would not be an SQL null.
-  const rows = messages.map(({ media, content, context, error, ...message }) => ({
-    ...message,
-    media: media ?? undefined,
-    content: content ?? undefined,
-    context: context ?? undefined,
-    error: error ?? undefined,
-  }))
-  const input = inputRows(rows, {
+  const input = inputRows(messages, {
     bigint: ['companyId', 'id', 'conversationId', 'seq'],
     boolean: ['isEcho'],
     text: ['type', 'messageKind', 'text', 'senderName', 'wamid', 'quotedWamid'],

@@ -68,7 +68,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], matches: read
 >`
   with matched as materialized (
     select input.ord, input.company_id, input.message_id, input.wamid, input.status, input.occurred_at,
-      nullif(input.error, 'null') as error, nullif(input.pricing, 'null') as pricing, input.counters
+      input.error, input.pricing, input.counters
     from ${inputRows(toMatchedRows(records, matches), {
       integer: ['ord'],
       bigint: ['companyId', 'messageId'],
@@ -218,7 +218,7 @@ const matchOrKeep = (tx: Db, records: readonly StatusRecord[], unlearnt: Readonl
       company_id, sender_id, provider_message_id, wamid, status, error, pricing, occurred_at, recipient_phone, recipients
     )
     select
-      company_id, sender_id, provider_message_id, wamid, status, nullif(error, 'null'), nullif(pricing, 'null'), occurred_at,
+      company_id, sender_id, provider_message_id, wamid, status, error, pricing, occurred_at,
       recipient_phone, identities
     from reported
     where waiting_id is null

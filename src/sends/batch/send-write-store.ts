@@ -54,7 +54,7 @@ export async function insertPendingMessages(
       overriding system value
       select
         input.company_id, input.id, input.conversation_id, input.seq, 'outbound', input.type, input.template,
-        input.category, input.text, nullif(input.media, 'null'), input.content, input.quoted_wamid, 'pending',
+        input.category, input.text, input.media, input.content, input.quoted_wamid, 'pending',
         input.sender_name, ${at}, ${at}, ${at}
       from ${inputRows(rows, {
         bigint: ['companyId', 'id', 'conversationId', 'seq'],
@@ -162,7 +162,7 @@ const writeOutcomes = (tx: Db, sends: readonly CompletedSend[], at: Date) => tx`
       else message.status
     end,
     error = case
-      when message_status_rank(outcome.status) > message_status_rank(message.status) then nullif(outcome.error, 'null')
+      when message_status_rank(outcome.status) > message_status_rank(message.status) then outcome.error
       else message.error
     end,
     wamid = coalesce(message.wamid, outcome.wamid),
