@@ -131,3 +131,12 @@ export async function keepsRows<Result>(
   expect(await rowsOf(db, companyId)).toEqual(before)
   return result
 }
+
+/** Counts customer 1 against the daily limit, for message 1, so many hours ago. */
+export async function countCustomer(db: Pool, companyId: number, hours: number): Promise<void> {
+  await db`insert into daily_limits (company_id, scope, used) values (${companyId}, 'sender:1', 1)`
+  await db`
+    insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
+    values (${companyId}, 'sender:1', 1, 1, now() - make_interval(hours => ${hours}))
+  `
+}

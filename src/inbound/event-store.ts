@@ -38,12 +38,12 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
   const bodies = joinBodies(events)
   const rows = events.map(({ lane, part, others, body, receivedAt, proof, needsProof, address }, index) => ({
     ...{ lane, part, others, first: bodies.firsts[index], length: body.length },
-    receivedAt: receivedAt ?? undefined,
+    receivedAt,
     signature: proof?.signature?.toString('hex'),
     secretMac: proof?.secretMac?.toString('hex'),
     isChecked: proof === null,
     needsProof: needsProof ?? false,
-    address: address ?? undefined,
+    address,
   }))
   const stored = await db<{ id: number }[]>`
     insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, needs_proof, address)

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createTwins, keepsRows } from '../../test/twins.ts'
+import { countCustomer, createTwins, keepsRows } from '../../test/twins.ts'
 import { NO_EVENTS } from '../changes/record-change.ts'
 import type { Db } from '../db/connect.ts'
 import { recordAnswers } from '../inbound/handling/batch/record-inbound.ts'
-import { eraseDailyLimitEntries, expireDailyLimitEntries } from './batch/daily-limit-store.ts'
 import { prepareSends } from './batch/send-batches.ts'
 import { completeSends } from './batch/send-write-store.ts'
 import type { Send } from './compose-message.ts'
@@ -201,7 +200,7 @@ test('a completed send changes the message, the unread messages and the daily li
   const { companyId, twinId } = await createConversations()
   for (const id of [companyId, twinId]) {
     await insertMessage(id, 'pending')
-    await count(id, 1)
+    await countCustomer(db, id, 1)
     await db`update conversations set unread_messages = 1 where company_id = ${id}`
     await insertKey(id)
     await db`update idempotency_keys set message_id = 1 where company_id = ${id}`
@@ -271,33 +270,4 @@ test('an accepted reaction is shown in its company, once', async () => {
   })
   const rows = await db`select target_wamid, emoji from message_reactions where company_id = ${companyId}`
   expect([...rows]).toEqual([{ targetWamid: 'w7', emoji: '👍' }])
-})
-
-/** A customer that the daily limit counted so many hours ago, for message 1. */
-async function count(companyId: number, hours: number): Promise<void> {
-  await db`insert into daily_limits (company_id, scope, used) values (${companyId}, 'sender:1', 1)`
-  await db`
-    insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
-    values (${companyId}, 'sender:1', 1, 1, now() - make_interval(hours => ${hours}))
-  `
-}
-
-const usedOf = async (companyId: number) =>
-  (await db`select used from daily_limits where company_id = ${companyId}`)[0]?.used
-
-test('a customer is erased from the daily limits of the company', async () => {
-  const { companyId, twinId } = await createConversations()
-  for (const id of [companyId, twinId]) await count(id, 1)
-  await keepsRows(db, twinId, () => eraseDailyLimitEntries(db, companyId, 1))
-  expect(await db`select from daily_limit_entries where company_id = ${companyId}`).toHaveLength(0)
-  expect(await usedOf(companyId)).toBe(0)
-})
-
-test('old entries of a daily limit are deleted, and newer ones of another company are kept', async () => {
-  const { companyId, twinId } = await createConversations()
-  await count(companyId, 26)
-  await count(twinId, 1)
-  await keepsRows(db, twinId, () => expireDailyLimitEntries(db, 100, new Date()))
-  expect(await db`select from daily_limit_entries where company_id = ${companyId}`).toHaveLength(0)
-  expect(await usedOf(companyId)).toBe(0)
 })

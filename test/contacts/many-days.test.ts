@@ -42,7 +42,7 @@ async function pass(days: number): Promise<void> {
   await db`update messages set id = message_id_floor(created_at) + id % 1000000000000`
 }
 
-/** The columns of tables whose rows are split among the server's processes, without that of the process: chance chooses it. */
+/** Returns the key columns of tables split among processes, except `writer`, which is random. */
 const readSplitKeys = async (): Promise<Map<string, string[]>> => {
   const rows = await db<{ name: string; columns: string[] }[]>`
     select attrelid::regclass::text as name, array_agg(attname::text) filter (where attname <> 'writer') as columns

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LiveChange } from '../../changes/live-change.ts'
 import type { RecordChange } from '../../changes/record-change.ts'
-import { applyHandovers, type Handover } from '../../conversations/recording/conversation-write-store.ts'
+import { applyHandovers, type Handover } from '../../conversations/recording/handover-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { areOfErased, recordPreferences } from '../../people/consent/preference.ts'
 import type { InboundItem, TemplateComponentsItem } from '../../providers/events/event-item.ts'
@@ -22,6 +22,7 @@ import type { IdentityEvent } from './batch/decide-inbound.ts'
 import { ofItem, reportedTimeOf, timeOf, toDate, writerIdentities } from './batch/item-records.ts'
 import type { Consequences } from './handle-statuses.ts'
 import type { Routed } from './route-items.ts'
+
 export type ReportDeps = {
   afterwards: (() => void)[]
   /** Called after the commit. Excludes templates and limits read before. */

@@ -36,12 +36,12 @@ export async function insertPendingMessages(
     conversationId,
     seq,
     type: send.type,
-    template: send.template?.name ?? null,
-    category: send.template?.category ?? null,
+    template: send.template?.name,
+    category: send.template?.category,
     text: send.text,
     media: send.media,
-    content: send.content ?? undefined,
-    quotedWamid: send.quotedWamid ?? undefined,
+    content: send.content,
+    quotedWamid: send.quotedWamid,
     senderName: send.senderName,
   }))
   const keys = messages.flatMap(({ send: { key }, id }) => (key === null ? [] : [{ ...toKeyColumns(key), id }]))

@@ -197,7 +197,7 @@ function toContext(details: MessageDetails): MessageContext | null {
 
 class ItemError extends Error {}
 
-/** Wraps a pure function over one item: any error is the item's fault. */
+/** Turns every error of a pure conversion into an `ItemError`, since only the item can cause it. */
 export const ofItem =
   <Item, Result>(convert: (item: Item) => Result) =>
   (item: Item): Result => {
