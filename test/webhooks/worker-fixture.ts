@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { done, type Job, type JobKind, type NewJob } from '../../src/queue/job.ts'
-import { createWorker, LEASE_MS, type Worker } from '../../src/queue/worker.ts'
+import { LEASE_MS } from '../../src/queue/leases.ts'
+import { createWorker, type Worker } from '../../src/queue/worker.ts'
 import { createTestDatabase } from '../database.ts'
 
 /** A database without jobs before each test, and workers on it, with leases of this length, that are stopped afterwards. */

@@ -15,7 +15,7 @@ import {
   retryAfter,
   selfCompleted,
 } from '../../queue/job.ts'
-import { LeaseLost } from '../../queue/worker.ts'
+import { LeaseLost } from '../../queue/leases.ts'
 import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { holdBack, releaseBehind } from '../deliveries/delivery-order-store.ts'
 import {
