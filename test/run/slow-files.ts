@@ -34,7 +34,6 @@ export const SLOW = [
   'test/console/**/*.test.ts',
   // Peers, storage and databases that fail or hang; floods
   'src/db/{connect,lost-connections,unreachable-server}.test.ts',
-  'src/fair/unordered-list.test.ts',
   'src/contacts/write/array-locks.test.ts',
   'src/emails/rendering/hostile-templates.test.ts',
   'src/http/{body/body-pace,connections/waiting-answers,server/answers/static-file-flood}.test.ts',

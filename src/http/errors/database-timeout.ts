@@ -1,7 +1,6 @@
 import type { FastifyInstance, HTTPMethods, RouteHandlerMethod } from 'fastify'
 import type { Db } from '../../db/connect.ts'
 import { isContention, isSchemaChanged } from '../../db/pool/failure.ts'
-import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
 import { serviceUnavailable } from '../../platform/errors.ts'
 
 declare module 'fastify' {
@@ -23,9 +22,10 @@ const LOOK_MS = 2_500
 const SWEEP_MS = 250
 const RETRY_AFTER_SECONDS = 1
 
-type Wait = UnorderedItem & { sweepsLeft: number; giveUp(): void }
+type Wait = { sweepsLeft: number; giveUp(): void }
 
-const waits = createUnorderedList<Wait>()
+/** An old `Set` makes its short-lived entries old, too (docs/decisions/0005-a-driver-of-our-own.md). */
+const waits: Wait[] = []
 setInterval(sweep, SWEEP_MS).unref()
 
 /** Throws 503 after the deadline, because a stopped database may never answer. Passes late results to `onLate`. */
@@ -37,9 +37,9 @@ export function withTimeout<T>(
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon', RETRY_AFTER_SECONDS))
     const wait: Wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
-    waits.add(wait)
-    const finish = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))
-    work.then(finish, (error) => waits.delete(wait) && reject(error))
+    waits.push(wait)
+    const finish = (result: T) => (endWait(wait) ? resolve(result) : onLate(result))
+    work.then(finish, (error) => endWait(wait) && reject(error))
   })
 }
 
@@ -50,7 +50,7 @@ export function withHeartbeat<T>(db: Db, work: Promise<T>): Promise<T> {
     const wait: Wait = { sweepsLeft: 0, giveUp: () => void look() }
     const watch = () => {
       wait.sweepsLeft = LOOK_EVERY_MS / SWEEP_MS
-      if (!isOver) waits.add(wait)
+      if (!isOver) waits.push(wait)
     }
     const look = () =>
       withTimeout<unknown>(
@@ -61,15 +61,22 @@ export function withHeartbeat<T>(db: Db, work: Promise<T>): Promise<T> {
     watch()
     work.then(resolve, reject).finally(() => {
       isOver = true
-      waits.delete(wait)
+      endWait(wait)
     })
   })
 }
 
+/** Returns false if the wait was over already. */
+function endWait(wait: Wait): boolean {
+  const at = waits.lastIndexOf(wait)
+  if (at >= 0) waits.splice(at, 1)
+  return at >= 0
+}
+
 function sweep(): void {
-  for (const wait of waits) {
+  for (const wait of [...waits]) {
     wait.sweepsLeft -= 1
-    if (wait.sweepsLeft < 0 && waits.delete(wait)) wait.giveUp()
+    if (wait.sweepsLeft < 0 && endWait(wait)) wait.giveUp()
   }
 }
 

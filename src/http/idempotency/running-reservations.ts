@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { Db } from '../../db/connect.ts'
-import { createUnorderedList, type UnorderedItem } from '../../fair/unordered-list.ts'
 import { renewKeys } from './idempotency-store.ts'
 
 /** Three renewals per lease. */
 const RENEW_EVERY_MS = 4_000
 
-type Running = UnorderedItem & { readonly companyId: number; readonly id: number | null }
+type Running = { readonly companyId: number; readonly id: number | null }
 
 export function createRunning(app: FastifyInstance, db: Db) {
-  const running = createUnorderedList<Running>()
+  // Not a `Set`, as in src/http/errors/database-timeout.ts.
+  const running: Running[] = []
   const renew = async () => {
-    const reserved = [...running].flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
+    const reserved = running.flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))
     if (reserved.length === 0) return
     await renewKeys(db, reserved).catch((error) => app.log.error({ reason: String(error) }, 'idempotency.not_renewed'))
   }
@@ -19,11 +19,11 @@ export function createRunning(app: FastifyInstance, db: Db) {
   app.addHook('onClose', () => clearInterval(timer))
   return {
     during: async <T>(reservation: Running, work: () => Promise<T>): Promise<T> => {
-      running.add(reservation)
+      running.push(reservation)
       try {
         return await work()
       } finally {
-        running.delete(reservation)
+        running.splice(running.lastIndexOf(reservation), 1)
       }
     },
   }
