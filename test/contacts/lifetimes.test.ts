@@ -4,11 +4,12 @@ import { EXPIRING, expiry } from '../../src/db/lifetime-store.ts'
 import { newStorageKey } from '../../src/media/blobs/blob-store.ts'
 import { discardFiles } from '../../src/media/discarded/discarded-file-store.ts'
 import { listLifetimes } from '../../src/personal-data/lifetimes/lifetimes.ts'
+import { createTestDatabase } from '../database.ts'
 import { startMailing } from '../emails/email-world.ts'
 import { ALL, expireAll } from '../lifetimes.ts'
+import { createCompany } from '../world.ts'
 
-const service = await startMailing({ messageDays: 8, emailDays: 30 }, { mirrors: false })
-const { createCompany, db, deps } = service
+const { db, deps } = await startMailing({ messageDays: 8, emailDays: 30 }, { mirrors: false })
 
 const readTables = () => db<{ name: string; comment: string | null }[]>`
   select relname as name, obj_description(oid, 'pg_class') as comment
@@ -40,7 +41,10 @@ test.each(
 })
 
 test('a step that fails keeps no other one, and a row that cannot be deleted keeps no other row', async () => {
-  const { companyId } = await createCompany({ isConnected: false })
+  // Not the service's database, whose sweeps would delete the file first.
+  const { db } = await createTestDatabase()
+  const own = { ...deps, db }
+  const companyId = await createCompany(db, 'Acme')
   const addMail = async (days: number) => {
     const [row] = await db<[{ id: number }]>`
       insert into emails (company_id, uid, recipient, subject, message_id, secret, is_marketing, status, created_at)
@@ -60,7 +64,7 @@ test('a step that fails keeps no other one, and a row that cannot be deleted kee
   await discardFiles(db, companyId, [key])
   const remove = () => Promise.reject(new Error('AccessDenied'))
   const failed: string[] = []
-  for (const { name, expire } of listLifetimes({ ...deps, blobStore: { remove } }))
+  for (const { name, expire } of listLifetimes({ ...own, blobStore: { remove } }))
     await expire(new AbortController().signal).catch((error) => failed.push(`${name}: ${error.message}`))
   await db`drop trigger refuse on emails`
   expect(failed).toEqual(['discarded_files: AccessDenied', 'emails: of the row'])
@@ -68,7 +72,7 @@ test('a step that fails keeps no other one, and a row that cannot be deleted kee
   expect(await db`select storage_key from discarded_files where company_id = ${companyId}`).toEqual([
     { storageKey: key },
   ])
-  await expireAll(deps)
+  await expireAll(own)
   expect(await db`select from emails where company_id = ${companyId}`).toHaveLength(0)
 })
 
