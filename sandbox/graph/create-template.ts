@@ -34,7 +34,7 @@ export function submitTemplate(
   const refusal = sampleRefusal(world, components)
   if (refusal !== undefined) return refuse(refusal, ids.trace())
   if (world.templates.find(account.id, name, language) !== undefined) {
-    return refuse({ code: 100, subcode: 2388024, details: `${name} already exists in ${language}` }, ids.trace())
+    return refuse({ code: 100, subcode: 2388024, details: `${name} exists already in ${language}` }, ids.trace())
   }
   const record = {
     id: ids.number(),

@@ -111,7 +111,7 @@ describe.each(PROVIDER_NAMES)('a template through %s', (provider) => {
     const { status, body } = await company.api('PUT', '/templates/whatsapp/taken/it', contents)
     expect([status, body.error.code]).toEqual([422, 'validation_error'])
     const [field] = body.error.details.fields
-    expect(field).toEqual({ path: 'template', message: expect.stringContaining('taken already exists in it') })
+    expect(field).toEqual({ path: 'template', message: expect.stringContaining('taken exists already in it') })
   })
 
   test('is not refused by a provider that asks to wait: 429 with the time', async () => {
