@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { Db } from '../db/connect.ts'
 import type { ApiKeys } from '../http/admission/authenticate.ts'
 import type { BrowserKey, Caller } from '../http/admission/caller.ts'
-import { createPromiseCache } from '../platform/cache.ts'
+import { createCache, refreshed } from '../platform/cache.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Config } from '../platform/settings/config.ts'
 import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
@@ -18,13 +18,12 @@ type CachedKey = { key: LiveApiKey | undefined; caller: Caller | undefined }
 /** Creates the API key lookup (spec: Authentication). */
 export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: Db; clock: Clock }): ApiKeys {
   const token = new RegExp(`^${BEARER} +${deps.config.apiKeyPrefix}-([a-z0-9]{16})-([A-Za-z0-9]{43})$`)
-  const keys = createPromiseCache<string, CachedKey>({ max: MAX_CACHED_KEYS, ttlMs: KEY_TTL_MS })
-  const origins = createPromiseCache<'all', ReadonlySet<string>>({ max: 1, ttlMs: KEY_TTL_MS })
+  const keys = createCache<string, Promise<CachedKey>>({ name: 'api_keys', max: MAX_CACHED_KEYS, ttlMs: KEY_TTL_MS })
+  const readOrigins = refreshed(async () => new Set(await listLiveOrigins(deps.db)), KEY_TTL_MS)
   const readKey = async (clientId: string): Promise<CachedKey> => {
     const key = await findApiKey(deps.db, clientId)
     return { key, caller: key && toCaller(key) }
   }
-  const readOrigins = async () => new Set(await listLiveOrigins(deps.db))
 
   return {
     async findCaller(authorization) {
@@ -37,11 +36,11 @@ export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: 
       return existing?.caller
     },
     async isLiveOrigin(origin) {
-      return (await origins.get('all', readOrigins)).has(origin)
+      return (await readOrigins()).has(origin)
     },
     drop(clientId) {
       keys.drop(clientId)
-      origins.drop('all')
+      readOrigins.drop()
     },
   }
 }

@@ -6,8 +6,7 @@ import {
   ExponentialBackoff,
   handleWhenResult,
 } from 'cockatiel'
-import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../platform/cache.ts'
+import { createCache } from '../platform/cache.ts'
 import { recordKeyOf } from '../platform/ids.ts'
 import type { ReceiptOutcome, SendOutcome } from './provider.ts'
 
@@ -28,17 +27,11 @@ export type Breaker = {
 
 /** Creates per-sender breakers. Ten failures in a row open one; after 1 to 30 s a single send probes. */
 export function createBreaker(): Breaker {
-  const policies = new LRUCache<string, CircuitBreakerPolicy>(maxEntries(MAX_SENDERS))
-  const policyOf = (sender: SenderKey): CircuitBreakerPolicy => {
-    const key = recordKeyOf(sender)
-    const policy = policies.get(key) ?? createPolicy()
-    policies.set(key, policy)
-    return policy
-  }
+  const policies = createCache<string, CircuitBreakerPolicy>({ name: 'breakers', max: MAX_SENDERS })
   return {
     run: async (sender, attempt) => {
       try {
-        return await policyOf(sender).execute(attempt)
+        return await policies.get(recordKeyOf(sender), createPolicy).execute(attempt)
       } catch (error) {
         if (error instanceof BrokenCircuitError) return undefined
         throw error

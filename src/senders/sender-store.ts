@@ -1,5 +1,5 @@
 import { type Db, sql } from '../db/connect.ts'
-import { createPromiseCache } from '../platform/cache.ts'
+import { createCache } from '../platform/cache.ts'
 import { effectiveDailyLimit, type Sender, type SenderCipher, type SenderRecord } from './sender.ts'
 
 /** Secrets are sealed. */
@@ -262,7 +262,7 @@ export type SenderCache = {
 const COMPANIES_HELD = 10_000
 
 export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: SenderCipher; ttlMs: number }): SenderCache {
-  const held = createPromiseCache<number, readonly Sender[]>({ max: COMPANIES_HELD, ttlMs })
+  const held = createCache<number, Promise<readonly Sender[]>>({ name: 'senders', max: COMPANIES_HELD, ttlMs })
   const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))
   return {
     listFor: (companyId) => held.get(companyId, () => load(companyId)),

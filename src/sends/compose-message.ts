@@ -8,7 +8,7 @@ import type { OutboundContent } from '../providers/provider.ts'
 import { limitScopeOf, resolveSender, type Sender, slotSecondsOf } from '../senders/sender.ts'
 import { type ComponentInput, fillComponents, renderBody } from '../templates/fill-components.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
-import type { TemplateCache } from '../templates/template-cache.ts'
+import type { TemplateCache } from '../templates/template-version-store.ts'
 import type { SendContent, SendRequest } from './send-request.ts'
 import { documentNameIn, provideFile, toProviderComponents, toProviderInteractive } from './sent-file.ts'
 

@@ -5,7 +5,7 @@ import { createStatementBatcher } from '../db/statement-batcher.ts'
 import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.ts'
 import type { Permission } from '../http/admission/caller.ts'
 import type { CompanyState, Session, Sessions } from '../http/admission/console-session.ts'
-import { createPromiseCache } from '../platform/cache.ts'
+import { createCache } from '../platform/cache.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sessionExists, sessionNotFound, signInRefused } from '../platform/errors.ts'
 import { newApiSecret, newClientId, parseId } from '../platform/ids.ts'
@@ -58,7 +58,7 @@ export type ConsoleSessions = Sessions & {
   signOutCookies: string[]
   /** Fingerprint of the operator's token: a new token must end the operator's links and sessions. */
   operatorId: string
-  clear(): void
+  drop(): void
 }
 
 type Deps = {
@@ -73,8 +73,9 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   const cookie = createSessionCookie(config.baseUrl)
   const operatorId = operatorIdOf(config.adminToken ?? '')
   const findGrant = createGrantLookup({ config, apiKeys }, operatorId)
-  const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
-  const companies = createPromiseCache<number, CompanyState | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
+  const bounds = { max: MOST_CACHED, ttlMs: TTL_MS }
+  const sessions = createCache<string, Promise<Session | undefined>>({ name: 'sessions', ...bounds })
+  const companies = createCache<number, Promise<CompanyState | undefined>>({ name: 'session_companies', ...bounds })
 
   const findRow = createRowLookup(db, operatorId)
   const find = (secret: string): Promise<Session | undefined> =>
@@ -104,14 +105,22 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
 
   const endSession = async (companyId: number | null, id: number): Promise<boolean> => {
     const hasEnded = await deleteSession(db, companyId, id)
-    sessions.clear()
+    sessions.drop()
     return hasEnded
   }
 
   return {
     use,
     areSeveral: (header) => cookie.read(header).state === 'several',
-    signIn: createSignIn({ db, cookie, findGrant, findRow, findPresent, endSession, forgetSessions: sessions.clear }),
+    signIn: createSignIn({
+      db,
+      cookie,
+      findGrant,
+      findRow,
+      findPresent,
+      endSession,
+      forgetSessions: () => sessions.drop(),
+    }),
     isLive: async (header) => (await findPresent(header)) !== undefined,
     findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
     end: async (companyId, id) => {
@@ -122,9 +131,9 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
     signOutCookies: cookie.take(),
     operatorId,
-    clear: () => {
-      sessions.clear()
-      companies.clear()
+    drop: () => {
+      sessions.drop()
+      companies.drop()
     },
   }
 }

@@ -4,7 +4,6 @@ import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
 import { newTemplateId } from '../platform/ids.ts'
 import {
-  findVersions,
   hasSender,
   listTemplates,
   noteMissedEvent,
@@ -12,6 +11,7 @@ import {
   replaceTemplates,
   type SyncedTemplate,
 } from './template-store.ts'
+import { findVersions } from './template-version-store.ts'
 
 let db: Pool
 beforeAll(async () => {

@@ -104,27 +104,6 @@ export async function hasSender(db: Db, companyId: number): Promise<boolean> {
   return rows.length > 0
 }
 
-export function findVersions(
-  db: Db,
-  companyId: number,
-  wabaAccountId: string,
-  family: { id: string } | { name: string },
-): Promise<Template[]> {
-  const condition = 'id' in family ? sql`family.id = ${family.id}` : sql`family.name = ${family.name}`
-  return db<Template[]>`
-    select
-      template.family_id, family.name, template.language, template.status, template.category,
-      template.parameter_format, template.components
-    from template_families family
-    join templates template
-      on (template.company_id, template.family_id) = (family.company_id, family.id)
-    where family.company_id = ${companyId}
-      and family.waba_account_id = ${wabaAccountId}
-      and ${condition}
-    order by template.created_at, template.language
-  `
-}
-
 export type SyncedTemplate = Omit<ProviderTemplate, 'components'> & {
   newFamilyId: string
   ownStatus: TemplateStatus

@@ -9,10 +9,10 @@ import { NO_EVENTS } from '../changes/record-change.ts'
 import type { Pool } from '../db/connect.ts'
 import { createProviderAgent } from '../platform/outgoing/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
-import { createTemplateCache } from './template-cache.ts'
 import { applyTemplateEvents } from './template-event-store.ts'
 import { listTemplates, lockTemplates, readListTime, replaceTemplates } from './template-store.ts'
 import { type SyncDeps, syncTemplates } from './template-sync.ts'
+import { createTemplateCache } from './template-version-store.ts'
 
 const dispatcher = createProviderAgent()
 let db: Pool

@@ -18,7 +18,7 @@ export type SyncDeps = {
   db: Pool
   providers: Providers
   senders: { listFor(companyId: number): Promise<readonly (SenderAccess & { provider: ProviderName })[]> }
-  templates: { clear(): void }
+  templates: { drop(): void }
   publish: Publish
   recordEvents: RecordEvents
 }
@@ -32,7 +32,7 @@ export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<
   const senders = await deps.senders.listFor(companyId)
   const accounts = new Map(senders.map((sender) => [sender.wabaAccountId, sender]))
   const counts = await Promise.all([...accounts.values()].map((sender) => syncAccount(deps, companyId, sender)))
-  deps.templates.clear()
+  deps.templates.drop()
   deps.publish([{ topic: 'all', companyId }])
   return counts.reduce((sum, count) => sum + count, 0)
 }

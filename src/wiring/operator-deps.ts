@@ -81,7 +81,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     createConsoleLink: deps.sessions && consoleLinks(deps, deps.sessions),
     onKeyChanged: (clientId) => {
       deps.apiKeys.drop(clientId)
-      deps.sessions?.clear()
+      deps.sessions?.drop()
     },
     onSendersChanged: (companyId) => {
       deps.senders.drop(companyId)

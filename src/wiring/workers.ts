@@ -155,7 +155,7 @@ function failureCounter({ metrics }: Deps, works: readonly string[]): (work: str
 
 /** Drops cached templates and numbers older than the event being handled. */
 function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: readonly AccountEvent[]): void {
-  templates.clear()
+  templates.drop()
   for (const { companyId, wabaAccountId, field, event, severity } of events) {
     senders.drop(companyId)
     metrics.accountEvents.inc({ severity })

@@ -44,7 +44,7 @@ test('the window, the consent and the template are checked when it is sent', asy
     where company_id = ${company.companyId}
       and family_id = (select id from template_families where (company_id, name) = (${company.companyId}, 'shipping_notice'))
   `
-  service.deps.templates.clear()
+  service.deps.templates.drop()
   expect(await go(company, notice.id)).toMatchObject({ status: 'failed', error: { code: 'template_not_approved' } })
 })
 

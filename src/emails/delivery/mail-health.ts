@@ -1,7 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { Gauge, type Registry } from 'prom-client'
 import { type MailOutcome, SERVER_FAULTS, type ServerFault } from '../../mailers/mailer.ts'
-import { maxEntries } from '../../platform/cache.ts'
+import { createCache } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 
 const MAX_COMPANIES = 10_000
@@ -22,7 +21,7 @@ type MailHealthDetails = {
 
 /** Tracks servers that took no mail in the last attempt (decisions: Mail). Refusing one mail proves a server works. */
 export function createMailHealth(clock: Clock): MailHealth {
-  const companies = new LRUCache<number, Failing>(maxEntries(MAX_COMPANIES))
+  const companies = createCache<number, Failing>({ name: 'failing_mail_companies', max: MAX_COMPANIES })
   let service: Failing | undefined
 
   const next = (before: Failing | undefined, fault: ServerFault): Failing =>
@@ -33,18 +32,18 @@ export function createMailHealth(clock: Clock): MailHealth {
       if (outcome.kind === 'unknown') return
       const fault = outcome.kind === 'unavailable' ? outcome.fault : undefined
       if (server === 'service') service = fault && next(service, fault)
-      else if (fault) companies.set(companyId, next(companies.peek(companyId), fault))
-      else companies.delete(companyId)
+      else if (fault) companies.set(companyId, next(companies.find(companyId), fault))
+      else companies.drop(companyId)
     },
     details: () => ({
       service: service
         ? { status: 'failing', fault: service.fault, since: service.since.toISOString() }
         : { status: 'ok' },
-      failingCompanies: companies.size,
+      failingCompanies: companies.entries().length,
     }),
     failing: () => {
       const counts = new Map<ServerFault, number>()
-      for (const { fault } of [...companies.values(), ...(service ? [service] : [])]) {
+      for (const { fault } of [...companies.entries().map(([, failing]) => failing), ...(service ? [service] : [])]) {
         counts.set(fault, (counts.get(fault) ?? 0) + 1)
       }
       return counts

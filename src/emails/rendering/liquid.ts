@@ -1,5 +1,5 @@
 import { Liquid, LiquidError, type Template } from 'liquidjs'
-import { LRUCache } from 'lru-cache'
+import { createCache } from '../../platform/cache.ts'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { checkValues, type Values } from './template-values.ts'
 import { readUse, UNSUBSCRIBE_URL, type VariableUse } from './template-variables.ts'
@@ -24,16 +24,14 @@ const OPTIONS = {
 const engines = { html: new Liquid({ ...OPTIONS, outputEscape: 'escape' }), plain: new Liquid(OPTIONS) }
 type Engine = keyof typeof engines
 
-const parsed = new LRUCache<string, Template[]>({ maxSize: 20_000_000, sizeCalculation: (_, source) => source.length })
+const parsed = createCache<string, Template[]>({
+  name: 'liquid_templates',
+  max: 20_000_000,
+  sizeOf: (_, source) => source.length,
+})
 
-function parse(engine: Engine, source: string): Template[] {
-  const key = `${engine}:${source}`
-  const cached = parsed.get(key)
-  if (cached) return cached
-  const template = engines[engine].parse(source)
-  parsed.set(key, template)
-  return template
-}
+const parse = (engine: Engine, source: string): Template[] =>
+  parsed.get(`${engine}:${source}`, () => engines[engine].parse(source))
 
 export type PartName = keyof TemplateParts
 

@@ -1,6 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
-import { LRUCache } from 'lru-cache'
 import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
+import { createCache } from '../../platform/cache.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 import { type AppError, serviceUnavailable, slowBody } from '../../platform/errors.ts'
 import { hasBody } from '../server/request-head.ts'
@@ -271,17 +271,15 @@ export type BodyPaces = {
  * hour, and for all others together. So large unproven bodies delay only each other.
  */
 export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY): BodyPaces {
-  const paces = new LRUCache<string, BodyPace>({ max: MOST_GROUPS })
-  const proven = new LRUCache<string, true>({ max: MOST_GROUPS, ttl: PROVEN_FOR_MS })
+  const paces = createCache<string, BodyPace>({ name: 'body_paces', max: MOST_GROUPS })
+  const proven = createCache<string, true>({ name: 'proven_addresses', max: MOST_GROUPS, ttlMs: PROVEN_FOR_MS })
   const unproven = createBodyPace(ofUnproven)
   return {
     of: ({ group, client, isKnown }) => {
-      if (!isKnown && !proven.has(client)) return unproven
-      const pace = paces.get(group) ?? createBodyPace(isKnown ? ofCompany : ofUnproven)
-      paces.set(group, pace)
-      return pace
+      if (!isKnown && !proven.find(client)) return unproven
+      return paces.get(group, () => createBodyPace(isKnown ? ofCompany : ofUnproven))
     },
-    noteProven: (address) => void proven.set(address, true),
+    noteProven: (address) => proven.set(address, true),
   }
 }
 

@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { RunTask } from '../../fair/threads/task-thread.ts'
+import { createCache } from '../../platform/cache.ts'
 import type { InboundItem, ParsedInbound } from '../../providers/events/event-item.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { StoredEvent } from '../event-store.ts'
@@ -33,10 +33,11 @@ export function createBodyReader(
   runTask: RunTask<BodyTasks>,
 ): BodyReader {
   const { parse } = rememberLarge(reader)
-  const remembered = new LRUCache<number, Buffer>({
-    maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: ({ length }) => length,
-    ttl: REMEMBERED_MS,
+  const remembered = createCache<number, Buffer>({
+    name: 'large_events',
+    max: MAX_REMEMBERED_BYTES,
+    sizeOf: ({ length }) => length,
+    ttlMs: REMEMBERED_MS,
   })
   const isSmall = (body: Buffer): boolean => body.length <= MOST_BYTES_HERE
   const remember = (eventId: number, body: Buffer): void => {
@@ -46,7 +47,7 @@ export function createBodyReader(
     const body = toShared(event.body)
     const opened = await openInThread(runTask, { ...event, body }, room)
     if (opened.kind === 'items' && opened.next !== null) remember(event.id, body)
-    else remembered.delete(event.id)
+    else remembered.drop(event.id)
     return opened
   }
   return {
@@ -210,15 +211,16 @@ const REMEMBERED_MS = 10_000
 function rememberLarge(reader: Pick<EventReader, 'parse'>): {
   parse(raw: Buffer, eventId: number): ParsedInbound
 } {
-  const parsed = new LRUCache<number, { items: ParsedInbound; bytes: number }>({
-    maxSize: MAX_REMEMBERED_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
-    ttl: REMEMBERED_MS,
+  const parsed = createCache<number, { items: ParsedInbound; bytes: number }>({
+    name: 'parsed_events',
+    max: MAX_REMEMBERED_BYTES,
+    sizeOf: ({ bytes }) => bytes,
+    ttlMs: REMEMBERED_MS,
   })
   return {
     parse: (raw, eventId) => {
       if (raw.length < LARGE_BYTES) return reader.parse(raw)
-      const known = parsed.get(eventId)
+      const known = parsed.find(eventId)
       // After a database crash an id may belong to another event.
       const items = known?.bytes === raw.length ? known.items : reader.parse(raw)
       parsed.set(eventId, { items, bytes: raw.length })

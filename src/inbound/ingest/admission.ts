@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
-import { createPromiseCache, refreshed } from '../../platform/cache.ts'
+import { createCache, refreshed } from '../../platform/cache.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { BodyReader } from '../handling/body-reader.ts'
 import { type Credentials, openSecrets, type Proof, type Requirement, type SealedSecrets } from './signature.ts'
@@ -53,11 +53,14 @@ export type SecretCache = {
 
 /** Caches senders' secrets for 3 s. */
 export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
-  const held = createPromiseCache<string, readonly Requirement[]>({ max: MAX_IDS, ttlMs: SECRETS_TTL_MS })
-  const readAny = () => refreshed(() => hasSecret(deps.db), SECRETS_TTL_MS)
-  let isAny = readAny()
+  const held = createCache<string, Promise<readonly Requirement[]>>({
+    name: 'sender_secrets',
+    max: MAX_IDS,
+    ttlMs: SECRETS_TTL_MS,
+  })
+  const isAny = refreshed(() => hasSecret(deps.db), SECRETS_TTL_MS)
   return {
-    isAny: () => isAny(),
+    isAny,
     requiredBy: async (ids) => {
       let found: Promise<SenderSecrets[]> | undefined
       const load = async (id: string) => {
@@ -67,8 +70,8 @@ export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => s
       return (await Promise.all(ids.map((id) => held.get(id, () => load(id))))).flat()
     },
     drop: () => {
-      isAny = readAny()
-      held.clear()
+      isAny.drop()
+      held.drop()
     },
   }
 }

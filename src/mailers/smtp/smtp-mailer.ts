@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
-import { LRUCache } from 'lru-cache'
 import type { createTransport } from 'nodemailer'
 import { createTaskThread } from '../../fair/threads/task-thread.ts'
+import { createCache } from '../../platform/cache.ts'
 import { pausedPiecesOf } from '../../platform/files/pieces-of.ts'
 import { programFile } from '../../platform/program-file.ts'
 import { memberOf } from '../../platform/text/json-text.ts'
@@ -43,11 +43,11 @@ type Ending = {
 
 /** Creates an SMTP mailer, one pool per server; `smtp:` uses STARTTLS if offered. Mail never reads files or URLs. */
 export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
-  const servers = new LRUCache<string, Server>({
+  const servers = createCache<string, Server>({
+    name: 'smtp_servers',
     max: MAX_SERVERS,
-    ttl: IDLE_MS,
-    updateAgeOnGet: true,
-    dispose: (server) => server.close(),
+    ttlMs: IDLE_MS,
+    onDrop: (server) => server.close(),
   })
   return {
     async send(serverUrl, mail, confirmSubmission) {
@@ -57,11 +57,12 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
         import('./encode-mail.ts'),
       ])
       const library = { createTransport, encodeMail }
-      const server = servers.get(serverUrl) ?? createServer(library, serverUrl, deadlines)
+      const server = servers.find(serverUrl) ?? createServer(library, serverUrl, deadlines)
+      // Sets it again to stay until idle.
       servers.set(serverUrl, server)
       return server.send(mail, confirmSubmission)
     },
-    close: () => servers.clear(),
+    close: () => servers.drop(),
   }
 }
 

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { Db } from '../../db/connect.ts'
-import { maxEntries } from '../../platform/cache.ts'
+import { createCache } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { providerMessage } from '../../providers/graph-answer.ts'
@@ -205,11 +204,13 @@ export type CopyOnDemand = (media: MediaRow) => Promise<void>
 
 /** Copies requested media and resolves when the reader should look again. @throws {StorageFailure} */
 export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
-  const copies = new LRUCache<string, Promise<Copy>>({ ...maxEntries(COPIES_HELD), ttl: PAUSE_SECONDS * 1_000 })
+  const copies = createCache<string, Promise<Copy>>({
+    name: 'media_copies',
+    max: COPIES_HELD,
+    ttlMs: PAUSE_SECONDS * 1_000,
+  })
   return async (media) => {
-    const key = `${media.companyId} ${media.messageId}`
-    const copy = copies.get(key) ?? tryCopy(deps, media)
-    if (!copies.has(key)) copies.set(key, copy)
+    const copy = copies.get(`${media.companyId} ${media.messageId}`, () => tryCopy(deps, media))
     const patience = new AbortController()
     const outOfPatience = wait(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)
     const outcome = await Promise.race([copy, outOfPatience]).finally(() => patience.abort())

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
-import { createPromiseCache } from '../../platform/cache.ts'
+import { createCache } from '../../platform/cache.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { failed } from '../../providers/graph-answer.ts'
 import type { Fetched, MediaFile, ProviderError, Providers, SenderAccess } from '../../providers/provider.ts'
@@ -39,7 +39,11 @@ type ProvideDeps = { db: Db; blobStore: BlobStore; providers: Providers }
 
 /** Finds a file and uploads it to the sender's provider unless already there. Concurrent sends share the call. */
 export function createProvideUpload(deps: ProvideDeps): ProvideUpload {
-  const provisions = createPromiseCache<string, Provision>({ max: MAX_FILES, ttlMs: TTL_MS })
+  const provisions = createCache<string, Promise<Provision>>({
+    name: 'provided_uploads',
+    max: MAX_FILES,
+    ttlMs: TTL_MS,
+  })
   return async (companyId, sender, { mediaId, messageType }) => {
     const key = JSON.stringify([companyId, sender.id, mediaId, messageType])
     const provision = await provisions.get(key, () => provide(deps, companyId, sender, mediaId, messageType))

@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { cacheCounts } from '../cache.ts'
 import { VERSION } from '../version.ts'
 
 /** Computing them takes long enough to limit readers. */
@@ -20,6 +21,7 @@ export function createMetrics() {
     aggregator: 'first',
     registers,
   }).set({ version: VERSION, node: process.version }, 1)
+  registerCacheMetrics(registers)
   const counter = counterOf(registers)
   return {
     registry,
@@ -94,4 +96,30 @@ function createWorkCounters(registers: Registry[]) {
     ),
     imports: counter('parley_imports_total', 'Imports of contacts that ended, by outcome', ['outcome']),
   }
+}
+
+function registerCacheMetrics(registers: Registry[]): void {
+  new Gauge({
+    name: 'parley_cache_entries',
+    help: 'Entries of each cache in memory',
+    labelNames: ['cache'] as const,
+    registers,
+    collect() {
+      for (const [cache, { entries }] of cacheCounts()) this.set({ cache }, entries)
+    },
+  })
+  new Counter({
+    name: 'parley_cache_reads_total',
+    help: 'Reads of each cache by outcome: hit or miss; from the first read on',
+    labelNames: ['cache', 'outcome'] as const,
+    registers,
+    collect() {
+      this.reset()
+      for (const [cache, { hits, misses }] of cacheCounts()) {
+        if (hits + misses === 0) continue
+        this.inc({ cache, outcome: 'hit' }, hits)
+        this.inc({ cache, outcome: 'miss' }, misses)
+      }
+    },
+  })
 }

@@ -91,7 +91,7 @@ export async function deleteTemplate(
   const deleted = await adapterOf(deps, sender).deleteTemplate(sender, name)
   if (deleted.kind === 'failed') throw refusal(deleted)
   await withTimeout(deps.db.begin((tx) => deleteVersions(tx, companyId, sender.wabaAccountId, name)))
-  deps.templates.clear()
+  deps.templates.drop()
   deps.publish([{ topic: 'all', companyId }])
 }
 
@@ -175,7 +175,7 @@ async function record(
     }),
   )
   if (isOutdated) await syncTemplates(deps, companyId)
-  deps.templates.clear()
+  deps.templates.drop()
   deps.publish([{ topic: 'all', companyId }])
 }
 

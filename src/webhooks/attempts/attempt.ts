@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
-import { maxEntries } from '../../platform/cache.ts'
+import { createCache } from '../../platform/cache.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { AttemptRecord, StartedAttempt } from '../deliveries/delivery-store.ts'
 import type { SecretCipher } from '../registrations/registration.ts'
@@ -120,14 +119,8 @@ export type Signers = (sealed: string) => Signer
 
 /** Caches signers, since decrypting a secret costs more than signing. Throws if a secret can't be opened. */
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
-  const cache = new LRUCache<string, Signer>(maxEntries(MOST_KEPT))
-  return (sealed) => {
-    const existing = cache.get(sealed)
-    if (existing !== undefined) return existing
-    const signer = createSigner(cipher.decrypt(sealed))
-    cache.set(sealed, signer)
-    return signer
-  }
+  const signers = createCache<string, Signer>({ name: 'webhook_signers', max: MOST_KEPT })
+  return (sealed) => signers.get(sealed, () => createSigner(cipher.decrypt(sealed)))
 }
 
 const STANDARD_PREFIX = 'whsec_'

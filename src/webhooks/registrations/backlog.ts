@@ -1,6 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Db, Pool } from '../../db/connect.ts'
-import { maxEntries } from '../../platform/cache.ts'
+import { createCache } from '../../platform/cache.ts'
 import { MESSAGE_RECEIVED } from '../events/message-received.ts'
 
 /** Recounts after a quarter of the remaining room, to keep four processes within the bound. */
@@ -28,7 +27,7 @@ export type BacklogGuard = {
 
 /** Bounds backlogs (decisions: What one caller may cost). Counts the table only near the bound: events cost no statement. */
 export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }: BacklogDeps): BacklogGuard {
-  const left = new LRUCache<number, { count: number }>(maxEntries(MOST_REMEMBERED))
+  const left = createCache<number, { count: number }>({ name: 'webhook_backlogs', max: MOST_REMEMBERED })
   const running = new Map<number, Promise<void>>()
   const scheduled = new Set<number>()
 
@@ -46,9 +45,8 @@ export function createBacklogGuard({ db, most, onPaused, onResumed, onFailure }:
 
   return {
     added: (companyId, deliveries) => {
-      const rest = left.get(companyId) ?? { count: 0 }
+      const rest = left.get(companyId, () => ({ count: 0 }))
       rest.count -= deliveries
-      left.set(companyId, rest)
       if (rest.count > 0 || deliveries === 0 || scheduled.has(companyId)) return
       scheduled.add(companyId)
       setTimeout(() => {

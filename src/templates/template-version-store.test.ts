@@ -2,7 +2,7 @@ import { beforeAll, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
-import { createTemplateCache } from './template-cache.ts'
+import { createTemplateCache } from './template-version-store.ts'
 
 let db: Pool
 let companyId: number
@@ -20,13 +20,13 @@ beforeAll(async () => {
   await createSender(db, companyId)
 })
 
-it('answers lookups that were under way when it was cleared, and asks again afterwards', async () => {
+it('answers lookups that were under way when it was dropped, and asks again afterwards', async () => {
   const cache = createTemplateCache(db)
   const early = Array.from({ length: 20 }, (_, n) => cache.versionsOf(companyId, 'WABA1', { name: `t${n}` }))
-  cache.clear()
+  cache.drop()
   expect(await Promise.all(early)).toEqual(early.map(() => []))
   await addTemplate('t0')
-  cache.clear()
+  cache.drop()
   expect(await cache.versionsOf(companyId, 'WABA1', { name: 't0' })).toMatchObject([{ name: 't0', language: 'en' }])
 })
 
