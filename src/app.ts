@@ -83,7 +83,7 @@ export async function buildApp(deps: Deps, workers?: Pick<Workers, 'takeEvents'>
     ...deps,
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
-  const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
+  const app = await createServer({ ...deps, limiter, addressRule: createLegacyRule(deps) })
   readSubscribedEvents(app, deps)
   await describeApi(app, deps.config, receiverEvents(deps.config.serviceName))
 

@@ -33,11 +33,9 @@ export function replacementOf(method: string, path: string): string {
  */
 export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
   const { legacyHost, legacyRemovalDate } = config
-  return (addressed) => {
-    const { method, path } = addressed
+  const refuse: AddressRule['refuse'] = ({ method, path, host }) => {
     const isLegacy = path.startsWith('/api/')
-    if (!isLegacy && !path.startsWith('/public/')) return undefined
-    if (legacyHost !== undefined && isLegacy !== (addressed.host === legacyHost)) return notFound()
+    if (legacyHost !== undefined && isLegacy !== (host === legacyHost)) return notFound()
     if (!isLegacy || clock.now() < legacyRemovalDate) return undefined
     const replacement = replacementOf(method, path.replace(/\/+$/, ''))
     const date = legacyRemovalDate.toISOString().slice(0, 10)
@@ -45,6 +43,7 @@ export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
       ...successorHeaders(legacyRemovalDate, replacement),
     })
   }
+  return { prefixes: legacyHost === undefined ? ['/api/'] : ['/api/', '/public/'], refuse }
 }
 
 const DEPRECATED_AT = new Date('2025-11-01T00:00:00Z')

@@ -10,7 +10,13 @@ import { type ComponentInput, fillComponents, renderBody } from '../templates/fi
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-version-store.ts'
 import type { SendContent, SendRequest } from './send-request.ts'
-import { documentNameIn, provideFile, toProviderComponents, toProviderInteractive } from './sent-file.ts'
+import {
+  documentNameIn,
+  type FileContent,
+  provideFile,
+  toProviderComponents,
+  toProviderInteractive,
+} from './sent-file.ts'
 
 export type Composed = {
   sender: Sender
@@ -78,7 +84,8 @@ export async function composeMessage(deps: ComposeDeps, companyId: number, reque
   if (request.directSend !== null && !sender.directSend) throw validationError([NO_DIRECT_SEND])
   const identity = customerIdentity(request.recipient)
   const quoted = await findQuotedMessage(deps.findQuoted, companyId, sender.id, identity, request)
-  const provide = () => provideFile(deps.provideUpload, companyId, sender, content)
+  const provide = async () =>
+    mayNameFile(content) ? provideFile(deps.provideUpload, companyId, sender, content) : undefined
   if (content.type !== 'template') {
     return { sender, quoted, outbound: composePlain(content, quoted, await provide()), template: undefined }
   }
@@ -88,6 +95,9 @@ export async function composeMessage(deps: ComposeDeps, companyId: number, reque
     throw validationError([CODE_TO_USER_ID])
   return { sender, quoted, outbound: composeTemplate(template, content.components, await provide()), template }
 }
+
+const mayNameFile = (content: SendContent): content is FileContent =>
+  content.type === 'template' || content.type === 'interactive' || 'source' in content
 
 const NO_DIRECT_SEND = {
   path: 'category',

@@ -23,7 +23,7 @@ import {
   unsupportedByTransport,
   validationError,
 } from '../platform/errors.ts'
-import { customerIdentity, digitsOf, USER_ID } from '../platform/text/phone.ts'
+import { customerIdentity, digitsOf, phoneIdentity, USER_ID } from '../platform/text/phone.ts'
 import type { Breaker } from '../providers/breaker.ts'
 import { providerMessage } from '../providers/graph-answer.ts'
 import type { OutboundMessage, Providers, SendAddress, SendFailure, SendOutcome } from '../providers/provider.ts'
@@ -192,7 +192,7 @@ function toCompletedSend(
   }
 }
 
-/** Returns the provider's identities for the recipient; must ignore reports about another one. */
+/** Returns the provider's identities for the recipient, if they add any; must ignore reports about another one. */
 function recipientOf(
   { input, waId, userId }: Accepted,
   companyId: number,
@@ -206,7 +206,8 @@ function recipientOf(
     phone: waId === null || isUserId ? null : digitsOf(waId),
     userId: userId !== null && USER_ID.test(userId) ? userId : isUserId ? waId : null,
   }
-  if (addresses.phone === null && addresses.userId === null) return null
+  const identities = [addresses.phone === null ? null : phoneIdentity(addresses.phone), addresses.userId]
+  if (identities.every((identity) => identity === null || identity === requestedIdentity)) return null
   return { companyId, requestedIdentity, ...addresses, account: sender.wabaAccountId, at: at.getTime() }
 }
 

@@ -14,6 +14,8 @@ import type { ComponentInput } from '../templates/fill-components.ts'
 import type { Interactive } from './content/interactive-shape.ts'
 import type { SendContent } from './send-request.ts'
 
+/** Content that may name an uploaded file. */
+export type FileContent = Extract<SendContent, { type: 'template' | 'interactive' } | { source: unknown }>
 type NamedFile = { path: string; mediaId: string; messageType: FileKind }
 
 const HEADER_KINDS = ['image', 'video', 'document'] as const
@@ -23,7 +25,7 @@ export async function provideFile(
   provide: ProvideUpload,
   companyId: number,
   sender: Sender,
-  content: SendContent,
+  content: FileContent,
 ): Promise<ProvidedFile | undefined> {
   const named = fileNamedBy(content)
   if (named === undefined) return undefined
@@ -61,7 +63,7 @@ function toFault(provision: Exclude<Provision, { kind: 'provided' }>, { path, me
   }
 }
 
-function fileNamedBy(content: SendContent): NamedFile | undefined {
+function fileNamedBy(content: FileContent): NamedFile | undefined {
   switch (content.type) {
     case 'template': {
       const place = content.components.findIndex(({ type }) => type === 'HEADER')
@@ -74,18 +76,13 @@ function fileNamedBy(content: SendContent): NamedFile | undefined {
       return header && fileOfHeader(header, 'interactive.header')
     }
     default: {
-      const { type, source } = { source: undefined, ...content }
-      return source && 'mediaId' in source && isFileKind(type)
-        ? { path: 'media.mediaId', mediaId: source.mediaId, messageType: type }
-        : undefined
+      const { type, source } = content
+      return 'mediaId' in source ? { path: 'media.mediaId', mediaId: source.mediaId, messageType: type } : undefined
     }
   }
 }
 
-const isVoiceNote = (content: SendContent): boolean => 'isVoice' in content && content.isVoice
-
-const isFileKind = (type: SendContent['type']): type is FileKind =>
-  type === 'sticker' || type === 'audio' || HEADER_KINDS.some((kind) => kind === type)
+const isVoiceNote = (content: FileContent): boolean => 'isVoice' in content && content.isVoice
 
 function fileOfHeader(header: { readonly type: string }, path: string): NamedFile | undefined {
   const kind = HEADER_KINDS.find((one) => one === header.type)

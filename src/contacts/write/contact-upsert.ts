@@ -67,12 +67,11 @@ export async function upsertContacts(
     ...withMatchBy(toItem(write), matchBy),
     browser: options.browser?.[place],
   }))
-  const twins = await rekeyMailboxes(
-    db,
-    companyId,
-    items.flatMap((item) => item.emailKey ?? []),
-  )
-  if (!options.mayShareMailbox) refuseTwins(twins)
+  const emailKeys = items.flatMap((item) => item.emailKey ?? [])
+  if (emailKeys.length > 0) {
+    const twins = await rekeyMailboxes(db, companyId, emailKeys)
+    if (!options.mayShareMailbox) refuseTwins(twins)
+  }
   const [item] = items
   const hasClaims = item?.write.claims !== undefined
   const mayShare = item !== undefined && items.length === 1 && !isArray && !hasClaims && alsoCommit === undefined

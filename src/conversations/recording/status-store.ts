@@ -262,7 +262,6 @@ export async function watchStatuses(
   tx: Db,
   messages: readonly { companyId: number; messageId: number }[],
 ): Promise<() => Promise<RecordChange[]>> {
-  if (messages.length === 0) return async () => []
   const keys = messages.map(({ companyId, messageId }) => ({ companyId, id: messageId }))
   const earlier = await lockMessages(tx, keys)
   return async () =>

@@ -19,7 +19,6 @@ import type { Sessions } from './console-session.ts'
 import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import {
   type AddressRule,
-  addressedTo,
   allowOrigin,
   answerPreflight,
   clientAddress,
@@ -30,6 +29,7 @@ import {
   isOwnOrigin,
   isPreflight,
   originRefused,
+  refusalOfAddress,
   type TrustedProxies,
   trustedProxies,
 } from './rules.ts'
@@ -39,7 +39,7 @@ type AdmitDeps = {
   keys: ApiKeys
   limiter: RequestLimiter
   sessions?: Sessions | undefined
-  refuseAddress?: AddressRule
+  addressRule?: AddressRule
 }
 
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
@@ -66,7 +66,7 @@ export function createAdmission(deps: AdmitDeps) {
     const needsHttps = surface !== 'health' && !(surface === 'provider' && deps.config.sandbox && isLocal(request))
     if (needsHttps && !isHttps(request)) throw httpsRequired()
     if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
-    const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
+    const refusal = surface === 'health' ? undefined : refusalOfAddress(deps.addressRule, request, isTrusted)
     if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
     if (surface !== 'api-key' && isUnreadable(request.raw)) throw noRouteHere(request)
     if (consoleMark(request.raw) !== undefined) return admitMarked(request, reply, refusal)

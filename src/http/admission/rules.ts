@@ -61,13 +61,22 @@ const saysHttps = (header: string | string[] | undefined): boolean =>
 /** Decoded path without query; host in lower case. */
 type Addressed = { readonly method: string; readonly path: string; readonly host: string }
 
-export type AddressRule = (addressed: Addressed) => AppError | undefined
+/** Refuses addresses that start with one of `prefixes`. */
+export type AddressRule = {
+  readonly prefixes: readonly string[]
+  readonly refuse: (addressed: Addressed) => AppError | undefined
+}
 
-export const addressedTo = (request: FastifyRequest, isTrusted: TrustedProxies): Addressed => ({
-  method: request.method,
-  path: decodePath(request.url),
-  host: hostName(requestedHost(request, isTrusted)),
-})
+/** Returns why the rule refuses the requested address, or undefined. */
+export function refusalOfAddress(
+  rule: AddressRule | undefined,
+  request: FastifyRequest,
+  isTrusted: TrustedProxies,
+): AppError | undefined {
+  const path = decodePath(request.url)
+  if (!rule?.prefixes.some((prefix) => path.startsWith(prefix))) return undefined
+  return rule.refuse({ method: request.method, path, host: hostName(requestedHost(request, isTrusted)) })
+}
 
 /** Returns the requested host, with port if given; from `X-Forwarded-Host` behind a trusted proxy. */
 export function requestedHost({ raw: { headers, socket } }: FastifyRequest, isTrusted: TrustedProxies): string {

@@ -70,7 +70,7 @@ export type ServerDeps = {
   limiter: RequestLimiter
   cipher?: Pick<Cipher, 'encrypt' | 'decrypt'>
   sessions?: Sessions | undefined
-  refuseAddress?: AddressRule
+  addressRule?: AddressRule
   /** Rejects work for locked companies, even after admission. */
   requireUnlocked?: RequireUnlocked
   holdSlot?: CompanySlots['hold']

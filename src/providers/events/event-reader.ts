@@ -16,6 +16,9 @@ import {
 export type EventFormat = {
   /** Returns items in order, or undefined for another format. A bad element must not affect its siblings. */
   readItems(body: JsonObject, open: OpenBody): Iterable<InboundItem> | undefined
+} & Partial<RawReader>
+
+type RawReader = {
   /** Finds numbers in the raw bytes, which may not be JSON. Their events are handled in order. */
   routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
   /** Finds all sender, account and app ids in the raw bytes; undefined if too many. */
@@ -33,12 +36,12 @@ type OpenBody = {
 /** Additions by a provider that forwards Meta's events. Functions return null without one. */
 export type GraphExtension = {
   appNames: readonly string[]
-  appIdOf(body: JsonObject): string | null
+  appIdName: string
   messageIdOf(status: JsonObject): string | null
   errorOf(status: JsonObject): ReportedError | null
 }
 
-export type EventReader = Omit<EventFormat, 'readItems'> & {
+export type EventReader = RawReader & {
   /** Splits a body into items, in order (decisions: Provider-facing webhook). Never throws. */
   parse(raw: Buffer | string): ParsedInbound
 }
@@ -47,13 +50,16 @@ export type EventReader = Omit<EventFormat, 'readItems'> & {
 export const createEventReader = (formats: readonly EventFormat[]): EventReader => ({
   parse: (raw) => parse(formats, raw),
   idsOf: (raw) => {
-    const ids = formats.map((format) => format.idsOf(raw))
+    const ids = formats.map(({ idsOf = noIds }) => idsOf(raw))
     return ids.includes(undefined) ? undefined : new Set(ids.flatMap((some) => [...(some ?? [])]))
   },
-  routeKeys: (raw, limit) => new Set(formats.flatMap((format) => [...format.routeKeys(raw, limit)]).slice(0, limit)),
+  routeKeys: (raw, limit) =>
+    new Set(formats.flatMap(({ routeKeys = noIds }) => [...routeKeys(raw, limit)]).slice(0, limit)),
   signatureOf: (headers) =>
-    formats.map((format) => format.signatureOf(headers)).find((signature) => signature !== null) ?? null,
+    formats.map(({ signatureOf }) => signatureOf?.(headers) ?? null).find((signature) => signature !== null) ?? null,
 })
+
+const noIds = () => new Set<string>()
 
 function parse(formats: readonly EventFormat[], raw: Buffer | string): ParsedInbound {
   let text: string

@@ -64,16 +64,18 @@ export function graphEvents(extensions: readonly GraphExtension[]): EventFormat 
 }
 
 /** The first extension with a result wins. */
-function combine(extensions: readonly GraphExtension[]): GraphExtension {
+function combine(extensions: readonly GraphExtension[]): Extension {
   const first = <Value>(read: (extension: GraphExtension) => Value | null): Value | null =>
     extensions.map(read).find((value) => value !== null) ?? null
   return {
     appNames: extensions.flatMap(({ appNames }) => appNames),
-    appIdOf: (body) => first((one) => one.appIdOf(body)),
+    appIdOf: (body) => first(({ appIdName }) => idAt(body, appIdName, ID_LIMIT)),
     messageIdOf: (status) => first((one) => one.messageIdOf(status)),
     errorOf: (status) => first((one) => one.errorOf(status)),
   }
 }
+
+type Extension = Omit<GraphExtension, 'appIdName'> & { appIdOf(body: JsonObject): string | null }
 
 const NUMBER_NAME = Buffer.from('"phone_number_id"')
 const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
@@ -95,7 +97,7 @@ function routeKeys(raw: Buffer, limit: number): ReadonlySet<string> {
 type GraphBody = {
   body: JsonObject
   slice: Slice
-  extension: GraphExtension
+  extension: Extension
   deep: Set<unknown> | undefined
 }
 

@@ -26,7 +26,7 @@ import { qualityOf } from './gupshup-template.ts'
 /** Gupshup v3 is Meta's format plus an app id, a message id and flat errors. */
 export const gupshupExtension: GraphExtension = {
   appNames: ['gs_app_id', 'app'],
-  appIdOf: (body) => idAt(body, 'gs_app_id', ID_LIMIT),
+  appIdName: 'gs_app_id',
   messageIdOf: (status) => idAt(status, 'gs_id', WAMID_LIMIT),
   errorOf: readFlatError,
 }
@@ -38,9 +38,6 @@ export const gupshupEvents: EventFormat = {
     const item = readBody(body, text)
     return item && [item]
   },
-  routeKeys: () => new Set(),
-  idsOf: () => new Set(),
-  signatureOf: () => null,
 }
 
 function readBody(body: JsonObject, text: string): InboundItem | undefined {

@@ -84,11 +84,11 @@ export function createSendBatches(
       const [, , changesSince] = await Promise.all([
         pinPlans(tx, COMPLETE_LOCK_TIMEOUT_MS),
         withMedia.length > 0 && copyMedia(tx, withMedia),
-        watchStatuses(tx, isReported ? sends : []),
+        isReported && watchStatuses(tx, sends),
         completeSends(tx, sends, clock.now()),
         !hasFollowUp && tx.commit(),
       ])
-      if (isReported) await recordEvents.publish(tx, await changesSince())
+      if (changesSince) await recordEvents.publish(tx, await changesSince())
       if (optOuts.length === 0) return []
       const contacts = await recordOptOuts(tx, optOuts, clock.now())
       await recordEvents.publish(
@@ -99,7 +99,8 @@ export function createSendBatches(
     }
     // One round trip, unless followed up. After a failed begin, statements run without transaction; safe to repeat.
     onConsents(await db.begin('isolation level read committed', write, { pipelined: !hasFollowUp }))
-    await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))
+    const recipients = sends.flatMap(({ recipient }) => recipient ?? [])
+    if (recipients.length > 0) await learnRecipients(recipients)
     return sends.map(() => undefined)
   }
   const prepare = createStatementBatcher<Send, PreparedSend>({

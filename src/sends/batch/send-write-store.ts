@@ -90,7 +90,7 @@ export type CompletedSend = {
   status: 'sent' | 'failed' | 'unknown'
   wamid: string | null
   providerMessageId: string | null
-  /** Null: the provider reported none. */
+  /** Null: the provider reported no other identity. */
   recipient: Recipient | null
   error: { code: number | null; title: string; details: string | null } | null
   hasProviderMedia: boolean

@@ -29,7 +29,7 @@ const STATUSES = new Map<string, StatusItem['status']>([
 export function readStatus(
   status: JsonObject,
   place: (timestamp: number | null) => Placed,
-  extension: GraphExtension,
+  extension: Pick<GraphExtension, 'messageIdOf' | 'errorOf'>,
 ): InboundItem {
   const placed = place(secondsAt(status, 'timestamp'))
   const ignored = (reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
