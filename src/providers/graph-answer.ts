@@ -1,6 +1,6 @@
 import { type AppError, providerThrottled, serviceUnavailable } from '../platform/errors.ts'
 import type { Exchange } from '../platform/outgoing/exchange.ts'
-import { isObject } from './events/json-member.ts'
+import { isRecord } from '../platform/text/json-text.ts'
 import type { Fetched, ProviderError, ReceiptOutcome, RefusalReason, SendFailure, SendOutcome } from './provider.ts'
 
 export type Reading = {
@@ -102,7 +102,7 @@ export function readValue<T>(
 
 /** Returns the objects in a list, ignoring anything else. */
 export const objectsIn = (list: unknown): Record<string, unknown>[] =>
-  Array.isArray(list) ? list.filter(isObject) : []
+  Array.isArray(list) ? list.filter(isRecord) : []
 
 /** Returns an id sent as text or number. */
 export const idOf = (value: unknown): string | null =>
@@ -221,12 +221,12 @@ function reasonOf({ code, title, details }: ProviderError): RefusalReason {
 
 /** Reads `{error: {code, message, error_data: {details}}}`; the code may be text. */
 export function readGraphError(body: Record<string, unknown>): ProviderError | undefined {
-  if (!isObject(body.error)) return undefined
+  if (!isRecord(body.error)) return undefined
   const { code, message, error_data: data, error_user_msg: userMessage } = body.error
   return {
     code: Number.isSafeInteger(Number(code)) && code !== null && code !== '' ? Number(code) : null,
     title: text(message) ?? 'The provider refused without a reason',
-    details: (isObject(data) ? text(data.details) : null) ?? text(userMessage),
+    details: (isRecord(data) ? text(data.details) : null) ?? text(userMessage),
   }
 }
 
@@ -244,7 +244,7 @@ export const text = (value: unknown): string | null => (typeof value === 'string
 export function readJsonObject(body: Buffer): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
-    return isObject(value) ? value : undefined
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { isObject } from './events/json-member.ts'
+import { isRecord } from '../platform/text/json-text.ts'
 import { idOf, text } from './graph-answer.ts'
 import type { NewTemplate, ProviderTemplate, TemplateComponent } from './provider.ts'
 
@@ -14,7 +14,7 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
     category: typeof category === 'string' ? category.toUpperCase() : 'UTILITY',
     parameterFormat: item.parameter_format === 'NAMED' ? 'NAMED' : 'POSITIONAL',
     components: Array.isArray(components) ? components.filter(isComponent) : [],
-    qualityScore: isObject(item.quality_score) ? item.quality_score : null,
+    qualityScore: isRecord(item.quality_score) ? item.quality_score : null,
     rejectedReason: typeof rejected === 'string' && rejected !== 'NONE' ? rejected : '',
     namespace: text(item.namespace),
     partnerId: null,
@@ -25,7 +25,7 @@ export function readTemplate(item: Record<string, unknown>): ProviderTemplate | 
   }
 }
 
-const isComponent = (value: unknown): value is TemplateComponent => isObject(value) && typeof value.type === 'string'
+const isComponent = (value: unknown): value is TemplateComponent => isRecord(value) && typeof value.type === 'string'
 
 /** Builds a new template in Meta's format. */
 export const toGraphTemplate = ({ name, language, parameterFormat, ...template }: NewTemplate): object => ({

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { isObject } from '../events/json-member.ts'
+import { isRecord } from '../../platform/text/json-text.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { failed, failure, idOf, objectsIn, readGraphError, readValue, text } from '../graph-answer.ts'
 import type {
@@ -80,11 +80,11 @@ const credentialOf = (access: SenderAccess) => ({ 'd360-api-key': access.accessT
 
 /** Covers plain text, the older API's format, and Meta errors wrapped by the marketing endpoint. */
 function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
-  if (isObject(body.detail)) return readGraphError(body.detail)
+  if (isRecord(body.detail)) return readGraphError(body.detail)
   const message = text(body.error)
   if (message !== null) return failure(message)
   const { meta } = body
-  if (!isObject(meta) || meta.success !== false) return undefined
+  if (!isRecord(meta) || meta.success !== false) return undefined
   return failure(text(meta.developer_message) ?? 'The provider refused without a reason')
 }
 
@@ -118,8 +118,8 @@ export function readTemplateRecord(item: Record<string, unknown>): ProviderTempl
       ...template,
       externalId: idOf(item.external_id) ?? template.externalId,
       partnerId: text(item.partner_id),
-      createdBy: isObject(item.created_by) ? item.created_by : null,
-      modifiedBy: isObject(item.modified_by) ? item.modified_by : null,
+      createdBy: isRecord(item.created_by) ? item.created_by : null,
+      modifiedBy: isRecord(item.modified_by) ? item.modified_by : null,
       passedOn: readPassedOn(item),
     }
   )
@@ -139,7 +139,7 @@ const isDate = (value: unknown): value is string => typeof value === 'string' &&
 
 /** Reads the number for an API key. Its id may appear only among the health entities. */
 export function readNumber(body: Record<string, unknown>): ProviderNumber {
-  const health = isObject(body.health_status) ? body.health_status : {}
+  const health = isRecord(body.health_status) ? body.health_status : {}
   const entities = objectsIn(health.entities)
   const idOfEntity = (type: string) => idOf(entities.find((one) => one.entity_type === type)?.id)
   return {

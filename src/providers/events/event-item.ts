@@ -1,4 +1,4 @@
-import type { JsonObject } from './json-member.ts'
+import type { JsonObject } from './event-reader.ts'
 
 export type Route =
   | { by: 'sender'; phoneNumberId: string }

@@ -1,15 +1,25 @@
 import { createHmac } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { isRecord } from '../../platform/text/json-text.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { graphEvents } from '../graph-events/graph-events.ts'
 import { type MessageItem, NO_DETAILS } from './event-item.ts'
-import { createEventReader, type EventFormat, placeWhole, unreadable } from './event-reader.ts'
-import { isObject, listAt, memberAt, objectAt, phoneAt, textAt } from './json-member.ts'
+import {
+  createEventReader,
+  type EventFormat,
+  listAt,
+  memberAt,
+  objectAt,
+  phoneAt,
+  placeWhole,
+  textAt,
+  unreadable,
+} from './event-reader.ts'
 
 /** A transport that writes `{"toy":{"line":"L1","letters":[{"no":"7","by":"393331234567","text":"Hi"}]}}`. */
 const toyEvents: EventFormat = {
   readItems: (body, { text }) => {
-    if (!isObject(memberAt(body, 'toy'))) return undefined
+    if (!isRecord(memberAt(body, 'toy'))) return undefined
     const toy = objectAt(body, 'toy')
     const line = textAt(toy, 'line')
     return listAt(toy, 'letters').map((letter, index) => {
@@ -19,7 +29,7 @@ const toyEvents: EventFormat = {
         position: { group: 'letters', index },
         ...(line !== null && { route: { by: 'sender' as const, phoneNumberId: line } }),
       }
-      if (!isObject(letter)) return unreadable(placed, 'not an object')
+      if (!isRecord(letter)) return unreadable(placed, 'not an object')
       const [wamid, content] = [textAt(letter, 'no'), textAt(letter, 'text')]
       if (wamid === null || content === null) return unreadable(placed, 'a letter without number or text')
       const message: MessageItem = {

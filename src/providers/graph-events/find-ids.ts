@@ -6,7 +6,7 @@ import {
   stringAt,
   walkJson,
 } from '../../platform/text/json-bytes.ts'
-import { cleanText, ID_LIMIT, ITEM_LIMIT } from '../events/json-member.ts'
+import { cleanText, ID_LIMIT, ITEM_LIMIT } from '../events/event-reader.ts'
 
 const MOST_IDS = 256
 /** Valid bodies have at most two of these names per item. */

@@ -1,29 +1,27 @@
+import { isRecord } from '../../platform/text/json-text.ts'
 import type { InboundItem, Placed, Route } from '../events/event-item.ts'
 import {
+  EMPTY,
   type EventFormat,
   type GraphExtension,
   guarded,
-  NOWHERE,
-  placeNowhere,
-  TOO_DEEP,
-  unreadable,
-} from '../events/event-reader.ts'
-import {
-  EMPTY,
   ID_LIMIT,
   ITEM_LIMIT,
   idAt,
   isDeeper,
-  isObject,
   type JsonObject,
   listAt,
   memberAt,
   NESTING_LIMIT,
+  NOWHERE,
   objectAt,
   phoneAt,
+  placeNowhere,
   secondsAt,
+  TOO_DEEP,
   textAt,
-} from '../events/json-member.ts'
+  unreadable,
+} from '../events/event-reader.ts'
 import { findIds } from './find-ids.ts'
 import { type GraphPosition, itemSlicer, type Slice } from './item-slice.ts'
 import {
@@ -114,7 +112,7 @@ type Ids = { phoneNumberId: string | null; appId: string | null; wabaAccountId: 
 
 function* readEntries(open: GraphBody, entries: readonly unknown[]): Generator<InboundItem> {
   for (const [index, element] of entries.entries()) {
-    const entry = isObject(element) ? element : EMPTY
+    const entry = isRecord(element) ? element : EMPTY
     const changes = listAt(entry, 'changes')
     for (const [number, change] of (changes.length === 0 ? [undefined] : changes).entries()) {
       yield* readChange({ ...open, entry, at: { entry: index, change: number } }, change)
@@ -123,7 +121,7 @@ function* readEntries(open: GraphBody, entries: readonly unknown[]): Generator<I
 }
 
 function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: unknown): Generator<InboundItem> {
-  const content = isObject(element) ? element : EMPTY
+  const content = isRecord(element) ? element : EMPTY
   const value = objectAt(content, 'value')
   const nameless: Change = { ...opened, value, field: textAt(content, 'field'), ids: NO_IDS }
   const ids = guarded(
@@ -136,7 +134,7 @@ function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: 
   }
   const change = { ...nameless, ids }
   if (element === undefined) yield unreadable(place(change), 'an entry without changes')
-  else if (isObject(memberAt(content, 'value'))) yield* readItems(change)
+  else if (isRecord(memberAt(content, 'value'))) yield* readItems(change)
   else yield unreadable(place(change), 'a change without a value')
 }
 
@@ -168,7 +166,7 @@ function* readItems(change: Change): Generator<InboundItem> {
 /** In standby the provider's agent replies; its replies arrive as echoes, usually in `value.standby`. */
 function* readStandby(change: Change): Generator<InboundItem> {
   const holder = 'standby'
-  const isHeld = isObject(memberAt(change.value, holder))
+  const isHeld = isRecord(memberAt(change.value, holder))
   yield* readMessages({ ...change, ...(isHeld && { holder }) }, ['messages', 'message_echoes', 'statuses'])
 }
 
@@ -205,7 +203,7 @@ function* readList(change: Change, list: string): Generator<InboundItem> {
   for (const [index, element] of elements.entries()) {
     const placed: Placer = (timestamp, contact) => place(change, { list, index, timestamp, contact })
     if (isTooDeep(change, element)) yield unreadable(placeNowhere(placed(null, null)), TOO_DEEP)
-    else if (isObject(element))
+    else if (isRecord(element))
       yield* guarded(
         () => placed(null, null),
         () => read(element, placed),

@@ -1,3 +1,4 @@
+import { isRecord } from '../../platform/text/json-text.ts'
 import type {
   CallPermission,
   InboundMedia,
@@ -10,7 +11,6 @@ import type {
 import {
   EMPTY,
   idAt,
-  isObject,
   isoAt,
   type JsonObject,
   listAt,
@@ -19,7 +19,7 @@ import {
   TEXT_LIMIT,
   textAt,
   WAMID_LIMIT,
-} from '../events/json-member.ts'
+} from '../events/event-reader.ts'
 
 const MEDIA_KINDS = new Map<string, InboundMediaKind>([
   ['image', 'image'],
@@ -128,13 +128,13 @@ export function textOfEdit(message: JsonObject): string | null {
 }
 
 function mediaBodyOf(message: JsonObject): JsonObject {
-  const name = [...MEDIA_KINDS.keys()].find((kind) => isObject(memberAt(message, kind)))
+  const name = [...MEDIA_KINDS.keys()].find((kind) => isRecord(memberAt(message, kind)))
   return name === undefined ? EMPTY : objectAt(message, name)
 }
 
 /** Reads a message's details; null if missing or over 65,536 characters, when only `raw` has them. */
 export function readDetails(message: JsonObject): MessageDetails {
-  const contacts = listAt(message, 'contacts').filter(isObject)
+  const contacts = listAt(message, 'contacts').filter(isRecord)
   const context = objectAt(message, 'context')
   const frequentlyForwarded = memberAt(context, 'frequently_forwarded') === true
   return {
@@ -156,15 +156,15 @@ function readReply(message: JsonObject): Reply | null {
   const flow = memberAt(interactive, 'nfm_reply')
   const permission = memberAt(interactive, 'call_permission_reply')
   const button = memberAt(message, 'button')
-  if (isObject(chosen)) {
+  if (isRecord(chosen)) {
     const [id, title] = [textAt(chosen, 'id'), textAt(chosen, 'title')]
     return { ...NO_REPLY, id, title, description: textAt(chosen, 'description') }
   }
-  if (isObject(flow)) {
+  if (isRecord(flow)) {
     return { ...NO_REPLY, title: textAt(flow, 'body'), responseJson: wholeTextAt(flow, 'response_json') }
   }
-  if (isObject(permission)) return { ...NO_REPLY, callPermission: readCallPermission(permission) }
-  if (!isObject(button)) return null
+  if (isRecord(permission)) return { ...NO_REPLY, callPermission: readCallPermission(permission) }
+  if (!isRecord(button)) return null
   return { ...NO_REPLY, title: textAt(button, 'text'), payload: wholeTextAt(button, 'payload') }
 }
 
@@ -189,7 +189,7 @@ function readCallPermission(permission: JsonObject): CallPermission {
 
 function detailAt(message: JsonObject, name: string): JsonObject | null {
   const value = memberAt(message, name)
-  return isObject(value) && isWithinLimit(value) ? value : null
+  return isRecord(value) && isWithinLimit(value) ? value : null
 }
 
 const isWithinLimit = (value: object): boolean => JSON.stringify(value).length <= TEXT_LIMIT
@@ -201,7 +201,7 @@ function wholeTextAt(object: JsonObject, name: string): string | null {
 
 /** Reads an element of `errors[]`. */
 export function readError(error: unknown): ReportedError | null {
-  if (!isObject(error)) return null
+  if (!isRecord(error)) return null
   const title = textAt(error, 'title') ?? textAt(error, 'message')
   const message = textAt(error, 'message')
   return {

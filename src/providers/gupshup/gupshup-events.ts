@@ -1,16 +1,19 @@
+import { isRecord } from '../../platform/text/json-text.ts'
 import type { InboundItem, Placed, ReportedError } from '../events/event-item.ts'
-import { type EventFormat, type GraphExtension, placeWhole, unreadable } from '../events/event-reader.ts'
 import {
+  type EventFormat,
+  type GraphExtension,
   ID_LIMIT,
   idAt,
-  isObject,
   type JsonObject,
   memberAt,
   objectAt,
+  placeWhole,
   secondsAt,
   textAt,
+  unreadable,
   WAMID_LIMIT,
-} from '../events/json-member.ts'
+} from '../events/event-reader.ts'
 import {
   ignored,
   isNameless,
@@ -46,7 +49,7 @@ function readBody(body: JsonObject, text: string): InboundItem | undefined {
   const placed: Placed = { ...placeWhole(text), field: name, timestamp: secondsAt(body, 'timestamp') }
   const routed: Placed = appId === null ? placed : { ...placed, route: { by: 'app', appId } }
   if (name === 'template-event') return readTemplateEvent(body, routed)
-  if (textAt(body, 'version') === '2' && isObject(memberAt(body, 'payload'))) {
+  if (textAt(body, 'version') === '2' && isRecord(memberAt(body, 'payload'))) {
     return unreadable(routed, 'Gupshup version 2: subscribe with version=3')
   }
   return appId === null ? undefined : ignored(routed, 'a body without entries')

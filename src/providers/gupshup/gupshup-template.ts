@@ -1,5 +1,4 @@
-import { memberOf } from '../../platform/text/json-text.ts'
-import { isObject } from '../events/json-member.ts'
+import { isRecord, memberOf } from '../../platform/text/json-text.ts'
 import { idOf, objectsIn, readJsonObject, text } from '../graph-answer.ts'
 import type { NewTemplate, ProviderTemplate, TemplateComponent, TemplateReceipt } from '../provider.ts'
 
@@ -63,7 +62,7 @@ const exampleOf = (parts: Record<string, unknown>) => {
   return sample === null ? {} : { example: { sample_text: sample } }
 }
 
-const isButton = (value: unknown): value is { type: string } => isObject(value) && typeof value.type === 'string'
+const isButton = (value: unknown): value is { type: string } => isRecord(value) && typeof value.type === 'string'
 
 /** Builds Gupshup's template form, with filled-in text as the sample. */
 export function toGupshupTemplate({

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { isObject } from '../events/json-member.ts'
+import { isRecord } from '../../platform/text/json-text.ts'
 import { openMedia } from '../fetch-media.ts'
 import { failure, idOf, objectsIn, readValue, text } from '../graph-answer.ts'
 import type {
@@ -42,7 +42,7 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
       if (unsupported !== undefined) return unsupported
       const answer = await api.change(access, 'POST', 'templates', toGupshupTemplate(template))
       return readValue(answer, ({ template: created }) =>
-        isObject(created) ? readGupshupReceipt(created, template) : undefined,
+        isRecord(created) ? readGupshupReceipt(created, template) : undefined,
       )
     },
     editTemplate: async (access, _, template) => {
@@ -56,12 +56,12 @@ export function createGupshupProvider(options: GupshupOptions): Provider {
     uploadSample: async (access, file) =>
       readValue(
         await api.upload(access, 'upload/media', file, { file_type: file.mimeType }),
-        ({ handleId }) => text(isObject(handleId) ? handleId.message : handleId) ?? undefined,
+        ({ handleId }) => text(isRecord(handleId) ? handleId.message : handleId) ?? undefined,
       ),
     deleteTemplate: (access, name) => api.perform(access, 'DELETE', `template/${encodeURIComponent(name)}`),
     listNumbers: async (access) =>
       readValue(await api.get(access, 'waba/info'), ({ wabaInfo }) =>
-        isObject(wabaInfo) ? [readNumber(wabaInfo, access)] : undefined,
+        isRecord(wabaInfo) ? [readNumber(wabaInfo, access)] : undefined,
       ),
     uploadMedia: async (access, file) =>
       readValue(

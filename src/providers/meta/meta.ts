@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { isObject } from '../events/json-member.ts'
+import { isRecord } from '../../platform/text/json-text.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { failed, idOf, objectsIn, readValue, text } from '../graph-answer.ts'
 import type {
@@ -184,6 +184,6 @@ async function readPages(ask: Ask, path: string, fields: string): Promise<Fetche
 
 /** Uses the cursor rather than the `next` address, so that the credential stays on the same host. */
 function nextCursor(paging: unknown): string | undefined {
-  if (!isObject(paging) || typeof paging.next !== 'string' || !isObject(paging.cursors)) return undefined
+  if (!isRecord(paging) || typeof paging.next !== 'string' || !isRecord(paging.cursors)) return undefined
   return text(paging.cursors.after) ?? undefined
 }

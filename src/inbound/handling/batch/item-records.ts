@@ -2,6 +2,7 @@ import type { RecordChange } from '../../../changes/record-change.ts'
 import type { MessageContext, StructuredContent } from '../../../conversations/content/message-content.ts'
 import type { MessageChange } from '../../../conversations/recording/waiting-store.ts'
 import { areValuesRefused } from '../../../db/pool/failure.ts'
+import { isRecord } from '../../../platform/text/json-text.ts'
 import { phoneIdentity } from '../../../platform/text/phone.ts'
 import type {
   CallItem,
@@ -11,7 +12,7 @@ import type {
   MessageItem,
   Placed,
 } from '../../../providers/events/event-item.ts'
-import { cleanJson, isObject } from '../../../providers/events/json-member.ts'
+import { cleanJson } from '../../../providers/events/event-reader.ts'
 import { conversationPerson } from '../../../webhooks/deliveries/delivery-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
 import type { Conversing, Renaming, Routed, WrittenItem } from '../route-items.ts'
@@ -181,7 +182,7 @@ function toContent({ reply, location, contacts, order, call }: MessageDetails): 
   if (reply !== null) return { type: 'reply', reply }
   if (location !== null) return { type: 'location', location: cleanJson(location) }
   if (order !== null) return { type: 'order', order: cleanJson(order) }
-  return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isObject) }
+  return contacts === null ? null : { type: 'contacts', contacts: cleanJson(contacts).filter(isRecord) }
 }
 
 function toContext(details: MessageDetails): MessageContext | null {

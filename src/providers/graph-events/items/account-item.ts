@@ -1,9 +1,9 @@
+import { isRecord } from '../../../platform/text/json-text.ts'
 import type { AccountEventItem, HandoverItem, InboundItem, NumberQualityItem, Placed } from '../../events/event-item.ts'
 import {
   EMPTY,
   ID_LIMIT,
   idAt,
-  isObject,
   type JsonObject,
   listAt,
   memberAt,
@@ -12,7 +12,7 @@ import {
   secondsAt,
   textAt,
   userIdAt,
-} from '../../events/json-member.ts'
+} from '../../events/event-reader.ts'
 import { readError } from '../message-content.ts'
 import { type CustomerFinder, LISTED } from './message-item.ts'
 
@@ -153,7 +153,7 @@ export function readHandover(value: JsonObject, placed: Placed): InboundItem {
 
 /** The new owner, or else whoever did not have the conversation before. */
 function readOwner(value: JsonObject): HandoverItem['controlledBy'] | undefined {
-  const name = DETAILS.find((one) => isObject(memberAt(value, one)))
+  const name = DETAILS.find((one) => isRecord(memberAt(value, one)))
   const details = name === undefined ? EMPTY : objectAt(value, name)
   const type = textAt(value, 'type') ?? name ?? ''
   if (/releas|idle/i.test(type)) return null
@@ -181,7 +181,7 @@ function readCustomer(value: JsonObject): Pick<HandoverItem, 'phone' | 'userId'>
   const recipient = objectAt(value, 'recipient')
   const places = [
     objectAt(value, 'sender'),
-    isObject(contact) ? contact : EMPTY,
+    isRecord(contact) ? contact : EMPTY,
     memberAt(recipient, 'phone_number_id') === undefined ? recipient : EMPTY,
     { id: memberAt(value, 'recipient') },
   ]

@@ -10,7 +10,7 @@ import {
   textAt,
   toText,
   WAMID_LIMIT,
-} from '../../events/json-member.ts'
+} from '../../events/event-reader.ts'
 import { readError } from '../message-content.ts'
 import { ADDRESSEE, deriveWamid, type MessagePlace, SENDER } from './message-item.ts'
 

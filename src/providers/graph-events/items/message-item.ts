@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '../../../platform/text/json-text.ts'
 import { phoneIdentity } from '../../../platform/text/phone.ts'
 import type {
   Conversational,
@@ -14,7 +15,6 @@ import {
   EMPTY,
   ID_LIMIT,
   idAt,
-  isObject,
   type JsonObject,
   listAt,
   memberAt,
@@ -26,7 +26,7 @@ import {
   userIdAt,
   userIdInPlaceOfPhone,
   WAMID_LIMIT,
-} from '../../events/json-member.ts'
+} from '../../events/event-reader.ts'
 import { providerTypeOf, readContent, readDetails, readError, textOfEdit } from '../message-content.ts'
 
 /** Sent by the provider, not the customer; not forwarded to receivers. */
@@ -60,7 +60,7 @@ export function readMessage(element: JsonObject, place: MessagePlace): InboundIt
 /** Under `standby`, an echo contains the send request, with the user id as `recipient`. */
 function messageOfEcho(echo: JsonObject): JsonObject {
   const request = memberAt(echo, 'message')
-  if (!isObject(request)) return echo
+  if (!isRecord(request)) return echo
   const { id, timestamp } = echo
   const quoted = memberAt(objectAt(request, 'context'), 'message_id')
   return { ...request, id, timestamp, to_user_id: request.recipient, context: { id: quoted } }
@@ -165,7 +165,7 @@ export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCu
  */
 export function customerFinder(contacts: readonly unknown[], items: readonly unknown[]): CustomerFinder {
   const byIdentity = indexContacts(contacts)
-  const lone = contacts.length === 1 && !items.some((item) => isObject(item) && isListed(byIdentity, item)) ? 0 : null
+  const lone = contacts.length === 1 && !items.some((item) => isRecord(item) && isListed(byIdentity, item)) ? 0 : null
   return (item, names) => {
     const own = find(byIdentity, item, names)
     const contact = own ?? lone
@@ -194,7 +194,7 @@ function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject,
 function indexContacts(contacts: readonly unknown[]): Map<string, number> {
   const byIdentity = new Map<string, number>()
   contacts.forEach((contact, index) => {
-    for (const identity of isObject(contact) ? identitiesOf(contact, LISTED) : []) {
+    for (const identity of isRecord(contact) ? identitiesOf(contact, LISTED) : []) {
       if (!byIdentity.has(identity)) byIdentity.set(identity, index)
     }
   })
@@ -219,4 +219,4 @@ function identitiesOf(object: JsonObject, { phone, userId }: IdentityNames): str
   )
 }
 
-const asObject = (value: unknown): JsonObject => (isObject(value) ? value : EMPTY)
+const asObject = (value: unknown): JsonObject => (isRecord(value) ? value : EMPTY)

@@ -1,6 +1,6 @@
 import type { InboundItem, Placed, Pricing, StatusItem } from '../../events/event-item.ts'
-import type { GraphExtension } from '../../events/event-reader.ts'
 import {
+  type GraphExtension,
   idAt,
   type JsonObject,
   listAt,
@@ -12,7 +12,7 @@ import {
   userIdAt,
   userIdInPlaceOfPhone,
   WAMID_LIMIT,
-} from '../../events/json-member.ts'
+} from '../../events/event-reader.ts'
 import { readError } from '../message-content.ts'
 
 /** A played voice note counts as read. */

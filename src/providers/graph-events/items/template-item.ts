@@ -1,5 +1,6 @@
+import { isRecord } from '../../../platform/text/json-text.ts'
 import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../../events/event-item.ts'
-import { ID_LIMIT, idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../../events/json-member.ts'
+import { ID_LIMIT, idAt, type JsonObject, listAt, objectAt, textAt } from '../../events/event-reader.ts'
 
 /** Unlisted statuses change nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([
@@ -76,7 +77,7 @@ export const readTemplateComponents: TemplateReader = (value, placed) => {
     header: textAt(value, 'message_template_title'),
     body: textAt(value, 'message_template_element'),
     footer: textAt(value, 'message_template_footer'),
-    buttons: listAt(value, 'message_template_buttons').filter(isObject).map(readButton),
+    buttons: listAt(value, 'message_template_buttons').filter(isRecord).map(readButton),
   }
 }
 
