@@ -1,4 +1,4 @@
-import type { JsonObject } from './event-reader.ts'
+export type JsonObject = Record<string, unknown>
 
 export type Route =
   | { by: 'sender'; phoneNumberId: string }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { hasMoreLevels, isRecord } from '../../platform/text/json-text.ts'
 import { digitsOf, USER_ID } from '../../platform/text/phone.ts'
-import type { InboundItem, ParsedInbound, Placed, ReportedError, Route } from './event-item.ts'
+import type { InboundItem, JsonObject, ParsedInbound, Placed, ReportedError, Route } from './event-item.ts'
 
 /** Limits per posted body (decisions: Provider webhook; docs/security.md lists the responses). */
 
@@ -137,8 +137,6 @@ export function guarded<Read>(place: () => Placed, read: () => Read): Read | Inb
 }
 
 // The readers below return null for missing, empty or mistyped members, and clean text for Postgres.
-
-export type JsonObject = Record<string, unknown>
 
 export const EMPTY: JsonObject = Object.freeze({})
 

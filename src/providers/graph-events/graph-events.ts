@@ -1,5 +1,5 @@
 import { isRecord } from '../../platform/text/json-text.ts'
-import type { InboundItem, Placed, Route } from '../events/event-item.ts'
+import type { InboundItem, JsonObject, Placed, Route } from '../events/event-item.ts'
 import {
   EMPTY,
   type EventFormat,
@@ -9,7 +9,6 @@ import {
   ITEM_LIMIT,
   idAt,
   isDeeper,
-  type JsonObject,
   listAt,
   memberAt,
   NESTING_LIMIT,

@@ -1,11 +1,10 @@
 import { isRecord } from '../../platform/text/json-text.ts'
-import type { InboundItem, Placed, ReportedError } from '../events/event-item.ts'
+import type { InboundItem, JsonObject, Placed, ReportedError } from '../events/event-item.ts'
 import {
   type EventFormat,
   type GraphExtension,
   ID_LIMIT,
   idAt,
-  type JsonObject,
   memberAt,
   objectAt,
   placeWhole,

@@ -1,10 +1,16 @@
 import { isRecord } from '../../../platform/text/json-text.ts'
-import type { AccountEventItem, HandoverItem, InboundItem, NumberQualityItem, Placed } from '../../events/event-item.ts'
+import type {
+  AccountEventItem,
+  HandoverItem,
+  InboundItem,
+  JsonObject,
+  NumberQualityItem,
+  Placed,
+} from '../../events/event-item.ts'
 import {
   EMPTY,
   ID_LIMIT,
   idAt,
-  type JsonObject,
   listAt,
   memberAt,
   objectAt,

@@ -1,8 +1,7 @@
-import { type CallItem, NO_DETAILS, type VoiceCall } from '../../events/event-item.ts'
+import { type CallItem, type JsonObject, NO_DETAILS, type VoiceCall } from '../../events/event-item.ts'
 import {
   idAt,
   isoAt,
-  type JsonObject,
   listAt,
   memberAt,
   phoneAt,

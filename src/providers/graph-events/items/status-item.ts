@@ -1,8 +1,7 @@
-import type { InboundItem, Placed, Pricing, StatusItem } from '../../events/event-item.ts'
+import type { InboundItem, JsonObject, Placed, Pricing, StatusItem } from '../../events/event-item.ts'
 import {
   type GraphExtension,
   idAt,
-  type JsonObject,
   listAt,
   memberAt,
   objectAt,

@@ -1,6 +1,12 @@
 import { isRecord } from '../../../platform/text/json-text.ts'
-import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../../events/event-item.ts'
-import { ID_LIMIT, idAt, type JsonObject, listAt, objectAt, textAt } from '../../events/event-reader.ts'
+import type {
+  InboundItem,
+  JsonObject,
+  Placed,
+  TemplateButtonChange,
+  TemplateStatusEvent,
+} from '../../events/event-item.ts'
+import { ID_LIMIT, idAt, listAt, objectAt, textAt } from '../../events/event-reader.ts'
 
 /** Unlisted statuses change nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([
