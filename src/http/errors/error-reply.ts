@@ -49,10 +49,15 @@ export function answerErrors(app: FastifyInstance): void {
   })
 }
 
-function toRefusal(error: unknown, request: FastifyRequest): AppError | Promise<AppError> {
-  if (error instanceof AppError) return error
+async function toRefusal(error: unknown, request: FastifyRequest): Promise<AppError> {
+  const explained = await explainError(error, request)
+  return explained instanceof AppError ? explained : unforeseen(error, request)
+}
+
+/** Returns the error that a caller gets; unexpected errors as they are. */
+export async function explainError(error: unknown, request: FastifyRequest): Promise<unknown> {
   if (error instanceof InvalidRequest) return toInvalid(error, request)
-  return fromServer(error, request) ?? unforeseen(error, request)
+  return fromServer(error, request) ?? error
 }
 
 /** 400 if a member is missing or excluded, else 422 (decisions: Statuses). */

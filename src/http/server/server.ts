@@ -85,6 +85,7 @@ export type ServerDeps = {
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
+export const MAX_PARAM_LENGTH = 16_384
 
 // Time for a request head, and for pauses on a connection; no response takes longer than a send waiting for its slot
 // and the provider.
@@ -107,7 +108,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     // Still answers requests on open connections while closing.
     return503OnClosing: false,
     rewriteUrl: deps.sessions ? (raw) => unprefixedAddress(raw, readableAddress(raw)) : readableAddress,
-    routerOptions: { maxParamLength: 16_384 },
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
     serverFactory: await serverFactory(deps.config),
     clientErrorHandler: refuseUnreadable,
   })

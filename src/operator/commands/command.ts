@@ -1,85 +1,82 @@
-import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import type { Static, TSchema } from 'typebox'
-import { Value } from 'typebox/value'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
-import { AppError, validationError } from '../../platform/errors.ts'
+import { createLocalServer } from '../../http/server/local-server.ts'
+import { AppError } from '../../platform/errors.ts'
 import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { operatorRoutes } from '../operator-routes.ts'
+import { readOptions } from './option.ts'
 
 /** Opens the dependencies when a command runs; must be closed afterwards. */
 export type OpenOperator = () => Promise<OperatorDeps & { close(): Promise<void> }>
 
+/** Adds a group of commands; returns a function that adds a command to it. */
+export type AddGroup = (
+  name: string,
+  about: string,
+) => (usage: string, about: string, run: CommandWork, shown?: Shown) => Command
+
+/** Without a result, the command prints `SUCCESS`. */
+export type CommandWork = (deps: OperatorDeps, given: Given, io: Io) => Promise<Row | Row[] | undefined> | Promise<void>
+
+/** Arguments and options by name. */
+export type Given = Readonly<Record<string, unknown>>
+
+export type Terminal = { stdin: NodeJS.ReadableStream; isTerminal: boolean }
+export type Io = Terminal & { write(text: string): void }
+
 type Cell = string | number | boolean | null | readonly string[]
 export type Row = Record<string, Cell>
-export type Options = Record<string, unknown>
+
+/** Changes each row before it is printed; `toTableRow` leaves JSON unchanged. */
+type Shown = { toRow?: (row: Row) => Row; toTableRow?: (row: Row) => Row }
 
 const SUCCESS: Row = { success: true }
 
-/** Without a result, the answer is `SUCCESS`. */
-type Work<Given extends unknown[]> = (...given: Given) => Promise<Row | Row[]> | Promise<void>
-
-export type Group = {
-  add(usage: string, description: string): Command
-  /** Runs a command and prints its result; an error exits with code 1. */
-  run(command: Command, work: Work<[OperatorDeps]>, inTable?: (row: Row) => Row): Promise<void>
-  runFor(
-    command: Command,
-    company: string,
-    work: Work<[deps: OperatorDeps, companyId: number]>,
-    inTable?: (row: Row) => Row,
-  ): Promise<void>
-}
-
-export function commandGroup(program: Command, name: string, description: string, open: OpenOperator): Group {
-  const group = program.command(name).description(description)
-  const run: Group['run'] = async (command, work, inTable = (row) => row) => {
-    try {
-      show(command, (await opened(open, work)) ?? SUCCESS, inTable)
-    } catch (error) {
-      command.error(toErrorLine(explainRefusal(error) ?? error), { exitCode: 1 })
+export const commandGroups =
+  (program: Command, open: OpenOperator, terminal: Terminal): AddGroup =>
+  (name, about) => {
+    const group = program.command(name).description(about)
+    return (usage, about, run, shown = {}) => {
+      const command = group.command(usage).description(about)
+      const work = async () => {
+        const deps = await open()
+        try {
+          const io = { ...terminal, write: (text: string) => command.configureOutput().writeErr?.(text) }
+          return await run(deps, await readOptions(givenTo(command), terminal.stdin), io)
+        } finally {
+          await deps.close()
+        }
+      }
+      return command.option('--json', 'print the answer as JSON, for machines').action(() =>
+        work()
+          .then((answer) => show(command, answer ?? SUCCESS, shown))
+          .catch((error) => command.error(`error: ${toErrorText(error)}`, { exitCode: 1 })),
+      )
     }
   }
-  return {
-    add: (usage, about) =>
-      group.command(usage).description(about).option('--json', 'print the answer as JSON, for machines'),
-    run,
-    runFor: (command, company, work, inTable) =>
-      run(command, async (deps) => (await work(deps, (await companyNamed(deps.db, company)).id)) ?? SUCCESS, inTable),
-  }
+
+function givenTo(command: Command): Given {
+  const { json: _json, ...options } = command.opts()
+  const named = command.registeredArguments.map((argument, index) => [argument.name(), command.args[index]])
+  return { ...Object.fromEntries(named.filter(([, value]) => value !== undefined)), ...options }
 }
 
-async function opened(open: OpenOperator, work: Work<[OperatorDeps]>) {
-  const deps = await open()
-  try {
-    return await work(deps)
-  } finally {
-    await deps.close()
-  }
-}
-
-function show(command: Command, shown: Row | Row[], inTable: (row: Row) => Row): void {
-  const rows = Array.isArray(shown) ? shown.map(inTable) : shown
-  const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(rows)
+function show(command: Command, answer: Row | Row[], { toRow = asIs, toTableRow = asIs }: Shown): void {
+  const shown = Array.isArray(answer) ? answer.map(toRow) : toRow(answer)
+  const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(shown, toTableRow)
   command.configureOutput().writeOut?.(written)
 }
 
+const asIs = <Value>(value: Value): Value => value
+
 /** Formats rows as an aligned table; a single record gets one line per member. */
-const toTable = (shown: Row | Row[]): string => (Array.isArray(shown) ? rowsOf(shown) : linesOf(shown))
-
-/** Formats an error as one line, with the invalid fields if there are several. */
-function toErrorLine(error: unknown): string {
-  const message = error instanceof Error ? error.message || error.name : String(error)
-  const fields = error instanceof AppError ? fieldsOf(error) : []
-  return `error: ${[message, ...fields].join('; ').replaceAll(/[\s\p{Cc}]+/gu, ' ')}`
-}
-
-function rowsOf(rows: Row[]): string {
+function toTable(shown: Row | Row[], toTableRow: (row: Row) => Row): string {
+  if (!Array.isArray(shown)) return align(Object.entries(shown).map(([name, value]) => [name, toCell(value)]))
+  const rows = shown.map(toTableRow)
   if (rows[0] === undefined) return 'none\n'
   const names = Object.keys(rows[0])
   return align([names, ...rows.map((row) => names.map((name) => toCell(row[name] ?? null)))])
 }
-
-const linesOf = (row: Row): string => align(Object.entries(row).map(([name, value]) => [name, toCell(value)]))
 
 function align(lines: string[][]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
@@ -93,6 +90,14 @@ function toCell(value: Cell): string {
   return text === '' ? '-' : text.replaceAll(/\p{Cc}/gu, ' ')
 }
 
+/** Formats an error as one line, with the invalid fields if there are several. */
+function toErrorText(error: unknown): string {
+  const explained = explainRefusal(error) ?? error
+  const message = explained instanceof Error ? explained.message || explained.name : String(explained)
+  const fields = explained instanceof AppError ? fieldsOf(explained) : []
+  return [message, ...fields].join('; ').replaceAll(/[\s\p{Cc}]+/gu, ' ')
+}
+
 function fieldsOf({ body }: AppError): string[] {
   if ('message' in body || typeof body.error === 'string') return []
   const fields = body.error.details?.fields
@@ -101,70 +106,36 @@ function fieldsOf({ body }: AppError): string[] {
   return fields.map((field) => `${field.path} ${field.message}`)
 }
 
-/** Validates options against an API body schema, with the same error messages. */
-export function parseOptions<Shape extends TSchema>(shape: Shape, options: unknown): Static<Shape> {
-  if (Value.Check(shape, options)) return options
-  throw validationError(
-    Value.Errors(shape, options).map((fault) => ({
-      path:
-        fault.instancePath
-          .slice(1)
-          .replaceAll(/\/([0-9]+)/g, '[$1]')
-          .replaceAll('/', '.') || 'options',
-      message: fault.message,
-    })),
-  )
-}
-
-/** Returns NaN for other texts, so that the schema rejects them. */
-export const toNumber = (text: string): number => (/^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN)
-
-export const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : toNumber(text))
-
-export const toCountry = (text: string): string => (text === 'none' ? text : text.toUpperCase())
-
-/** Passes other text through, so that the schema rejects it. */
-export const toSwitch = (text: string): boolean | string => (text === 'on' ? true : text === 'off' ? false : text)
-
-/** Replaces `none` by null, which clears an optional value: an option parser cannot return null. */
-export function withNone(options: Options, names: readonly string[]): Options {
-  const away = names.filter((name) => options[name] === 'none')
-  return { ...options, ...Object.fromEntries(away.map((name) => [name, null])) }
-}
-
 /**
- * Reads options given as `-` from stdin, to keep secrets out of the shell history. A single one is the first line;
- * several need a line `access-token=…` each.
- * @throws {AppError} 422 for a line without a name, or with an unexpected one
+ * Calls a route below /admin/v1 in this process. Arguments and options fill its path, such as `/companies/<company>`; the
+ * others are its query (GET) or body.
  */
-export async function withSecrets(
-  options: Options,
-  names: readonly string[],
-  stdin: NodeJS.ReadableStream,
-): Promise<Options> {
-  const asked = names.filter((name) => options[name] === '-')
-  if (asked.length === 0) return options
-  const lines = (await text(stdin)).split('\n').map((line) => line.trim())
-  if (asked.length === 1 && asked[0] !== undefined) return { ...options, [asked[0]]: lines[0] ?? '' }
-  const secrets = lines.filter((line) => line !== '').map((line) => toNamedSecret(line, asked))
-  return { ...options, ...Object.fromEntries(asked.map((name) => [name, ''])), ...Object.fromEntries(secrets) }
-}
+export const call =
+  (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    path: string | ((given: Given) => string),
+    toMembers: (given: Given, io: Io) => Given | Promise<Given> = asIs,
+  ) =>
+  async (deps: OperatorDeps, given: Given, io: Io): Promise<Row | Row[]> => {
+    const members = new Map(Object.entries(await toMembers(given, io)))
+    const filled = (typeof path === 'string' ? path : path(given)).replaceAll(/<(\w+)>/g, (_, name) => {
+      members.delete(name)
+      return encodeURIComponent(String(given[name]))
+    })
+    const url = `/admin/v1${filled}`
+    const app = createLocalServer(toErrorText)
+    await app.register(operatorRoutes(deps))
+    const { statusCode, body, json } = await app.inject(
+      method === 'GET'
+        ? { method, url, query: Object.fromEntries([...members].map(([name, value]) => [name, String(value)])) }
+        : { method, url, payload: Object.fromEntries(members) },
+    )
+    if (statusCode >= 400) throw new Error(body)
+    return json<Row | Row[]>()
+  }
 
-function toNamedSecret(line: string, asked: readonly string[]): [name: string, secret: string] {
-  const [, flag, secret = ''] = /^([a-z-]+)=(.*)$/.exec(line) ?? []
-  const name = asked.find((one) => toFlag(one) === flag)
-  if (name !== undefined) return [name, secret]
-  const expected = asked.map((one) => `${toFlag(one)}=…`).join(' and ')
-  throw validationError([
-    { path: 'standard input', message: `must name its ${asked.length} secrets, in the lines ${expected}` },
-  ])
-}
-
-const toFlag = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-
-const MAX_PASSPHRASE = 1_000
-
-export async function readPassphrase(stdin: NodeJS.ReadableStream): Promise<string> {
-  const [line = ''] = (await text(stdin)).split('\n')
-  return line.trim().slice(0, MAX_PASSPHRASE)
-}
+/** Runs `work` with the id of the given company; throws 404. */
+export const inCompany =
+  (work: (deps: OperatorDeps, companyId: number, given: Given, io: Io) => Promise<Row> | Promise<void>): CommandWork =>
+  async (deps, given, io) =>
+    (await work(deps, (await companyNamed(deps.db, String(given.company))).id, given, io)) ?? SUCCESS

@@ -1,63 +1,42 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Command } from 'commander'
 import { rowsRead } from '../../contacts/import/contact-import-reply.ts'
 import type { ContactImport } from '../../contacts/import/contact-import-store.ts'
-import { type ListRequest, readImportRequest } from '../../contacts/import/upload-reader.ts'
+import { readImportRequest } from '../../contacts/import/upload-reader.ts'
 import { badRequest } from '../../platform/errors.ts'
 import { LIST_ENCODINGS } from '../../platform/text/lists/encoding.ts'
 import { LIST_PROFILES } from '../../platform/text/lists/list-profiles.ts'
 import type { ListFormat } from '../../platform/text/lists/list-scan.ts'
 import type { OperatorDeps } from '../operator.ts'
-import { commandGroup, type OpenOperator, type Row } from './command.ts'
+import { type AddGroup, type Given, type Io, inCompany, type Row } from './command.ts'
 
 const LOOK_EVERY_MS = 100
 const BAR_WIDTH = 30
 
-export function contactCommands(program: Command, open: OpenOperator, isTerminal: boolean): void {
-  const { add, runFor } = commandGroup(program, 'contacts', 'contacts: import a list', open)
-
-  add('import <company> <file>', 'import a list of contacts: .csv, or .ndjson and .jsonl with an object on each line')
+export function contactCommands(addGroup: AddGroup): void {
+  const add = addGroup('contacts', 'contacts: import a list')
+  const formats = '.csv, or .ndjson and .jsonl with an object on each line'
+  add('import <company> <file>', `import a list of contacts: ${formats}`, inCompany(importList))
     .option('--format <format>', 'csv or ndjson, where the name of the file does not say')
     .option('--delimiter <separator>', 'comma, semicolon or tab, where the first line of a CSV does not show it')
     .option('--encoding <encoding>', `of a CSV, where its bytes do not show it: ${LIST_ENCODINGS.join(', ')}`)
     .option('--profile <program>', `the program that exported a CSV: ${LIST_PROFILES.join(', ')}`)
     .option('--consent-yes <words>', 'words of a CSV that opt in besides yes and true, separated by commas')
     .option('--consent-no <words>', 'words of a CSV that opt out besides no and false, separated by commas')
-    .action((company: string, file: string, { format, ...named }: Options, command: Command) =>
-      runFor(command, company, async (deps, id) => {
-        const request = readImportRequest(formatOf(format ?? file), named)
-        const write = command.configureOutput().writeErr ?? (() => {})
-        return importFile(deps, id, file, request, isTerminal ? write : () => {})
-      }),
-    )
-}
-
-type Options = {
-  format?: string
-  delimiter?: string
-  encoding?: string
-  profile?: string
-  consentYes?: string
-  consentNo?: string
-}
-
-function formatOf(text: string): ListFormat {
-  if (/(^|\.)csv$/i.test(text)) return 'csv'
-  if (/(^|\.)(ndjson|jsonl)$/i.test(text)) return 'ndjson'
-  throw badRequest('--format must be csv or ndjson')
 }
 
 /** Imports the file in this process; if it exits early, a running service continues. */
-async function importFile(
+async function importList(
   { imports }: OperatorDeps,
   companyId: number,
-  file: string,
-  request: ListRequest,
-  showBar: (text: string) => void,
+  { file: path, format = path, ...named }: Given,
+  { isTerminal, write }: Io,
 ): Promise<Row> {
+  const file = String(path)
+  const request = readImportRequest(formatOf(String(format)), named)
   if (!(await stat(file)).isFile()) throw badRequest(`${file} is not a file`)
+  const showBar = isTerminal ? write : () => {}
   const { started, ignored } = await imports.take(companyId, request, createReadStream(file))
   const worker = imports.work()
   try {
@@ -71,6 +50,12 @@ async function importFile(
     showBar('\n')
     await worker.stop()
   }
+}
+
+function formatOf(text: string): ListFormat {
+  if (/(^|\.)csv$/i.test(text)) return 'csv'
+  if (/(^|\.)(ndjson|jsonl)$/i.test(text)) return 'ndjson'
+  throw badRequest('--format must be csv or ndjson')
 }
 
 function barOf(now: ContactImport): string {
