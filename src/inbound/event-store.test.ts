@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { claimEvents, finishEvents, requeueOldest, storeEvents } from './event-store.ts'
-import { UNPROVEN } from './ingest/signature.ts'
+import { claimEvents, finishEvents, requeueOldest, storeEvents, UNPROVEN } from './event-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 const MANY = { limit: 100, bytes: 1_000_000 }

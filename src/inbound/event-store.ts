@@ -1,8 +1,16 @@
-import { hash } from 'node:crypto'
 import { Gauge, type Registry } from 'prom-client'
 import type { Db, Pool } from '../db/connect.ts'
 import { inputRows, placedRows } from '../db/input-rows.ts'
-import type { Proof } from './ingest/signature.ts'
+
+/** HMAC-SHA256 values over the raw body, kept so that they can be checked once the number is connected. */
+export type Proof = {
+  /** Made by the provider with the app secret. */
+  signature: Buffer | null
+  /** Made here with the request's webhook secret, which must not be stored. */
+  secretMac: Buffer | null
+}
+
+export const UNPROVEN: Proof = { signature: null, secretMac: null }
 
 /** A posted or requeued body. */
 export type Arrival = {
@@ -136,18 +144,6 @@ export async function claimEvents(
   }))
 }
 
-/** Claims empty, free lanes until the transaction ends. Statements then wait up to `mostWaitMs` for a lock. */
-export async function claimEmptyLanes(
-  tx: Db,
-  lanes: readonly number[],
-  mostWaitMs: number,
-): Promise<{ lanes: number[]; at: Date }> {
-  const [row] = await tx<[{ lanes: number[]; at: Date }]>`
-    select claim_empty_lanes(${lanes as number[]}::smallint[], ${mostWaitMs}::integer) as lanes, now() as at
-  `
-  return row
-}
-
 /** An event with items left from `done` on, possibly in another lane. */
 export type LeftEvent = Pick<StoredEvent, 'id' | 'lane' | 'done'>
 
@@ -206,16 +202,13 @@ async function readEventStats(db: Db): Promise<EventStats> {
 }
 
 /** Number of lanes. A number's hash selects a lane; each lane has one worker at a time. */
-const COUNT = 64
+export const LANE_COUNT = 64
 
 /** Returns the matching isolated lane, where events can't delay other numbers. */
-export const isolatedLane = (lane: number): number => (isIsolated(lane) ? lane : lane + COUNT)
-export const isIsolated = (lane: number): boolean => lane >= COUNT
+export const isolatedLane = (lane: number): number => (isIsolated(lane) ? lane : lane + LANE_COUNT)
+export const isIsolated = (lane: number): boolean => lane >= LANE_COUNT
 
-export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)
-
-/** Returns the lane of a number's events, 0 to 63, by a hash of the id in the event body. */
-export const eventLaneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % COUNT
+export const ALL_LANES: readonly number[] = Array.from({ length: 2 * LANE_COUNT }, (_, lane) => lane)
 
 /** Registers gauges for the number and age of waiting events, read at each scrape. */
 export function registerEventGauges(registry: Registry, db: Db): void {

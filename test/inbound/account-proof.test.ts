@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { createProof } from '../../src/inbound/handling/body-reader.ts'
 import { acceptBodies } from '../../src/inbound/ingest/accept.ts'
-import { createProof } from '../../src/inbound/ingest/signature.ts'
 import { eventReader } from '../../src/wiring/events/event-reader.ts'
 import { changeOf, inboxOf, providerOf, textFrom } from '../provider-webhook.ts'
 import { eventually, startTestService, uniquePhone } from '../service.ts'

@@ -5,8 +5,8 @@ import { expect, test } from 'vitest'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { bodyReader, runBodyTask } from '../../wiring/events/body-reader.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { type ProofInput, prove } from '../ingest/signature.ts'
-import { createBodyReader, type OpenedBody } from './body-reader.ts'
+import { createBodyReader, type OpenedBody, type ProofInput, prove } from './body-reader.ts'
+import { createBodyThread } from './body-thread.ts'
 
 const NUMBER = '106540352242922'
 /** Large enough to be read on a thread. */
@@ -42,8 +42,9 @@ function eventOf(body: string | Buffer, others: { done?: number; part?: string }
 /** Reads every body on this thread. */
 const here = {
   open: (event: ReturnType<typeof eventOf>, room: number) =>
-    createBodyReader({ ...eventReader, parse: () => eventReader.parse(event.body) }, () =>
-      Promise.reject(new Error('The body is read here')),
+    createBodyReader(
+      { ...eventReader, parse: () => eventReader.parse(event.body) },
+      createBodyThread(() => Promise.reject(new Error('The body is read here'))),
     ).open({ ...event, body: Buffer.alloc(1) }, room),
 }
 
@@ -127,7 +128,10 @@ test.skipIf(process.platform !== 'linux')('the thread has a lower priority than 
 })
 
 test('a body that was lost with its thread is neither proven nor read', async () => {
-  const reader = createBodyReader(eventReader, async () => 'too-slow')
+  const reader = createBodyReader(
+    eventReader,
+    createBodyThread(async () => 'too-slow'),
+  )
   const input = { credentials: { signature: null, secret: 'hook' }, required: [] }
   expect(await reader.findIds(Buffer.from(PADDING))).toBeUndefined()
   expect(await reader.prove(Buffer.from(PADDING), input)).toBeUndefined()
@@ -147,14 +151,17 @@ test('reading a body of a million values holds up no other work, nor does one wi
 })
 
 test('a body that takes too long to read is unreadable', async () => {
-  const reader = createBodyReader(eventReader, async () => 'too-slow')
+  const reader = createBodyReader(
+    eventReader,
+    createBodyThread(async () => 'too-slow'),
+  )
   const event = eventOf(bodyOf({ messages: messages(1) }))
   expect(await reader.open(event, 100)).toEqual({ kind: 'unreadable', reason: 'reading it takes too long' })
 })
 
 test('a large body is remembered while items of it are left, and in memory that is not copied again', async () => {
   const event = eventOf(bodyOf({ messages: messages(3) }))
-  const [reader, small] = [createBodyReader(eventReader, runBodyTask), eventOf('{}')]
+  const [reader, small] = [createBodyReader(eventReader, createBodyThread(runBodyTask)), eventOf('{}')]
   reader.remember(event.id, event.body)
   reader.remember(small.id, small.body)
   expect([...reader.remembered().keys()]).toEqual([event.id])

@@ -1,15 +1,11 @@
-import type { RunTask } from '../../fair/threads/task-thread.ts'
+import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createCache } from '../../platform/cache.ts'
 import type { InboundItem, ParsedInbound } from '../../providers/events/event-item.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import type { StoredEvent } from '../event-store.ts'
-import { needsMac, type Proof, type ProofInput, type Proven, prove } from '../ingest/signature.ts'
+import type { Proof, StoredEvent } from '../event-store.ts'
 
 /** Larger bodies are read on a thread. Up to this size reading takes a few milliseconds, whatever the content. */
 const MOST_BYTES_HERE = 64 * 1024
-/** Thread lanes, so that requests never wait behind events. */
-const REQUESTS = 0
-const EVENTS = 1
 
 /** A large body moves to the thread, leaving the caller's Buffer empty. Undefined if the thread died. */
 type Found<What> = (What & { body: Buffer }) | undefined
@@ -21,16 +17,16 @@ export type BodyReader = {
   prove(body: Buffer, input: ProofInput): ProvenBody | Promise<ProvenBody>
   /** Bodies too slow to read are unreadable. */
   open(event: StoredEvent, room: number): OpenedBody | Promise<OpenedBody>
-  remember(eventId: number, body: Buffer): void
-  remembered(): ReadonlyMap<number, Buffer>
   /** Returns one JSON text per group, or the whole body where an item can't be cut out. */
   cut(event: StoredEvent, groups: readonly (readonly InboundItem[])[]): Buffer[] | Promise<Buffer[]>
+  remember(eventId: number, body: Buffer): void
+  remembered(): ReadonlyMap<number, Buffer>
 }
 
 /** Reads small bodies on this thread and large ones on another, so that they never block requests. */
 export function createBodyReader(
   reader: Pick<EventReader, 'parse' | 'idsOf'>,
-  runTask: RunTask<BodyTasks>,
+  thread: Pick<BodyReader, 'findIds' | 'prove' | 'open' | 'cut'>,
 ): BodyReader {
   const { parse } = rememberLarge(reader)
   const remembered = createCache<number, Buffer>({
@@ -45,15 +41,15 @@ export function createBodyReader(
   }
   const openLarge = async (event: StoredEvent, room: number): Promise<OpenedBody> => {
     const body = toShared(event.body)
-    const opened = await openInThread(runTask, { ...event, body }, room)
+    const opened = await thread.open({ ...event, body }, room)
     if (opened.kind === 'items' && opened.next !== null) remember(event.id, body)
     else remembered.drop(event.id)
     return opened
   }
   return {
-    findIds: (body) => (isSmall(body) ? { body, ids: reader.idsOf(body) } : findInThread(runTask, body)),
+    findIds: (body) => (isSmall(body) ? { body, ids: reader.idsOf(body) } : thread.findIds(body)),
     prove: (body, input) =>
-      isSmall(body) || !needsMac(input) ? { body, ...prove(body, input) } : proveInThread(runTask, body, input),
+      isSmall(body) || !needsMac(input) ? { body, ...prove(body, input) } : thread.prove(body, input),
     open: (event, room) => {
       if (isSmall(event.body)) return openBody(parse(event.body, event.id), event, room)
       return openLarge(event, room)
@@ -62,7 +58,7 @@ export function createBodyReader(
     remembered: () => new Map(remembered.entries()),
     cut: (event, groups) => {
       if (isSmall(event.body)) return groups.map((items) => toBuffer(event, cutText(items)))
-      return cutInThread(runTask, event, groups)
+      return thread.cut(event, groups)
     },
   }
 }
@@ -75,88 +71,11 @@ function toShared(body: Buffer): Buffer {
   return shared
 }
 
-async function findInThread(runTask: RunTask<BodyTasks>, body: Buffer): Promise<FoundIds> {
-  const found = await runTask(REQUESTS, 'findIds', { raw: body }, memoryOf(body))
-  return found === 'too-slow' ? undefined : { body: toBytes(found.raw), ids: found.ids }
-}
-
-async function proveInThread(runTask: RunTask<BodyTasks>, body: Buffer, input: ProofInput): Promise<ProvenBody> {
-  const found = await runTask(REQUESTS, 'prove', { raw: body, input }, memoryOf(body))
-  if (found === 'too-slow') return undefined
-  const { secretMac } = found.proof
-  const proof = { signature: input.credentials.signature, secretMac: secretMac && toBytes(secretMac) }
-  return { body: toBytes(found.raw), proof, proven: found.proven }
-}
-
-const memoryOf = ({ buffer, byteLength }: Buffer): ArrayBuffer[] =>
-  buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : []
-
-async function openInThread(runTask: RunTask<BodyTasks>, event: StoredEvent, room: number): Promise<OpenedBody> {
-  const { part, others, done } = event
-  const opened = await runTask(EVENTS, 'open', { ...toTask(event), part: { part, others, done }, room })
-  if (opened === 'too-slow') return { kind: 'unreadable', reason: 'reading it takes too long' }
-  if (opened.kind === 'unreadable') return opened
-  return {
-    ...opened,
-    taken: opened.taken.map(toItem),
-    unreadable: opened.unreadable.map((one) => ({ ...toItem(one), reason: one.reason })),
-  }
-}
-
-async function cutInThread(
-  runTask: RunTask<BodyTasks>,
-  event: StoredEvent,
-  groups: readonly (readonly InboundItem[])[],
-): Promise<Buffer[]> {
-  const keys = groups.map((items) => items.map(({ key }) => key))
-  const texts = await runTask(EVENTS, 'cut', { ...toTask(event), groups: keys })
-  if (texts === 'too-slow') throw new Error('Cutting items out of the body took too long')
-  return texts.map((text) => toBuffer(event, text))
-}
-
-const toTask = ({ id, body }: StoredEvent) => ({ eventId: id, raw: body })
-
-const toBuffer = ({ body }: StoredEvent, text: string | null): Buffer => (text === null ? body : Buffer.from(text))
-
-type Body = { eventId: number; raw: Uint8Array }
-type Plain<Item> = Item extends unknown ? Omit<Item, 'raw'> : never
-
-type PlainItem = Plain<InboundItem> & { json: string | null }
-
-/** Creates the tasks that `body-reader.ts` runs on a thread. */
-export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
-  const { parse } = rememberLarge(reader)
-  const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
-  return {
-    findIds: ({ raw }: Pick<Body, 'raw'>) => ({ raw, ids: reader.idsOf(toBytes(raw)) }),
-    prove: ({ raw, input }: Pick<Body, 'raw'> & { input: ProofInput }) => ({ raw, ...prove(toBytes(raw), input) }),
-    open: ({ part, room, ...body }: Body & { part: BodyPart; room: number }): OpenedBody<PlainItem> => {
-      const opened = openBody(parsed(body), part, room)
-      if (opened.kind === 'unreadable') return opened
-      return {
-        ...opened,
-        taken: opened.taken.map(({ item, index }) => ({ item: toPlain(item, item.raw()), index })),
-        unreadable: opened.unreadable.map((one) => ({ ...one, item: toPlain(one.item, null) })),
-      }
-    },
-    cut: ({ groups, ...body }: Body & { groups: readonly (readonly string[])[] }): (string | null)[] => {
-      const whole = parsed(body)
-      const items = new Map((whole.kind === 'items' ? whole.items : []).map((item) => [item.key, item]))
-      return groups.map((keys) => cutText(keys.flatMap((key) => items.get(key) ?? [])))
-    },
-  }
-}
-
-/** Wraps bytes received on a thread. */
-export const toBytes = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength)
-
-export type BodyTasks = ReturnType<typeof createBodyTasks>
-
-const toPlain = ({ raw: _raw, ...item }: InboundItem, json: string | null): PlainItem => ({ ...item, json })
+export const toBuffer = ({ body }: StoredEvent, text: string | null): Buffer =>
+  text === null ? body : Buffer.from(text)
 
 /** Returns the items' JSON as one text; null if they can't be cut out. */
-function cutText([first, ...others]: readonly InboundItem[]): string | null {
+export function cutText([first, ...others]: readonly InboundItem[]): string | null {
   try {
     return first?.raw(others) ?? null
   } catch {
@@ -164,18 +83,9 @@ function cutText([first, ...others]: readonly InboundItem[]): string | null {
   }
 }
 
-export const toItem = ({ item: { json, ...item }, index }: Indexed<PlainItem>): Indexed => ({
-  item: { ...item, raw: (others) => (json === null || others?.length ? unavailable() : json) },
-  index,
-})
+export type BodyPart = Pick<StoredEvent, 'part' | 'others' | 'done'>
 
-function unavailable(): never {
-  throw new Error('Only the thread that read the body has the text of these items')
-}
-
-type BodyPart = Pick<StoredEvent, 'part' | 'others' | 'done'>
-
-type Indexed<Item = InboundItem> = { item: Item; index: number }
+export type Indexed<Item = InboundItem> = { item: Item; index: number }
 
 export type OpenedBody<Item = InboundItem> =
   | { kind: 'unreadable'; reason: string }
@@ -187,7 +97,7 @@ export type OpenedBody<Item = InboundItem> =
     }
 
 /** Takes up to `room` items to handle. */
-function openBody(parsed: ParsedInbound, event: BodyPart, room: number): OpenedBody {
+export function openBody(parsed: ParsedInbound, event: BodyPart, room: number): OpenedBody {
   if (parsed.kind === 'unreadable') return parsed
   const own = parsed.items.filter(({ route }) =>
     belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
@@ -208,7 +118,7 @@ const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
 const REMEMBERED_MS = 10_000
 
 /** Caches parsed large bodies, which would otherwise be parsed again per transaction. */
-function rememberLarge(reader: Pick<EventReader, 'parse'>): {
+export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
   parse(raw: Buffer, eventId: number): ParsedInbound
 } {
   const parsed = createCache<number, { items: ParsedInbound; bytes: number }>({
@@ -234,3 +144,87 @@ export const belongsToPart = (
   event: { part: string; others: readonly string[] },
   phoneNumberId: string | null,
 ): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
+
+/** A number's decrypted secrets. A body must prove both if set. */
+export type NumberSecrets = { appSecret: string | null; webhookSecret: string | null }
+
+export type SealedSecrets = { appSecret: string | null; webhookSecret: string | null }
+
+export const openSecrets = (rows: readonly SealedSecrets[], decrypt: (sealed: string) => string): NumberSecrets[] =>
+  rows.map(({ appSecret, webhookSecret }) => ({
+    appSecret: appSecret === null ? null : decrypt(appSecret),
+    webhookSecret: webhookSecret === null ? null : decrypt(webhookSecret),
+  }))
+
+/** A body must prove one choice per requirement: numbers have one choice, accounts one per number. */
+export type RequiredSecrets = readonly (readonly NumberSecrets[])[]
+
+export type Requirement = { readonly of: 'number' | 'account'; readonly choices: readonly NumberSecrets[] }
+
+export type Credentials = { signature: Buffer | null; secret: string | undefined }
+
+export type ProofInput = { credentials: Credentials; required: readonly Requirement[] }
+
+/** Computes a request's proof. */
+export const createProof = (rawBody: Buffer, { signature, secret }: Credentials): Proof => ({
+  signature,
+  secretMac: secret ? macOf(rawBody, secret) : null,
+})
+
+type Proven = 'all' | 'some' | 'none'
+
+/** Distinct secrets tried per failing body: each may take a MAC over the whole body. */
+const MOST_TRIED = 16
+
+/**
+ * Returns the proof and how many secrets it proves. Proven accounts count only if every number is proven, since nearly
+ * all bodies include their numbers' account.
+ */
+export function prove(rawBody: Buffer, { credentials, required }: ProofInput): { proof: Proof; proven: Proven } {
+  const proof = createProof(rawBody, credentials)
+  const choices = required.map((one) => one.choices)
+  if (isProven(rawBody, proof, choices)) return { proof, proven: 'all' }
+  const isOne = createTrial(rawBody, proof, MOST_TRIED)
+  const areProven = (of: Requirement['of']) =>
+    required.filter((one) => one.of === of).map((one) => one.choices.some(isOne))
+  const numbers = areProven('number')
+  const isSome = numbers.length > 0 ? numbers.includes(true) : areProven('account').includes(true)
+  return { proof, proven: isSome ? 'some' : 'none' }
+}
+
+/** Returns whether `prove` computes a MAC, which takes up to 22 ms for 4 MiB. */
+export const needsMac = ({ credentials: { signature, secret }, required }: ProofInput): boolean =>
+  Boolean(secret) ||
+  (signature !== null && required.some(({ choices }) => choices.some((one) => one.appSecret !== null)))
+
+/**
+ * Returns whether a body proves one choice per requirement (decisions: Provider-facing webhook). Must take constant
+ * time per secret; empty secrets prove nothing. Short requirements come first, because each secret costs a MAC.
+ */
+export function isProven(rawBody: Buffer, proof: Proof, required: RequiredSecrets): boolean {
+  const isOne = createTrial(rawBody, proof)
+  return required.toSorted((one, other) => one.length - other.length).every((choices) => choices.some(isOne))
+}
+
+/** Tries each secret once, up to `most`. */
+function createTrial(rawBody: Buffer, proof: Proof, most = Number.POSITIVE_INFINITY) {
+  const tried = { signature: new Map<string, boolean>(), secretMac: new Map<string, boolean>() }
+  const isProof = (kind: keyof Proof, secret: string | null): boolean => {
+    if (secret === null) return true
+    const known = tried[kind].get(secret)
+    if (known !== undefined) return known
+    const outcome = tried[kind].size < most && isMacOf(rawBody, proof[kind], secret)
+    tried[kind].set(secret, outcome)
+    return outcome
+  }
+  return ({ appSecret, webhookSecret }: NumberSecrets): boolean =>
+    isProof('signature', appSecret) && isProof('secretMac', webhookSecret)
+}
+
+function isMacOf(rawBody: Buffer, mac: Buffer | null, secret: string): boolean {
+  if (mac === null || secret === '') return false
+  const expected = macOf(rawBody, secret)
+  return mac.length === expected.length && timingSafeEqual(mac, expected)
+}
+
+const macOf = (rawBody: Buffer, secret: string): Buffer => createHmac('sha256', secret).update(rawBody).digest()

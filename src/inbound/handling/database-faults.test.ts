@@ -3,9 +3,8 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { handlingDeps, textBody } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { ALL_LANES, eventLaneOf, listBusyLanes } from '../event-store.ts'
-import { acceptBodies } from '../ingest/accept.ts'
-import { UNPROVEN } from '../ingest/signature.ts'
+import { ALL_LANES, listBusyLanes, UNPROVEN } from '../event-store.ts'
+import { acceptBodies, eventLaneOf } from '../ingest/accept.ts'
 import type { HandleEventsDeps } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 

@@ -7,9 +7,8 @@ import { connectNumber } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { lockCustomers } from '../../people/customer-store.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { ALL_LANES, listBusyLanes } from '../event-store.ts'
+import { ALL_LANES, listBusyLanes, UNPROVEN } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
-import { UNPROVEN } from '../ingest/signature.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 
 let db: TestDatabase['db']

@@ -3,10 +3,10 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { handlingDeps } from '../../../test/inbound-fixture.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { eventLaneOf } from '../event-store.ts'
-import { acceptBodies } from '../ingest/accept.ts'
-import { UNPROVEN } from '../ingest/signature.ts'
+import { UNPROVEN } from '../event-store.ts'
+import { acceptBodies, eventLaneOf } from '../ingest/accept.ts'
 import { createBodyReader } from './body-reader.ts'
+import { createBodyThread } from './body-thread.ts'
 import { type HandleEventsDeps, handleLanes, openEvents } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 
@@ -189,7 +189,10 @@ test('the items of a large body are parsed once, however many slices they are ha
     parsed += 1
     return eventReader.parse(raw)
   }
-  const reader = createBodyReader({ ...eventReader, parse }, () => Promise.reject(new Error('The body is read here')))
+  const reader = createBodyReader(
+    { ...eventReader, parse },
+    createBodyThread(() => Promise.reject(new Error('The body is read here'))),
+  )
   const event = {
     ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
     ...{ signature: null, secretMac: null, isChecked: true, needsProof: false, address: null },

@@ -13,7 +13,7 @@ import type {
 } from '../../providers/events/event-item.ts'
 import type { ProviderName } from '../../providers/provider-name.ts'
 import type { StoredEvent } from '../event-store.ts'
-import { isProven, type NumberSecrets, openSecrets, type SealedSecrets } from '../ingest/signature.ts'
+import { isProven, type NumberSecrets, openSecrets, type SealedSecrets } from './body-reader.ts'
 
 export type Arrived = { item: InboundItem; receivedAt: Date; event: StoredEvent }
 export type Routed<T> = Omit<Arrived, 'item'> & { item: T; sender: RoutedSender }

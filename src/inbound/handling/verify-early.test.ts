@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createTwins } from '../../../test/twins.ts'
 import type { StoredEvent } from '../event-store.ts'
-import { createProof } from '../ingest/signature.ts'
+import { createProof } from './body-reader.ts'
 import { type RoutedSender, verifyEarly } from './route-items.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
+import { UNPROVEN } from '../event-store.ts'
 import { acceptBodies, createAccept, toEvents } from './accept.ts'
-import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 beforeAll(async () => {

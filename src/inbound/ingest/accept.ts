@@ -1,20 +1,13 @@
+import { hash } from 'node:crypto'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { monotonicMs } from '../../platform/clock.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import {
-  type Arrival,
-  claimEmptyLanes,
-  eventLaneOf,
-  type NewEvent,
-  type StoredEvent,
-  storeEvents,
-} from '../event-store.ts'
+import { type Arrival, LANE_COUNT, type NewEvent, type StoredEvent, storeEvents, UNPROVEN } from '../event-store.ts'
 import type { HandleEventsDeps, Owned } from '../handling/handle-events.ts'
 import { type AfterCommit, handleRouted } from '../handling/handle-items.ts'
 import { isEarly, type RoutedItems, routeItems } from '../handling/route-items.ts'
-import { UNPROVEN } from './signature.ts'
 
 const MAX_EVENTS = 500
 const MAX_BYTES = 8 * 1024 * 1024
@@ -75,6 +68,9 @@ export function toEvents(events: RouteKeys, body: Buffer): Pick<NewEvent, 'lane'
     body,
   }))
 }
+
+/** Returns the lane of a number's events, 0 to 63, by a hash of the id in the event body. */
+export const eventLaneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % LANE_COUNT
 
 /** Larger bodies are stored: parsing them would delay others. */
 const MOST_BYTES = 8 * 1024
@@ -219,6 +215,18 @@ async function takeOnce(
   const { lanes, afterwards } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
   for (const act of afterwards) act()
   return lanes
+}
+
+/** Claims empty, free lanes until the transaction ends. Statements then wait up to `mostWaitMs` for a lock. */
+async function claimEmptyLanes(
+  tx: Db,
+  lanes: readonly number[],
+  mostWaitMs: number,
+): Promise<{ lanes: number[]; at: Date }> {
+  const [row] = await tx<[{ lanes: number[]; at: Date }]>`
+    select claim_empty_lanes(${lanes as number[]}::smallint[], ${mostWaitMs}::integer) as lanes, now() as at
+  `
+  return row
 }
 
 function chooseRouted(

@@ -4,8 +4,14 @@ import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { createCache, refreshed } from '../../platform/cache.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import type { BodyReader } from '../handling/body-reader.ts'
-import { type Credentials, openSecrets, type Proof, type Requirement, type SealedSecrets } from './signature.ts'
+import type { Proof } from '../event-store.ts'
+import {
+  type BodyReader,
+  type Credentials,
+  openSecrets,
+  type Requirement,
+  type SealedSecrets,
+} from '../handling/body-reader.ts'
 
 /** `unproven` needs no secrets; `refused` proves none of the required ones, `partly` proves some. */
 type Verdict = { verdict: 'proven' | 'partly' | 'unproven'; body: Buffer; proof: Proof } | typeof REFUSED

@@ -6,10 +6,9 @@ import { connectNumber } from '../../../test/world.ts'
 import { connect } from '../../db/connect.ts'
 import { keepErasedKeys, lockCustomers } from '../../people/customer-store.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { ALL_LANES, type NewEvent } from '../event-store.ts'
+import { ALL_LANES, type NewEvent, UNPROVEN } from '../event-store.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from '../handling/handle-events.ts'
 import { acceptBodies, createAtOnce, type TakeEvents, toEvents } from './accept.ts'
-import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 let url: string

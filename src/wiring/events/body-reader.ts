@@ -1,5 +1,6 @@
 import { createTaskThread } from '../../fair/threads/task-thread.ts'
-import { type BodyTasks, createBodyReader } from '../../inbound/handling/body-reader.ts'
+import { createBodyReader } from '../../inbound/handling/body-reader.ts'
+import { type BodyTasks, createBodyThread } from '../../inbound/handling/body-thread.ts'
 import { programFile } from '../../platform/program-file.ts'
 import { eventReader } from './event-reader.ts'
 
@@ -10,4 +11,4 @@ export const runBodyTask = createTaskThread<BodyTasks>({
   memory: { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 32 },
 })
 
-export const bodyReader = createBodyReader(eventReader, runBodyTask)
+export const bodyReader = createBodyReader(eventReader, createBodyThread(runBodyTask))

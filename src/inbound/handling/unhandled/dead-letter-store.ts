@@ -1,7 +1,6 @@
 import { type Db, sql } from '../../../db/connect.ts'
 import { placedRows } from '../../../db/input-rows.ts'
-import { joinBodies, type StoredEvent } from '../../event-store.ts'
-import type { Proof } from '../../ingest/signature.ts'
+import { joinBodies, type Proof, type StoredEvent } from '../../event-store.ts'
 
 export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 

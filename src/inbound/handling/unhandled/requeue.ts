@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../../../db/connect.ts'
 import type { EventReader } from '../../../providers/events/event-reader.ts'
 import { acceptBodies } from '../../ingest/accept.ts'
-import { isProven, openSecrets, type RequiredSecrets } from '../../ingest/signature.ts'
+import { isProven, openSecrets, type RequiredSecrets } from '../body-reader.ts'
 import { findSecretsOf } from '../route-items.ts'
 import { type IdWindow, lastItemId, listWanted, type RetryFilter, removeMatching } from './dead-letter-filter-store.ts'
 import {

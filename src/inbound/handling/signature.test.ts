@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { signedBodies } from '../../../test/providers/provider-bodies.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
-import { createProof, isProven } from './signature.ts'
+import { createProof, isProven } from './body-reader.ts'
 
 const signatureIn = (header: string | undefined) =>
   eventReader.signatureOf(header === undefined ? {} : { 'x-hub-signature-256': header })
