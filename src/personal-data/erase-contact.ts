@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { handleWhenResult, retry } from 'cockatiel'
 import type { RecordEvents } from '../changes/record-change.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
@@ -24,7 +25,10 @@ export type EraseDeps = EraseJobDeps & {
 }
 
 const WITHIN_REQUEST_MS = 3_000
-const MOST_TRIES = 5
+const starting = retry(
+  handleWhenResult((hasStarted) => hasStarted === false),
+  { maxAttempts: 4 },
+)
 
 /**
  * Erases a person, deleted or not (decisions: Erasure and access). The contact is gone when this resolves; other data
@@ -39,14 +43,14 @@ export async function eraseContact(deps: EraseDeps, companyId: number, id: numbe
 }
 
 async function startErasure(deps: EraseDeps, companyId: number, id: number): Promise<void> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+  const hasStarted = await starting.execute(async () => {
     const person = await readOwn(deps.db, companyId, id)
     if (person === undefined) throw contactNotFound()
     // Also finds ledger entries under other spellings of the address.
     if (person.emailKey !== null) await rekeyMailboxes(deps.db, companyId, [person.emailKey])
-    if (await tryStart(deps, companyId, id, person)) return
-  }
-  throw serviceUnavailable('This contact is being changed by too many requests at once: try again')
+    return tryStart(deps, companyId, id, person)
+  })
+  if (!hasStarted) throw serviceUnavailable('This contact is being changed by too many requests at once: try again')
 }
 
 /** Unless another living contact shares the mailbox under another spelling. */

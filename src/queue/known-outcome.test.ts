@@ -26,7 +26,7 @@ test('an outcome that is known when the database goes away for longer than a lea
             way.cut('rst')
           }
           isMade.open()
-          await retryUntilAvailable(() => completeJobs(own, [job]), { everyMs: 2_000, shouldRetry: () => true })
+          await retryUntilAvailable(() => completeJobs(own, [job]))
           return selfCompleted
         },
       },

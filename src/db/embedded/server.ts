@@ -3,6 +3,7 @@ import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ConstantBackoff, handleWhen, retry } from 'cockatiel'
 import { diskFull, giveToFolderOwner } from '../../platform/files/writable-folder.ts'
 import { codeOf, messageOf, StartError } from '../../platform/start-error.ts'
 import { connect } from '../connect.ts'
@@ -45,16 +46,20 @@ export async function startServer(
   url: string,
 ): Promise<Server> {
   const deadline = performance.now() + READY_DEADLINE_MS
-  for (;;) {
+  // Children of a killed server need a moment to notice.
+  const isBusy = (error: unknown) =>
+    messageOf(error).includes('pre-existing shared memory block') && performance.now() < deadline
+  const starting = retry(handleWhen(isBusy), {
+    maxAttempts: Number.POSITIVE_INFINITY,
+    backoff: new ConstantBackoff(200),
+  })
+  return starting.execute(async () => {
     const server = run(folder, account, postgres, settings)
     const failure = await untilReady(server, folder.cluster, url, deadline)
     if (failure === undefined) return server
     await server.stop()
-    // Children of a killed server need a moment to notice.
-    const busy = failure.message.includes('pre-existing shared memory block')
-    if (!busy || performance.now() > deadline) throw failure
-    await sleep(200)
-  }
+    throw failure
+  })
 }
 
 type Run = Server & { failure(): StartError | undefined }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { ExponentialBackoff, handleWhen, retry } from 'cockatiel'
 import { monotonicMs } from '../../platform/clock.ts'
 import { StartError } from '../../platform/start-error.ts'
 import { MIGRATE_LOCK } from '../advisory-locks.ts'
@@ -7,8 +7,7 @@ import { isContention, sqlState } from '../pool/failure.ts'
 
 /** How long other sessions can delay a schema change. */
 const LONGEST_MS = 10 * 60_000
-const FIRST_PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2_000
+const PAUSES = new ExponentialBackoff({ initialDelay: 100, maxDelay: 2_000 })
 
 /** Only `takeLocks` sets these timeouts. */
 const isInTheWay = (error: unknown): boolean =>
@@ -19,18 +18,20 @@ const isInTheWay = (error: unknown): boolean =>
  * StartError listing the sessions with the longest transactions.
  */
 export async function changeSchema<T>(db: Pool, what: string, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const startedAtMs = monotonicMs()
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    try {
-      return await db.begin(async (tx) => {
-        await tx`select pg_advisory_xact_lock(${MIGRATE_LOCK})`
-        return await work(tx)
-      })
-    } catch (error) {
-      if (!isInTheWay(error)) throw error
-      if (monotonicMs() - startedAtMs > LONGEST_MS) throw await stillLocked(db, what, error)
-    }
-    await sleep(pauseMs * (0.5 + Math.random()))
+  const endsAtMs = monotonicMs() + LONGEST_MS
+  const locking = retry(
+    handleWhen((error) => isInTheWay(error) && monotonicMs() < endsAtMs),
+    { maxAttempts: Number.POSITIVE_INFINITY, backoff: PAUSES },
+  )
+  const change = () =>
+    db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${MIGRATE_LOCK})`
+      return await work(tx)
+    })
+  try {
+    return await locking.execute(change)
+  } catch (error) {
+    throw isInTheWay(error) ? await stillLocked(db, what, error) : error
   }
 }
 

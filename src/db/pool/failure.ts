@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { ConstantBackoff, handleWhen, retry } from 'cockatiel'
 
 /** Returns a database error's SQLSTATE, such as `23505`; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
@@ -102,20 +102,16 @@ export function errorMember(error: unknown, name: 'code' | 'constraint' | 'table
   return typeof value === 'string' ? value : undefined
 }
 
+const EVERY_SECOND = { maxAttempts: 3_600, backoff: new ConstantBackoff(1_000) }
+
 /**
- * Repeats an idempotent write until the database accepts it. Throws when the database refuses the values, or
- * `shouldRetry`, called with the number of tries, returns false.
+ * Repeats an idempotent write every second while the database is away, for an hour. Throws when the database refuses
+ * the values, or once `isStopping` returns true.
  */
-export async function retryUntilAvailable<T>(
-  write: () => Promise<T>,
-  { everyMs, shouldRetry }: { everyMs: number; shouldRetry(tries: number): boolean },
-): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await write()
-    } catch (error) {
-      if (areValuesRefused(error) || !shouldRetry(tries)) throw error
-      await sleep(everyMs, undefined, { ref: false })
-    }
-  }
-}
+export const retryUntilAvailable = <T>(write: () => Promise<T>, isStopping = (): boolean => false): Promise<T> =>
+  retry(
+    handleWhen((error) => !areValuesRefused(error) && !isStopping()),
+    EVERY_SECOND,
+  )
+    .dangerouslyUnref()
+    .execute(write)

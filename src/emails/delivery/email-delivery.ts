@@ -34,8 +34,6 @@ const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** Between outcome writes; only the next claim waits. */
 const COMPLETE_SPACING_MS = 20
-/** Keeps a reported outcome for an hour of database outage; without it the mail counts as unknown. */
-const COMPLETE_RETRIES = { everyMs: 1_000, shouldRetry: (tries: number) => tries < 3_600 }
 /** Doubles after each temporary refusal, up to `LONGEST_WAIT_MS`, for up to `GIVE_UP_AFTER_MS`. */
 const FIRST_WAIT_MS = 60_000
 const AFTER_OUTAGE_MS = 1_000
@@ -142,7 +140,8 @@ async function deliver(
   if (email === undefined) return done
   const { companyId, id } = email
   const complete = async (status: EmailCompletion['status'], failureReason: string | null = null) => {
-    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason, job }), COMPLETE_RETRIES)
+    // Without its outcome, the mail would count as unknown.
+    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason, job }))
     return selfCompleted
   }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { ConstantBackoff, handleWhen, retry } from 'cockatiel'
 import {
   deleteMessages,
   dropMessageMonth,
@@ -18,8 +18,7 @@ const ROWS_OF_COMPANY = 100
 const CONVERSATIONS = 500
 const MESSAGES = 1_000
 /** A drop waits 30 ms for its lock; a minute of attempts should find the table unused. */
-const DROP_ATTEMPTS = 300
-const DROP_PAUSE_MS = 200
+const dropping = retry(handleWhen(isLockTimeout), { maxAttempts: 300, backoff: new ConstantBackoff(200) })
 
 type Kept = { messageDays: number; deliveryLogDays: number }
 
@@ -47,15 +46,12 @@ async function startAfter(db: Db, month: number, signal: AbortSignal): Promise<v
 
 /** Returns false if another worker dropped the month, or the table stayed in use. */
 async function drop(db: Db, month: number, keepDays: number, signal: AbortSignal): Promise<boolean> {
-  for (let attempt = 0; attempt < DROP_ATTEMPTS && !signal.aborted; attempt += 1) {
-    try {
-      return await dropMessageMonth(db, month, keepDays)
-    } catch (error) {
-      if (!isLockTimeout(error)) throw error
-    }
-    await sleep(DROP_PAUSE_MS)
+  try {
+    return await dropping.execute(() => dropMessageMonth(db, month, keepDays), signal)
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    return false
   }
-  return false
 }
 
 export async function expireEarlierMessages(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {

@@ -48,9 +48,6 @@ const NARROW = { batch: 16, ofLane: MOST_AT_ONCE, all: 2_048 }
 const CONCURRENCY = 4_000
 /** Hours of crashing workers must not cost a delivery; no receiver's answer can kill a worker. */
 const MAX_LEASE_EXPIRIES = 1_000
-/** Outcomes are retried for an hour while the database is away. They count even after the lease has ended. */
-const COMPLETE_RETRY_MS = 1_000
-const COMPLETE_TRIES = 3_600
 
 export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
   db: Pool
@@ -114,11 +111,10 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     if (record === 'not now') return released
     if (record === 'nothing to do') return done
     if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
-    // Must not post twice because the database is away.
+    // Must not post twice because the database is away. An outcome counts even after the lease has ended.
     const finished = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
-    const shouldRetry = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
-    await retryUntilAvailable(() => working.complete(finished), { everyMs: COMPLETE_RETRY_MS, shouldRetry })
+    await retryUntilAvailable(() => working.complete(finished), isStopping)
     logAttempt(working, record)
     return selfCompleted
   } catch (error) {
