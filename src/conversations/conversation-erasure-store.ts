@@ -3,33 +3,8 @@ import { isAmong } from './message-month.ts'
 
 const ERASED_TEXT = '[erased]'
 
-/** Detaches a contact's customers and erases their personal data. The caller must hold the identity locks. */
-export async function detachCustomer(tx: Db, companyId: number, contactId: number): Promise<void> {
-  const customers = await tx<{ id: number }[]>`
-    select id from customers where (company_id, contact_id) = (${companyId}, ${contactId}) order by id
-  `
-  for (const { id } of customers) {
-    await lockCustomer(tx, companyId, id)
-    await erasePerson(tx, companyId, id)
-  }
-}
-
-const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
-  select identity
-  from lock_customers(
-    (
-      select coalesce(jsonb_agg(jsonb_build_object('company_id', company_id, 'identity', identity)), '[]')
-      from customer_identities
-      where (company_id, customer_id) = (${companyId}, ${customerId})
-    ),
-    true
-  )
-`
-
-/** The caller must hold the customer lock. Conversations keep their counts. */
-async function erasePerson(tx: Db, companyId: number, customerId: number): Promise<void> {
-  await tx`delete from customer_identities where (company_id, customer_id) = (${companyId}, ${customerId})`
-  await tx`update customers set phone = null where (company_id, id) = (${companyId}, ${customerId})`
+/** Erases what a customer's conversations show about them and closes them; counts stay. */
+export async function blankConversations(tx: Db, companyId: number, customerId: number): Promise<void> {
   await tx`
     with erased as (
       update conversations
@@ -50,21 +25,6 @@ async function erasePerson(tx: Db, companyId: number, customerId: number): Promi
     from erased
     where (activity.company_id, activity.conversation_id) = (erased.company_id, erased.id)
   `
-}
-
-/** Erases customer data from a contact's conversation; does nothing once another contact owns the conversation. */
-export async function eraseCustomer(tx: Db, companyId: number, contactId: number, id: number): Promise<void> {
-  const read = () => tx<{ customerId: number }[]>`
-    select customer.id as customer_id
-    from conversations conversation
-    join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
-    where (conversation.company_id, conversation.id, customer.contact_id) = (${companyId}, ${id}, ${contactId})
-  `
-  const [found] = await read()
-  if (found === undefined) return
-  await lockCustomer(tx, companyId, found.customerId)
-  const [locked] = await read()
-  if (locked?.customerId === found.customerId) await erasePerson(tx, companyId, found.customerId)
 }
 
 type ConversationBatch = {

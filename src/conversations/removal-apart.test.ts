@@ -3,14 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { expireRows, reactionsAfter } from '../db/lifetime-store.ts'
-import {
-  detachCustomer,
-  eraseCustomer,
-  eraseMessages,
-  findConversations,
-  findMessages,
-  listWamids,
-} from './conversation-erasure-store.ts'
+import { eraseMessages, findConversations, findMessages, listWamids } from './conversation-erasure-store.ts'
 import { deleteMessages } from './message-expiry-store.ts'
 import { deleteChanges, findChanges } from './writer-erasure-store.ts'
 
@@ -137,36 +130,6 @@ test('changes by an erased writer are deleted in the company of the writer', asy
   expect(wamids).toHaveLength(1)
   await keepsRows(db, twinId, () => deleteChanges(db, companyId, wamids))
   expect(await leftOf(companyId)).toMatchObject({ changed: ['w2'] })
-})
-
-/** The customers of a company after an erasure. */
-async function customersOf(companyId: number) {
-  const [row] = await db`
-    select
-      array(select identity from customer_identities where company_id = ${companyId} order by identity) as identities,
-      array(select coalesce(phone, '') from customers where company_id = ${companyId} order by id) as phones,
-      array(select coalesce(user_id, '') from conversations where company_id = ${companyId} order by id) as user_ids
-  `
-  return row
-}
-
-test('an erased customer leaves the conversation and the identities of the company', async () => {
-  const { companyId, twinId } = await createMessages()
-  await keepsRows(db, twinId, () => db.begin((tx) => eraseCustomer(tx, companyId, 1, 1)))
-  expect(await customersOf(companyId)).toEqual({ identities: ['#group'], phones: ['', ''], userIds: ['', ''] })
-})
-
-test('a conversation keeps its customer while the erased contact has only the conversation of another company', async () => {
-  const { companyId, twinId } = await createMessages()
-  await db`update customers set contact_id = 2 where (company_id, id) = (${twinId}, 1)`
-  await keepsRows(db, companyId, () => db.begin((tx) => eraseCustomer(tx, companyId, 2, 1)))
-})
-
-test('a contact is detached from the conversations and the identities of its company', async () => {
-  const { companyId, twinId } = await createMessages()
-  await db`update customers set contact_id = 2 where (company_id, id) = (${companyId}, 2)`
-  await keepsRows(db, twinId, () => db.begin((tx) => detachCustomer(tx, companyId, 1)))
-  expect(await customersOf(companyId)).toEqual({ identities: ['#group'], phones: ['', ''], userIds: ['', ''] })
 })
 
 test('an erasure finds conversations, messages and wamids of its company', async () => {

@@ -88,6 +88,19 @@ export async function updateCustomers(tx: Db, customers: readonly CustomerRow[])
   `
 }
 
+/** Attaches customers with deleted contacts to new ones. */
+export async function attachContacts(
+  tx: Db,
+  attached: readonly { companyId: number; customerId: number; contactId: number }[],
+): Promise<void> {
+  await tx`
+    update customers customer
+    set contact_id = input.contact_id
+    from ${inputRows(attached, { bigint: ['companyId', 'customerId', 'contactId'] })}
+    where (customer.company_id, customer.id) = (input.company_id, input.customer_id)
+  `
+}
+
 type CustomerIdentity = {
   companyId: number
   customerId: number

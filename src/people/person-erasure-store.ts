@@ -1,3 +1,4 @@
+import { blankConversations } from '../conversations/conversation-erasure-store.ts'
 import { type Db, sql } from '../db/connect.ts'
 import { ERASING_ASSIGNMENTS } from './contact-record.ts'
 
@@ -77,6 +78,56 @@ export async function blankContact(tx: Db, companyId: number, id: number): Promi
     set ${sql.unsafe(ERASING_ASSIGNMENTS)}
     where (company_id, id) = (${companyId}, ${id})
   `
+}
+
+/** Erases a contact's customers. The caller must hold the identity locks. */
+export async function detachCustomers(tx: Db, companyId: number, contactId: number): Promise<void> {
+  const customers = await tx<{ id: number }[]>`
+    select id from customers where (company_id, contact_id) = (${companyId}, ${contactId}) order by id
+  `
+  for (const { id } of customers) {
+    await lockCustomer(tx, companyId, id)
+    await blankCustomer(tx, companyId, id)
+  }
+}
+
+/** Erases the customer of a contact's conversation, unless another contact owns the conversation by now. */
+export async function detachCustomerOf(
+  tx: Db,
+  companyId: number,
+  contactId: number,
+  conversationId: number,
+): Promise<void> {
+  const read = () => tx<{ id: number }[]>`
+    select customer.id
+    from conversations conversation
+    join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+    where (conversation.company_id, conversation.id, customer.contact_id) = (${companyId}, ${conversationId}, ${contactId})
+  `
+  const [found] = await read()
+  if (found === undefined) return
+  await lockCustomer(tx, companyId, found.id)
+  const [locked] = await read()
+  if (locked?.id === found.id) await blankCustomer(tx, companyId, found.id)
+}
+
+const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
+  select identity
+  from lock_customers(
+    (
+      select coalesce(jsonb_agg(jsonb_build_object('company_id', company_id, 'identity', identity)), '[]')
+      from customer_identities
+      where (company_id, customer_id) = (${companyId}, ${customerId})
+    ),
+    true
+  )
+`
+
+/** The caller must hold the customer lock. */
+async function blankCustomer(tx: Db, companyId: number, id: number): Promise<void> {
+  await tx`delete from customer_identities where (company_id, customer_id) = (${companyId}, ${id})`
+  await tx`update customers set phone = null where (company_id, id) = (${companyId}, ${id})`
+  await blankConversations(tx, companyId, id)
 }
 
 export async function lastConsentId(tx: Db, companyId: number): Promise<number> {

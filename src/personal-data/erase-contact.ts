@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { handleWhenResult, retry } from 'cockatiel'
 import type { RecordEvents } from '../changes/record-change.ts'
-import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { keptOptOuts } from '../people/consent/consent-ledger.ts'
 import { keepOptOuts } from '../people/consent/consent-store.ts'
@@ -10,7 +9,13 @@ import { endContact } from '../people/contact-store.ts'
 import { keepErasedKeys } from '../people/customer-store.ts'
 import { attachCustomersOf, lockAlso, withMatchesLocked } from '../people/matching/identity-lock.ts'
 import { listHolders, rekeyMailboxes } from '../people/matching/mailbox.ts'
-import { blankContact, lastConsentId, type Person, readPerson } from '../people/person-erasure-store.ts'
+import {
+  blankContact,
+  detachCustomers,
+  lastConsentId,
+  type Person,
+  readPerson,
+} from '../people/person-erasure-store.ts'
 import { contactNotFound, serviceUnavailable } from '../platform/errors.ts'
 import { emailKey, storedKeys } from '../platform/text/email-address.ts'
 import type { Cipher } from '../secrets/secrets.ts'
@@ -78,7 +83,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
     // Events that arrived earlier must not be recorded any more.
     await keepErasedKeys(tx, companyId, person.identities)
     if (person.isLiving) await endContact(tx, companyId, id)
-    await detachCustomer(tx, companyId, id)
+    await detachCustomers(tx, companyId, id)
     await blankContact(tx, companyId, id)
     await deps.recordEvents.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
     const subject = { ...toSubject(person), lastConsentId: await lastConsentId(tx, companyId) }

@@ -1,7 +1,6 @@
 import type { RecordEventName } from '../changes/record-change.ts'
 import { eraseRefusals, type RefusalPlace } from '../contacts/import/import-expiry-store.ts'
 import {
-  eraseCustomer,
   eraseMessages,
   findConversations,
   findMessages,
@@ -26,7 +25,7 @@ import { markErased } from '../media/media-store.ts'
 import { expireUploads } from '../media/uploads/upload-store.ts'
 import { addressIdentity } from '../people/consent/consent.ts'
 import { keepErasedKeys } from '../people/customer-store.ts'
-import { eraseConsents } from '../people/person-erasure-store.ts'
+import { detachCustomerOf, eraseConsents } from '../people/person-erasure-store.ts'
 import { eraseDailyLimitEntries } from '../sends/batch/daily-limit-store.ts'
 import { eraseScheduled } from '../sends/scheduled/scheduled-store.ts'
 import {
@@ -119,7 +118,7 @@ async function* conversations(pass: Pass): Step {
   for (let after: number | null = 0; after !== null; ) {
     const step = await findConversations(db, companyId, contactId, after, READ)
     for (const id of step.own) {
-      await db.begin((tx) => eraseCustomer(tx, companyId, contactId, id))
+      await db.begin((tx) => detachCustomerOf(tx, companyId, contactId, id))
       yield* messages(pass, id)
     }
     const writers = writersOf(subject)

@@ -11,7 +11,7 @@ import { carryUploads } from '../../media/uploads/upload-store.ts'
 import { recordPreferences } from '../../people/consent/preference.ts'
 import { latestConsents, refreshContacts } from '../../people/consent/shown-consent.ts'
 import { insertCustomerContacts } from '../../people/contact-store.ts'
-import { insertCustomers, insertIdentities, tryLockCustomers } from '../../people/customer-store.ts'
+import { attachContacts, insertCustomers, insertIdentities, tryLockCustomers } from '../../people/customer-store.ts'
 import { type Clock, monotonicMs } from '../../platform/clock.ts'
 import { isOptOut } from '../../providers/graph-answer.ts'
 import type { Send } from '../compose-message.ts'
@@ -28,7 +28,6 @@ import {
 } from './decide-sends.ts'
 import { identityKeysOf, lockLimits, lockScheduled, readSendRows } from './send-fact-store.ts'
 import {
-  attachContacts,
   type CompletedSend,
   completeSends,
   insertPendingMessages,

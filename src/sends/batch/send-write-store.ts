@@ -9,21 +9,6 @@ import type { Send } from '../compose-message.ts'
 import { giveBackPlaces } from './daily-limit-store.ts'
 import type { SendPlan } from './decide-sends.ts'
 
-/** Attaches customers with deleted contacts to new ones. */
-export async function attachContacts(tx: Db, attached: SendPlan['attached']): Promise<void> {
-  const rows = attached.map(({ companyId, customerId, contactId }) => ({
-    companyId,
-    id: customerId,
-    contactId,
-  }))
-  await tx`
-    update customers customer
-    set contact_id = input.contact_id
-    from ${inputRows(rows, { bigint: ['companyId', 'id', 'contactId'] })}
-    where (customer.company_id, customer.id) = (input.company_id, input.id)
-  `
-}
-
 /** Inserts pending messages and reserves Idempotency-Keys. Returns reservation ids by message id. */
 export async function insertPendingMessages(
   tx: Db,
