@@ -1,4 +1,5 @@
 import type { Db } from '../../db/connect.ts'
+import { encodeCursor } from '../../http/paging/cursor.ts'
 import { findHidden, type HiddenMatches } from '../../http/paging/hidden-matches.ts'
 import type { Contact } from '../../people/contact-record.ts'
 import {
@@ -14,7 +15,7 @@ import {
   sampleMatches,
   selectMatches,
 } from './contact-list-store.ts'
-import { type ContactFilter, isIndexed, type SortColumn, searchTerms, toContactCursor } from './contact-query.ts'
+import { type ContactFilter, isIndexed, type SortColumn, searchTerms } from './contact-query.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 type ContactSort = (typeof CONTACT_SORTS)[number]
@@ -70,8 +71,8 @@ export async function listContacts(db: Db, companyId: number, asked: ContactList
     totalIsExact: found.isExact,
     contacts,
     ...around,
-    nextCursor: around.hasNext && next ? toContactCursor(column, next) : null,
-    previousCursor: around.hasPrevious && previous ? toContactCursor(column, previous) : null,
+    nextCursor: around.hasNext && next ? encodeCursor(column, next) : null,
+    previousCursor: around.hasPrevious && previous ? encodeCursor(column, previous) : null,
   }
 }
 

@@ -90,29 +90,22 @@ export async function listConversationsFrom(
 }
 
 function beyond(companyId: number, { side, at }: ConversationCursor): Fragment {
-  const anchor =
-    'chatId' in at
-      ? sql`
-        (
-          select anchor.active_at, anchor.conversation_id
-          from conversation_activity anchor
-          where anchor.company_id = ${companyId} and anchor.conversation_id = ${at.chatId}
-        )
-      `
-      : sql`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
-  if ('starts' in at && at.starts !== undefined) return beyondRanked(side, at.starts, at)
-  return side === 'before'
-    ? sql`and (activity.active_at, activity.conversation_id) < ${anchor}`
-    : sql`and (activity.active_at, activity.conversation_id) > ${anchor}`
-}
-
-function beyondRanked(side: ConversationCursor['side'], starts: boolean, { activityUs, id }: ActivityPlace): Fragment {
-  const anchor = sql`
-    (${starts}::boolean, timestamptz 'epoch' + ${activityUs}::bigint * interval '1 microsecond', ${id}::bigint)
+  const isBeyond = side === 'before' ? sql`<` : sql`>`
+  if ('chatId' in at)
+    return sql`
+      and (activity.active_at, activity.conversation_id) ${isBeyond} (
+        select anchor.active_at, anchor.conversation_id
+        from conversation_activity anchor
+        where anchor.company_id = ${companyId} and anchor.conversation_id = ${at.chatId}
+      )
+    `
+  const { activityUs, id, starts } = at
+  const [rank, own] = starts === undefined ? [sql``, sql``] : [sql`activity.starts,`, sql`${starts}::boolean,`]
+  return sql`
+    and (${rank} activity.active_at, activity.conversation_id) ${isBeyond} (
+      ${own} timestamptz 'epoch' + ${activityUs}::bigint * interval '1 microsecond', ${id}::bigint
+    )
   `
-  return side === 'before'
-    ? sql`and (activity.starts, activity.active_at, activity.conversation_id) < ${anchor}`
-    : sql`and (activity.starts, activity.active_at, activity.conversation_id) > ${anchor}`
 }
 
 /** Finds where a search with many matches stops examining, if before the list's end. */

@@ -43,8 +43,7 @@ export type ConversationCursor = {
   readonly at: ActivityPlace | { readonly chatId: number }
 }
 
-const KIND = 'active_at'
-const RANKED_KINDS = { starts: 'active_at starts', inside: 'active_at inside' } as const
+const ORDER = 'active_at'
 
 const cursor = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -55,8 +54,8 @@ export const conversationCursorQuery = {
   after: cursor('Returns the conversations before this cursor, which takes the same values as `before`.'),
 }
 
-export const toConversationCursor = ({ activityUs, id, starts }: ActivityPlace): string =>
-  encodeCursor(starts === undefined ? KIND : RANKED_KINDS[starts ? 'starts' : 'inside'], { value: activityUs, id })
+export const toConversationCursor = ({ activityUs, ...place }: ActivityPlace): string =>
+  encodeCursor(ORDER, { value: activityUs, ...place })
 
 /** Parses `before` or `after`; 422 unless a cursor of this list or an id. */
 export function readConversationCursor(query: { before?: string; after?: string }): ConversationCursor | undefined {
@@ -65,15 +64,10 @@ export function readConversationCursor(query: { before?: string; after?: string 
   if (text === undefined) return undefined
   const chatId = parseId(text)
   if (chatId !== undefined) return { side, at: { chatId } }
-  const place =
-    readPlace(text, KIND) ?? readPlace(text, RANKED_KINDS.starts, true) ?? readPlace(text, RANKED_KINDS.inside, false)
-  if (place === undefined) throw unknownConversationCursor(side)
-  return { side, at: place }
-}
-
-function readPlace(text: string, kind: string, starts?: boolean): ActivityPlace | undefined {
-  const position = decodeCursor(text, kind, isMicroseconds)
-  return position && { activityUs: position.value, id: position.id, ...(starts !== undefined && { starts }) }
+  const position = decodeCursor(text, ORDER, isMicroseconds)
+  if (position === undefined) throw unknownConversationCursor(side)
+  const { value: activityUs, ...place } = position
+  return { side, at: { activityUs, ...place } }
 }
 
 export const unknownConversationCursor = (path: string) =>
