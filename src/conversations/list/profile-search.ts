@@ -1,5 +1,5 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
-import { inputRows } from '../../db/input-rows.ts'
+import { refoldTexts } from '../../db/row-walk.ts'
 import { startsWord } from '../../db/word-start.ts'
 import { indexedText, trigramsOf } from '../../platform/text/search-text.ts'
 import { MAX_EXAMINED, type RankedMatch, type SearchMatches } from './conversation-source.ts'
@@ -89,76 +89,19 @@ const holding = (trigrams: readonly string[]): Fragment =>
     .map((trigram) => sql`conversation.profile_search like ${`%${trigram}%`}`)
     .reduce((before, next) => sql`${before} and ${next}`)
 
-/** Reads non-ASCII profile names among `limit` conversations after an id; `last` is null at the end. */
-async function readProfileRows(
-  db: Db,
-  companyId: number,
-  after: number,
-  limit: number,
-): Promise<{ last: number | null; rows: { id: number; profileName: string; profileSearch: string | null }[] }> {
-  const [end] = await db<{ last: number | null }[]>`
-    select max(id) as last
-    from (
-      select id from conversations where company_id = ${companyId} and id > ${after} order by id limit ${limit}
-    ) as part
-  `
-  const last = end?.last ?? null
-  if (last === null) return { last, rows: [] }
-  const rows = await db<{ id: number; profileName: string; profileSearch: string | null }[]>`
-    select id, profile_name, profile_search
-    from conversations
-    where company_id = ${companyId} and id > ${after} and id <= ${last} and profile_name ~ '[^\\x01-\\x7f]'
-    order by id
-  `
-  return { last, rows }
-}
+type ProfileRow = { id: number; profileName: string; profileSearch: string | null }
 
-/** Replaces search texts where the name is unchanged; skips locked rows. */
-async function writeProfileTexts(
-  db: Db,
-  companyId: number,
-  texts: readonly { id: number; name: string; text: string }[],
-): Promise<void> {
-  await db`
-    with input as materialized (
-      select * from ${inputRows(texts, { bigint: ['id'], text: ['name', 'text'] })}
-    ),
-    free as (
-      select conversation.id, input.text
-      from conversations conversation
-      join input on input.id = conversation.id
-      where conversation.company_id = ${companyId} and conversation.profile_name = input.name
-      order by conversation.id
-      for no key update of conversation skip locked
-    )
-    update conversations
-    set profile_search = free.text
-    from free
-    where (conversations.company_id, conversations.id) = (${companyId}, free.id)
-  `
-}
-
-const WINDOW = 5_000
-const WRITTEN_AT_ONCE = 500
-
-/** Refolds a company's profile names; skips locked conversations, whose inbound message folds the name. */
-export async function refoldProfiles(db: Db, companyId: number, pause: () => Promise<void>): Promise<void> {
-  for (let after = 0; ; ) {
-    const { last, rows } = await readProfileRows(db, companyId, after, WINDOW)
-    if (last === null) return
-    const changed = rows
-      .map(({ id, profileName, profileSearch }) => ({
-        id,
-        name: profileName,
-        former: profileSearch,
-        text: indexedText(profileName),
-      }))
-      .filter(({ former, text }) => former !== text)
-    for (let at = 0; at < changed.length; at += WRITTEN_AT_ONCE) {
-      await writeProfileTexts(db, companyId, changed.slice(at, at + WRITTEN_AT_ONCE))
-      await pause()
-    }
-    after = last
-    await pause()
-  }
-}
+/** Refolds a company's profile names. An inbound message folds its own. */
+export const refoldProfiles = (db: Db, companyId: number, pause: () => Promise<void>): Promise<void> =>
+  refoldTexts<'profileSearch', ProfileRow>(
+    db,
+    companyId,
+    {
+      table: 'conversations',
+      member: 'profileSearch',
+      members: ['id', 'profileName', 'profileSearch'],
+      where: sql`profile_name ~ '[^\\x01-\\x7f]'`,
+      fold: ({ profileName }) => indexedText(profileName),
+    },
+    pause,
+  )
