@@ -1,5 +1,5 @@
 import type { Db } from '../src/db/connect.ts'
-import { EXPIRING, type ExpiryBatch, expireRows } from '../src/db/lifetime-store.ts'
+import { type ExpiryBatch, expireRows, listExpiring } from '../src/db/lifetime-store.ts'
 import { type LifetimeDeps, listLifetimes } from '../src/personal-data/lifetimes/lifetimes.ts'
 
 const { signal } = new AbortController()
@@ -21,7 +21,7 @@ export const ALL: ExpiryBatch = { limit: 1_000, skip: 0 }
 
 /** Deletes rows of a table that are deleted by their age alone; returns how many. */
 export async function expireTable(db: Db, table: string, limit = ALL.limit): Promise<number> {
-  const expiring = EXPIRING.find((one) => one.table === table)
+  const expiring = listExpiring({ messageDays: undefined, deliveryLogDays: 30 }).find((one) => one.table === table)
   if (expiring === undefined) throw new Error(`Rows of ${table} are not deleted by their age`)
   return expireRows(db, expiring, { ...ALL, limit })
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { AT, NOTHING_WRITTEN, startTwins, statusOf, WAMID } from '../../test/conversations/apart-world.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
+import { findAged, haveAged, listCompaniesWith } from '../db/lifetime-store.ts'
 import {
   findConversation,
   findPlace,
@@ -10,7 +11,7 @@ import {
   listMessagesByIds,
 } from './conversation-store.ts'
 import { selectByProfile } from './list/profile-search.ts'
-import { findEarlierMessages, listCompaniesWithEarlier } from './message-expiry-store.ts'
+import { earlierMessages } from './message-expiry-store.ts'
 import { markRead, writeConversations } from './recording/conversation-write-store.ts'
 import { findKnownWamids, recordSentReactions } from './recording/message-write-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
@@ -28,9 +29,9 @@ test('a change names the message of its company', async () => {
 test('messages that expire are those of each company', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update messages set created_at = now() - interval '400 days' where company_id = ${companyId}`
-  expect(await listCompaniesWithEarlier(db, 365, 100)).toEqual([companyId])
-  expect(await findEarlierMessages(db, companyId, 365, ALL)).toEqual([1])
-  expect(await findEarlierMessages(db, twinId, 365, ALL)).toEqual([])
+  expect(await listCompaniesWith(db, haveAged(earlierMessages(365)), 100)).toEqual([companyId])
+  expect(await findAged(db, companyId, earlierMessages(365), ALL)).toEqual([1])
+  expect(await findAged(db, twinId, earlierMessages(365), ALL)).toEqual([])
 })
 
 test('a page starts before its message, of which another company has one with that id', async () => {
@@ -169,9 +170,11 @@ test('a conversation is that of a group if its own customer is one', async () =>
 test('messages expire, though another company has a newer one with a lower id', async () => {
   const { companyId, twinId } = await createMessages({ twinMessageId: 2 })
   await db`update messages set created_at = now() - interval '400 days' where company_id = ${twinId}`
-  const companies = (await listCompaniesWithEarlier(db, 365, 100)).filter((id) => [companyId, twinId].includes(id))
+  const companies = (await listCompaniesWith(db, haveAged(earlierMessages(365)), 100)).filter((id) =>
+    [companyId, twinId].includes(id),
+  )
   expect(companies).toEqual([twinId])
-  expect(await findEarlierMessages(db, twinId, 365, ALL)).toEqual([2])
+  expect(await findAged(db, twinId, earlierMessages(365), ALL)).toEqual([2])
 })
 
 test('a revoke changes message, media and conversation of its company', async () => {

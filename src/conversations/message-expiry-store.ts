@@ -1,48 +1,25 @@
 import { type Db, type Fragment, sql } from '../db/connect.ts'
-import type { ExpiryBatch } from '../db/lifetime-store.ts'
+import { type AgingRows, deleteSelected, type ExpiryBatch } from '../db/lifetime-store.ts'
 import { IDS_A_MONTH, monthOf } from './message-month.ts'
 
-/** Returns companies with expired pre-partition messages. Ids grow with time, so each company costs one probe. */
-export async function listCompaniesWithEarlier(db: Db, days: number, limit: number): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`
-    select company.id
-    from companies company
-    cross join lateral (
-      select message.created_at
-      from messages message
-      where message.company_id = company.id and message.id < ${IDS_A_MONTH}::bigint
-      order by message.id
-      limit 1
-    ) as oldest
-    where oldest.created_at < now() - make_interval(days => ${days})
-    order by company.id
-    limit ${limit}
-  `
-  return rows.map(({ id }) => id)
-}
+/** Messages from before the months' partitions. */
+export const earlierMessages = (days: number): AgingRows => ({
+  table: 'messages',
+  where: sql`aging.id < ${IDS_A_MONTH}::bigint`,
+  areDeletable: sql`true`,
+  days,
+})
 
-export async function findEarlierMessages(
-  db: Db,
-  companyId: number,
-  days: number,
-  { limit, skip }: ExpiryBatch,
-): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`
-    select oldest.id
-    from (
-      select message.id, message.created_at
-      from messages message
-      where message.company_id = ${companyId} and message.id < ${IDS_A_MONTH}::bigint
-      order by message.id
-      limit ${limit}
-      offset ${skip}
-    ) as oldest
-    where oldest.created_at < now() - make_interval(days => ${days})
-  `
-  return rows.map(({ id }) => id)
-}
+/** Clears what a conversation shows of messages up to `last.seq`. */
+const startingAfterLast = sql`
+  expired_count = greatest(conversation.expired_count, last.seq),
+  last_text = case when conversation.message_count > last.seq then conversation.last_text end,
+  last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
+  last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end,
+  referral = case when conversation.message_count > last.seq then conversation.referral end
+`
 
-/** Deletes pre-partition messages and queues their files. Their conversations then start after them. */
+/** Deletes messages without media; their conversations then start after them. */
 export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await db`
     with target as materialized (
@@ -51,22 +28,6 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
       where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
       order by id
       for update
-    ),
-    released as (
-      update uploads upload
-      set due_at = now()
-      from target
-      join media on (media.company_id, media.message_id) = (${companyId}, target.id)
-      where (upload.company_id, upload.id) = (media.company_id, media.upload_id)
-    ),
-    copy as (
-      delete from media using target where (media.company_id, media.message_id) = (${companyId}, target.id)
-      returning media.storage_key
-    ),
-    discarded as (
-      insert into discarded_files (company_id, storage_key)
-      select ${companyId}, storage_key from copy
-      on conflict do nothing
     ),
     status as (
       delete from message_status_events event using target
@@ -82,12 +43,7 @@ export async function deleteMessages(db: Db, companyId: number, ids: readonly nu
     ),
     conversation as (
       update conversations conversation
-      set
-        expired_count = greatest(conversation.expired_count, last.seq),
-        last_text = case when conversation.message_count > last.seq then conversation.last_text end,
-        last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
-        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end,
-        referral = case when conversation.message_count > last.seq then conversation.referral end
+      set ${startingAfterLast}
       from (select target.conversation_id, max(target.seq) as seq from target group by target.conversation_id) as last
       where (conversation.company_id, conversation.id) = (${companyId}, last.conversation_id)
     )
@@ -134,85 +90,28 @@ export async function dropMessageMonth(db: Db, month: number, keepDays: number):
   return row.dropped
 }
 
-const areExpired = (id: Fragment, days: number) => sql`
-  ${id} >= ${IDS_A_MONTH}::bigint and ${id} < message_id_floor(now() - make_interval(days => ${days}))
+/** Matches message ids in months that ended over `days` days ago. */
+export const areOfExpiredMonths = (days: number): Fragment => sql`
+  message_id >= ${IDS_A_MONTH}::bigint and message_id < message_id_floor(now() - make_interval(days => ${days}))
 `
 
-/** Returns companies with rows for expired months. */
-export async function listCompaniesWithExpired(
-  db: Db,
-  table: 'media' | 'message_status_events',
-  days: number,
-  limit: number,
-): Promise<number[]> {
-  const rows = await db<{ id: number }[]>`
-    select company.id
-    from companies company
-    where exists (
-      select from ${db(table)} as stored
-      where stored.company_id = company.id and ${areExpired(sql`stored.message_id`, days)}
-    )
-    order by company.id
-    limit ${limit}
-  `
-  return rows.map(({ id }) => id)
-}
-
-/** Deletes the oldest media rows in expired months and queues their files; returns how many. Their uploads fall due. */
-export async function expireMedia(
+export const expireStatusEvents = (
   db: Db,
   companyId: number,
   days: number,
   { limit, skip }: ExpiryBatch,
-): Promise<number> {
-  const [row] = await db<[{ count: number }]>`
-    with deleted as (
-      delete from media
-      where (company_id, message_id) in (
-        select company_id, message_id
-        from media
-        where company_id = ${companyId} and ${areExpired(sql`message_id`, days)}
-        order by message_id
-        limit ${limit}
-        offset ${skip}
-      )
-      returning upload_id, storage_key
-    ),
-    discarded as (
-      insert into discarded_files (company_id, storage_key)
-      select ${companyId}, storage_key from deleted
-      on conflict do nothing
-    ),
-    released as (
-      update uploads upload
-      set due_at = now()
-      from deleted
-      where upload.company_id = ${companyId} and upload.id = deleted.upload_id
-    )
-    select count(*)::integer as count from deleted
-  `
-  return row.count
-}
-
-export async function expireStatusEvents(
-  db: Db,
-  companyId: number,
-  days: number,
-  { limit, skip }: ExpiryBatch,
-): Promise<number> {
-  const expired = await db`
-    delete from message_status_events
-    where (company_id, message_id, status) in (
-      select company_id, message_id, status
-      from message_status_events
-      where company_id = ${companyId} and ${areExpired(sql`message_id`, days)}
+): Promise<number> =>
+  deleteSelected(
+    db,
+    'message_status_events',
+    ['company_id', 'message_id', 'status'],
+    sql`
+      where company_id = ${companyId} and ${areOfExpiredMonths(days)}
       order by message_id, status
       limit ${limit}
       offset ${skip}
-    )
-  `
-  return expired.count
-}
+    `,
+  )
 
 export type WalkPlace = { companyId: number; id: number }
 
@@ -258,12 +157,7 @@ export async function startConversationsAfter(
     ),
     started as (
       update conversations conversation
-      set
-        expired_count = last.seq,
-        last_text = case when conversation.message_count > last.seq then conversation.last_text end,
-        last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
-        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end,
-        referral = case when conversation.message_count > last.seq then conversation.referral end
+      set ${startingAfterLast}
       from last
       where (conversation.company_id, conversation.id) = (last.company_id, last.id)
         and conversation.expired_count < last.seq

@@ -8,17 +8,12 @@ import { ALL } from '../../test/lifetimes.ts'
 import { MIGRATIONS } from '../../test/schema/baseline.ts'
 import { createTwins } from '../../test/twins.ts'
 import type { Pool } from '../db/connect.ts'
+import { listCompaniesWith } from '../db/lifetime-store.ts'
 import { migrate } from '../db/migration/migrate.ts'
 import { expireMonths } from '../personal-data/lifetimes/expire-messages.ts'
+import { mediaAfter } from '../personal-data/lifetimes/expire-rows.ts'
 import { findConversation, listMessages } from './conversation-store.ts'
-import {
-  dropMessageMonth,
-  expireMedia,
-  findExpiredMonth,
-  listCompaniesWithExpired,
-  makeMessageMonth,
-  makeMessageMonths,
-} from './message-expiry-store.ts'
+import { dropMessageMonth, findExpiredMonth, makeMessageMonth, makeMessageMonths } from './message-expiry-store.ts'
 import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
 import { findKnownWamids } from './recording/message-write-store.ts'
 
@@ -26,6 +21,7 @@ const { db } = await createTestDatabase()
 const [clock] = await db<[{ now: Date }]>`select now() as now`
 const PRESENT = monthOf(clock.now)
 const KEEP_DAYS = 8
+const media = mediaAfter(KEEP_DAYS)
 const signal = new AbortController().signal
 
 const partitions = async (): Promise<string[]> => {
@@ -158,9 +154,9 @@ test('files of an expired month are discarded, and uploads that they carried are
       insert into media (company_id, message_id, sender_id, provider_media_id, storage_key, upload_id)
       values (${companyId}, ${id}, 1, 'media', ${key}, ${upload})
     `
-  expect(await listCompaniesWithExpired(db, 'media', KEEP_DAYS, 100)).toEqual([companyId])
-  expect(await expireMedia(db, companyId, KEEP_DAYS, ALL)).toBe(1)
-  expect(await listCompaniesWithExpired(db, 'media', KEEP_DAYS, 100)).toEqual([])
+  expect(await listCompaniesWith(db, media.isDue, 100)).toEqual([companyId])
+  expect(await media.expire(db, companyId, ALL)).toBe(1)
+  expect(await listCompaniesWith(db, media.isDue, 100)).toEqual([])
   expect(await db`select storage_key from discarded_files where company_id = ${companyId}`).toEqual([
     { storageKey: 'old file' },
   ])

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { expireRows, reactionsAfter } from '../db/lifetime-store.ts'
+import { sql } from '../db/connect.ts'
+import { expireRows, listExpiring } from '../db/lifetime-store.ts'
+import { deleteMedia } from '../media/media-store.ts'
 import { eraseMessages, findConversations, findMessages, listWamids } from './conversation-erasure-store.ts'
 import { deleteMessages } from './message-expiry-store.ts'
 import { deleteChanges, findChanges } from './writer-erasure-store.ts'
@@ -79,7 +81,10 @@ async function leftOf(companyId: number) {
 
 test('old messages are deleted with their own reactions, changes, statuses and media', async () => {
   const { companyId, twinId } = await createMessages()
-  await keepsRows(db, twinId, () => deleteMessages(db, companyId, [1]))
+  await keepsRows(db, twinId, async () => {
+    await deleteMedia(db, companyId, sql`message_id = 1`)
+    await deleteMessages(db, companyId, [1])
+  })
   expect(await leftOf(companyId)).toEqual({
     ...{ texts: [], reactions: ['B'], changed: ['w2'], shown: ['', 'Hello'], expired: [1, 0] },
     ...{ media: 0, statuses: 0 },
@@ -88,11 +93,14 @@ test('old messages are deleted with their own reactions, changes, statuses and m
 
 test('old reactions are deleted, though newer ones of another company have their wamids', async () => {
   const { companyId, twinId } = await createMessages()
+  const reactions = listExpiring({ messageDays: 30, deliveryLogDays: 30 }).find(
+    ({ table }) => table === 'message_reactions',
+  )
   await db`
     update message_reactions
     set occurred_at = now() - make_interval(days => case company_id when ${companyId} then 31 else 1 end)
   `
-  await keepsRows(db, twinId, () => expireRows(db, reactionsAfter(30), ALL))
+  await keepsRows(db, twinId, () => expireRows(db, reactions!, ALL))
   expect(await leftOf(companyId)).toMatchObject({ reactions: [] })
 })
 

@@ -1,5 +1,5 @@
-import { type Db, sql } from './connect.ts'
-import { type Expiry, TABLES } from './tables.ts'
+import { type Db, type Fragment, sql } from './connect.ts'
+import { type Expiry, type LifetimeSettings, TABLES } from './tables.ts'
 
 type Expiring = Expiry & { readonly table: string }
 
@@ -8,40 +8,90 @@ export type ExpiryBatch = { readonly limit: number; readonly skip: number }
 
 const DAY = 24
 
-export const EXPIRING: readonly Expiring[] = TABLES.flatMap(({ name, expires }) =>
-  expires === undefined ? [] : [{ table: name, ...expires }],
-)
-
-export const reactionsAfter = (days: number): Expiring => ({
-  table: 'message_reactions',
-  key: ['company_id', 'wamid'],
-  column: 'occurred_at',
-  hours: days * DAY,
-})
-
-/** Persons named in envelopes; each day is dropped at the end of the next. */
-export const envelopePeopleAfter = (days: number): Expiring => ({
-  table: 'envelope_people',
-  key: ['company_id', 'person', 'event', 'event_id', 'day'],
-  column: 'created_at',
-  hours: (days + 2) * DAY,
-})
+/** Lists the tables whose rows expire by age alone. */
+export const listExpiring = (settings: LifetimeSettings): Expiring[] =>
+  TABLES.flatMap(({ name, expires }) => {
+    if (expires === undefined) return []
+    const days = expires.setting === undefined ? 0 : settings[expires.setting]
+    return days === undefined ? [] : [{ table: name, ...expires, hours: expires.hours + days * DAY }]
+  })
 
 /** Deletes expired rows, oldest first; returns how many. */
 export async function expireRows(db: Db, expiring: Expiring, batch: ExpiryBatch): Promise<number> {
-  const expired = await db`${expiry(db, expiring, batch)}`
+  const expired = await db`${expiry(expiring, batch)}`
   return expired.count
 }
 
-export const expiry = (db: Db, { table, key, column, hours }: Expiring, { limit, skip }: ExpiryBatch) => sql`
-  delete from ${db(table)}
-  where (${db([...key])}) in (
-    select ${db([...key])}
-    from ${db(table)}
-    where ${db(column)} < now() - make_interval(hours => ${hours})
-    order by ${db(column)}
-    limit ${limit}
-    offset ${skip}
-    for update skip locked
+export const expiry = ({ table, key, column, hours }: Expiring, { limit, skip }: ExpiryBatch): Fragment =>
+  deletion(
+    table,
+    key,
+    sql`
+      where ${sql.unsafe(column)} < now() - make_interval(hours => ${hours})
+      order by ${sql.unsafe(column)}
+      limit ${limit}
+      offset ${skip}
+      for update skip locked
+    `,
   )
+
+/** Deletes the rows that a subquery after `from` selects; returns how many. */
+export async function deleteSelected(db: Db, table: string, key: readonly string[], which: Fragment): Promise<number> {
+  const deleted = await db`${deletion(table, key, which)}`
+  return deleted.count
+}
+
+function deletion(table: string, key: readonly string[], which: Fragment): Fragment {
+  const [rows, columns] = [sql.unsafe(table), sql.unsafe(key.join(', '))]
+  return sql`delete from ${rows} where (${columns}) in (select ${columns} from ${rows} ${which})`
+}
+
+/** Lists up to `limit` companies for which a condition on `company.id` holds. */
+export async function listCompaniesWith(db: Db, condition: Fragment, limit: number): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select company.id from companies company where ${condition} order by company.id limit ${limit}
+  `
+  return rows.map(({ id }) => id)
+}
+
+/** A company's rows that expire `days` after their creation. Their ids grow with time. */
+export type AgingRows = {
+  readonly table: 'emails' | 'messages'
+  readonly where: Fragment
+  /** Checked for the oldest rows only. */
+  readonly areDeletable: Fragment
+  readonly days: number
+}
+
+/** Matches companies by their oldest row: one index probe each. */
+export const haveAged = ({ table, where, days }: AgingRows): Fragment => sql`
+  (
+    select aging.created_at
+    from ${sql.unsafe(table)} aging
+    where aging.company_id = company.id and ${where}
+    order by aging.id
+    limit 1
+  ) < now() - make_interval(days => ${days})
 `
+
+/** Returns the ids of a company's oldest expired rows. */
+export async function findAged(
+  db: Db,
+  companyId: number,
+  { table, where, areDeletable, days }: AgingRows,
+  { limit, skip }: ExpiryBatch,
+): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select oldest.id
+    from (
+      select aging.*
+      from ${sql.unsafe(table)} aging
+      where aging.company_id = ${companyId} and ${where}
+      order by aging.id
+      limit ${limit}
+      offset ${skip}
+    ) as oldest
+    where oldest.created_at < now() - make_interval(days => ${days}) and ${areDeletable}
+  `
+  return rows.map(({ id }) => id)
+}

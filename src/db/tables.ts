@@ -17,9 +17,13 @@ export type Expiry = {
   readonly key: readonly string[]
   readonly column: string
   readonly hours: number
+  /** Adds a setting's days to `hours`; rows don't expire without it. */
+  readonly setting?: keyof LifetimeSettings
   /** Rows per statement, where bodies up to 4 MiB make a thousand too many. */
   readonly batch?: number
 }
+
+export type LifetimeSettings = { readonly messageDays: number | undefined; readonly deliveryLogDays: number }
 
 const DAY = 24
 
@@ -75,7 +79,11 @@ export const TABLES: readonly Table[] = [
     personal: 'erased',
     expires: { key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * DAY },
   },
-  { name: 'message_reactions', personal: 'erased' },
+  {
+    name: 'message_reactions',
+    personal: 'erased',
+    expires: { key: ['company_id', 'wamid'], column: 'occurred_at', hours: 0, setting: 'messageDays' },
+  },
   {
     name: 'message_status_events',
     personal: 'erased',
@@ -100,7 +108,17 @@ export const TABLES: readonly Table[] = [
   { name: 'registrations', personal: 'none', sealed: ['secret', 'static_headers'] },
   { name: 'redeliveries', personal: 'none' },
   { name: 'envelopes', personal: 'erased' },
-  { name: 'envelope_people', personal: 'erased' },
+  // Envelopes' days are dropped at the end of the next.
+  {
+    name: 'envelope_people',
+    personal: 'erased',
+    expires: {
+      key: ['company_id', 'person', 'event', 'event_id', 'day'],
+      column: 'created_at',
+      hours: 2 * DAY,
+      setting: 'deliveryLogDays',
+    },
+  },
   { name: 'deliveries', personal: 'erased' },
   { name: 'delivery_attempts', personal: 'erased' },
   { name: 'email_settings', personal: 'none', sealed: ['smtp_url'] },

@@ -2,8 +2,9 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
+import { findAged, haveAged, listCompaniesWith } from '../db/lifetime-store.ts'
 import { markSubmitted, readEmailsToSend } from './delivery/email-delivery-store.ts'
-import { eraseEmails, expireEmails, listCompaniesWithExpiredEmails } from './email-removal-store.ts'
+import { agedEmails, deleteEmails, findEmailsTo } from './email-removal-store.ts'
 import { insertEmails, listEmailsTo } from './email-store.ts'
 import { findEmailTemplateCounts, markEmailTemplateRemoved } from './email-template-store.ts'
 import { findMailed } from './tracking/tracking-store.ts'
@@ -35,6 +36,19 @@ async function insertMail(companyId: number, { id = 1, status = 'sent', days = 0
 
 const mailsOf = async (companyId: number) =>
   (await db<{ id: number }[]>`select id from emails where company_id = ${companyId} order by id`).map(({ id }) => id)
+
+const OLD = agedEmails(30)
+
+async function erase(companyId: number): Promise<void> {
+  const found = await findEmailsTo(db, companyId, ADDRESS, 10)
+  await deleteEmails(
+    db,
+    companyId,
+    found.map(({ id }) => id),
+  )
+}
+
+const expire = async (companyId: number) => deleteEmails(db, companyId, await findAged(db, companyId, OLD, ALL))
 
 test('mails of two companies are sent with the contents and the server of each', async () => {
   const { companyId, twinId } = await createTwins(db)
@@ -85,7 +99,7 @@ test('a token leads to the mail of its company', async () => {
 test('an erasure deletes mails of its company with their contents, links and clicks', async () => {
   const { companyId, twinId } = await createTwins(db)
   for (const id of [companyId, twinId]) await insertMail(id)
-  await keepsRows(db, twinId, () => eraseEmails(db, companyId, ADDRESS, 10))
+  await keepsRows(db, twinId, () => erase(companyId))
   for (const table of ['emails', 'email_contents', 'email_links', 'email_clicks'])
     expect([table, ...(await db`select from ${db(table)} where company_id = ${companyId}`)]).toEqual([table])
 })
@@ -94,8 +108,8 @@ test('old mails are deleted, though another company has newer ones with their id
   const { companyId, twinId } = await createTwins(db)
   await insertMail(companyId, { days: 31 })
   await insertMail(twinId)
-  expect(await listCompaniesWithExpiredEmails(db, 30, 100)).toEqual([companyId])
-  await keepsRows(db, twinId, () => expireEmails(db, companyId, 30, ALL))
+  expect(await listCompaniesWith(db, haveAged(OLD), 100)).toEqual([companyId])
+  await keepsRows(db, twinId, () => expire(companyId))
   expect(await mailsOf(companyId)).toEqual([])
 })
 
@@ -104,7 +118,7 @@ test('a mail is kept, though another company has an older one with its id', asyn
   await insertMail(companyId, { days: 31 })
   await insertMail(companyId, { id: 2 })
   await insertMail(twinId, { id: 2, days: 31 })
-  for (const id of [companyId, twinId]) await expireEmails(db, id, 30, ALL)
+  for (const id of [companyId, twinId]) await expire(id)
   expect([await mailsOf(companyId), await mailsOf(twinId)]).toEqual([[2], []])
 })
 
@@ -112,7 +126,7 @@ test('old mails are deleted, though another company has a newer one with a lower
   const { companyId, twinId } = await createTwins(db)
   await insertMail(companyId)
   await insertMail(twinId, { id: 2, days: 31 })
-  for (const id of await listCompaniesWithExpiredEmails(db, 30, 100)) await expireEmails(db, id, 30, ALL)
+  for (const id of await listCompaniesWith(db, haveAged(OLD), 100)) await expire(id)
   expect([await mailsOf(companyId), await mailsOf(twinId)]).toEqual([[1], []])
 })
 

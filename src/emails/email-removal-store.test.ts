@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
-import { eraseEmails } from './email-removal-store.ts'
+import { deleteEmails, findEmailsTo } from './email-removal-store.ts'
 import { newSecret } from './tracking/tracking-token.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -17,6 +17,7 @@ test('a batch of mails to an address is of the company, though another company h
     return { companyId, id: email!.id }
   }
   const [other, mine] = [await create(), await create()]
-  expect(await eraseEmails(db, mine.companyId, 'ada@example.com', 1)).toEqual([mine.id])
+  expect(await findEmailsTo(db, mine.companyId, 'ada@example.com', 1)).toEqual([{ id: mine.id, uid: 'eml_1' }])
+  await deleteEmails(db, mine.companyId, [other.id, mine.id])
   expect(await db`select id from emails where company_id = ${other.companyId}`).toHaveLength(1)
 })

@@ -1,5 +1,6 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, type Fragment, sql } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
+import type { ExpiryBatch } from '../db/lifetime-store.ts'
 
 type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
 
@@ -113,30 +114,68 @@ export async function recordFailedCopy(db: Db, companyId: number, messageId: num
   `
 }
 
+/** Queues the files of a `target` CTE's media rows and makes their uploads due. */
+const releasingFiles = (companyId: number) => sql`
+  discarded as (
+    insert into discarded_files (company_id, storage_key)
+    select ${companyId}::bigint, storage_key from target
+    on conflict do nothing
+  ),
+  released as (
+    update uploads upload
+    set due_at = statement_timestamp()
+    from target
+    where (upload.company_id, upload.id) = (${companyId}, target.upload_id)
+  )
+`
+
 /** Marks media as gone. Must be called again to catch copies made meanwhile. */
 export async function markErased(db: Db, companyId: number, messageIds: readonly number[]): Promise<void> {
   await db`
-    with released as (
-      update uploads upload
-      set due_at = statement_timestamp()
-      from media
-      where media.company_id = ${companyId}
-        and media.message_id = any(${[...messageIds]}::bigint[])
-        and (upload.company_id, upload.id) = (media.company_id, media.upload_id)
-    ),
-    discarded as (
-      insert into discarded_files (company_id, storage_key)
-      select company_id, storage_key
+    with target as materialized (
+      select message_id, storage_key, upload_id
       from media
       where company_id = ${companyId} and message_id = any(${[...messageIds]}::bigint[])
-      on conflict do nothing
-    )
+    ),
+    ${releasingFiles(companyId)}
     update media
     set
       state = 'gone', upload_id = null, provider_media_id = '', mime_type = null, filename = null, size_bytes = null, sha256 = null,
       last_error = null, updated_at = statement_timestamp()
-    where company_id = ${companyId}
-      and message_id = any(${[...messageIds]}::bigint[])
-      and (state <> 'gone' or provider_media_id <> '' or upload_id is not null)
+    from target
+    where (media.company_id, media.message_id) = (${companyId}, target.message_id)
+      and (media.state <> 'gone' or media.provider_media_id <> '' or media.upload_id is not null)
   `
 }
+
+/** Deletes a company's media rows matching `where`, with their files; returns how many. */
+export async function deleteMedia(db: Db, companyId: number, where: Fragment): Promise<number> {
+  const [row] = await db<[{ count: number }]>`
+    with target as (
+      delete from media where company_id = ${companyId} and ${where} returning storage_key, upload_id
+    ),
+    ${releasingFiles(companyId)}
+    select count(*)::integer as count from target
+  `
+  return row.count
+}
+
+/** Deletes the oldest media rows whose messages match; returns how many. */
+export const expireMedia = (
+  db: Db,
+  companyId: number,
+  areExpired: Fragment,
+  { limit, skip }: ExpiryBatch,
+): Promise<number> =>
+  deleteMedia(
+    db,
+    companyId,
+    sql`message_id in (
+      select message_id
+      from media
+      where company_id = ${companyId} and ${areExpired}
+      order by message_id
+      limit ${limit}
+      offset ${skip}
+    )`,
+  )

@@ -16,7 +16,7 @@ import {
   type ReactionBatch,
 } from '../conversations/writer-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
+import { deleteEmails, findEmailsTo } from '../emails/email-removal-store.ts'
 import { eraseSuppression } from '../emails/suppression/suppression.ts'
 import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
@@ -167,10 +167,18 @@ async function* contactEvents({ db, companyId, contactId }: Pass): Step {
 async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
   if (subject.email === null) return
   for (let count = WRITE; count === WRITE; ) {
-    const uids = await listEmailUids(db, companyId, subject.email, WRITE)
-    await eraseRecordEvents(db, companyId, 'email.status', uids)
-    const ids = await eraseEmails(db, companyId, subject.email, WRITE)
-    if (ids.length > 0) await endEmailJobs(companyId, ids)
+    const found = await findEmailsTo(db, companyId, subject.email, WRITE)
+    const ids = found.map(({ id }) => id)
+    await eraseRecordEvents(
+      db,
+      companyId,
+      'email.status',
+      found.map(({ uid }) => uid),
+    )
+    if (ids.length > 0) {
+      await deleteEmails(db, companyId, ids)
+      await endEmailJobs(companyId, ids)
+    }
     count = ids.length
     yield
   }

@@ -10,7 +10,7 @@ const TABLES = [
 const USES_TABLE = new RegExp(`\\b(from|join|into|update|using)\\s+(${TABLES.join('|')})\\b`)
 const NAMES_COMPANY =
   /(\bcompany_id\b[^`$]*|find_customer\(|select (distinct )?(on \([^)]*\) )?|values \(\s*)\$\{[^{}`]*company/i
-const IS_SQL = /\b(tx|db|pool)(<[^`]*?>)?`/
+const IS_SQL = /\b(tx|db|pool)(<[^`]*?>)?`|\bdeleteSelected\(/
 
 type Declaration = { name: string; isExported: boolean; text: string }
 

@@ -2,6 +2,8 @@ import { connect } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { sampleOf } from '../../sandbox/world/sample-media.ts'
 import { deleteMessages } from '../../src/conversations/message-expiry-store.ts'
+import { sql } from '../../src/db/connect.ts'
+import { deleteMedia } from '../../src/media/media-store.ts'
 import { expireUploads } from '../../src/media/uploads/upload-store.ts'
 import { ALL } from '../lifetimes.ts'
 import { SEND, startTransports } from '../providers/transports-world.ts'
@@ -179,6 +181,7 @@ describe('the bytes of an upload', () => {
       await sentTo(company, { type: 'image', media: { mediaId } }),
     ]
     for (const [place, { messageId }] of messages.entries()) {
+      await deleteMedia(db, company.companyId, sql`message_id = ${messageId}`)
       await deleteMessages(db, company.companyId, [messageId])
       await expireUploads(db, ALL)
       expect((await uploadsOf(company)).length).toBe(place === 0 ? 1 : 0)

@@ -1,20 +1,14 @@
 import { ConstantBackoff, handleWhen, retry } from 'cockatiel'
 import {
-  deleteMessages,
   dropMessageMonth,
-  findEarlierMessages,
   findExpiredMonth,
-  listCompaniesWithEarlier,
   startConversationsAfter,
   type WalkPlace,
 } from '../../conversations/message-expiry-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { isLockTimeout } from '../../db/pool/failure.ts'
 import { namePeopleOfMessages, type OutlivedPlace } from '../../webhooks/deliveries/erase-envelopes.ts'
-import { forEach, inBatches } from './in-batches.ts'
 
-const COMPANIES = 100
-const ROWS_OF_COMPANY = 100
 const CONVERSATIONS = 500
 const MESSAGES = 1_000
 /** A drop waits 30 ms for its lock; a minute of attempts should find the table unused. */
@@ -52,19 +46,4 @@ async function drop(db: Db, month: number, keepDays: number, signal: AbortSignal
     if (!isLockTimeout(error)) throw error
     return false
   }
-}
-
-export async function expireEarlierMessages(db: Db, keepDays: number, signal: AbortSignal): Promise<void> {
-  const companies = await listCompaniesWithEarlier(db, keepDays, COMPANIES)
-  const expireOf = (companyId: number) =>
-    inBatches(
-      ROWS_OF_COMPANY,
-      async (batch) => {
-        const ids = await findEarlierMessages(db, companyId, keepDays, batch)
-        if (ids.length > 0) await deleteMessages(db, companyId, ids)
-        return ids.length
-      },
-      signal,
-    )
-  await forEach(companies, expireOf, signal)
 }

@@ -1,6 +1,11 @@
 import type { ExpiryBatch } from '../../db/lifetime-store.ts'
 import { isDatabaseDown } from '../../db/pool/failure.ts'
 
+/** Keeps a delete statement within milliseconds. */
+export const ROWS = 1_000
+/** Where each row takes others along. */
+export const GROUPS = 100
+
 /** 100,000 rows in 30 s, more than a process writes in that time. */
 const MOST_STATEMENTS = 100
 const MOST_FAILURES = 20

@@ -1,9 +1,7 @@
 import { discardLeftLists } from '../../contacts/import/contact-import.ts'
-import { expireImport, expireRefusals, listOldImports } from '../../contacts/import/import-expiry-store.ts'
-import { expireMedia, expireStatusEvents, listCompaniesWithExpired } from '../../conversations/message-expiry-store.ts'
+import { expireImports, expireRefusals } from '../../contacts/import/import-expiry-store.ts'
 import type { Pool } from '../../db/connect.ts'
-import { EXPIRING, envelopePeopleAfter, expireRows, reactionsAfter } from '../../db/lifetime-store.ts'
-import { expireEmails, listCompaniesWithExpiredEmails } from '../../emails/email-removal-store.ts'
+import { type ExpiryBatch, expireRows, listExpiring } from '../../db/lifetime-store.ts'
 import type { BlobStore } from '../../media/blobs/blob-store.ts'
 import { removeDiscarded } from '../../media/discarded/discarded-file-store.ts'
 import { expireUploads } from '../../media/uploads/upload-store.ts'
@@ -11,8 +9,16 @@ import { discardLeftFiles } from '../../moves/moving-file-store.ts'
 import type { Clock } from '../../platform/clock.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { expireDailyLimitEntries } from '../../sends/batch/daily-limit-store.ts'
-import { expireEarlierMessages, expireMonths } from './expire-messages.ts'
-import { forEach, inBatches } from './in-batches.ts'
+import { expireMonths } from './expire-messages.ts'
+import {
+  type CompanyRows,
+  earlierMessagesAfter,
+  emailsAfter,
+  expireOfCompanies,
+  mediaAfter,
+  statusEventsAfter,
+} from './expire-rows.ts'
+import { GROUPS, inBatches, ROWS } from './in-batches.ts'
 
 export type LifetimeDeps = {
   db: Pool
@@ -24,10 +30,6 @@ export type LifetimeDeps = {
 /** Can be repeated and run by several processes at once. */
 type ExpiryStep = { name: string; everyMs: number; expire(signal: AbortSignal): Promise<unknown> }
 
-/** Keeps a delete statement within milliseconds. */
-const ROWS = 1_000
-const GROUPS = 100
-const SUBJECTS = 100
 const SWEEP_MS = 30_000
 const FILES_MS = 5_000
 
@@ -35,62 +37,26 @@ const FILES_MS = 5_000
 export function listLifetimes({ db, blobStore, clock, config }: LifetimeDeps): ExpiryStep[] {
   const { messageDays, emailDays, deliveryLogDays } = config
   const sweep = (name: string, expire: ExpiryStep['expire']): ExpiryStep => ({ name, everyMs: SWEEP_MS, expire })
+  const batches = (name: string, batch: number, remove: (batch: ExpiryBatch) => Promise<number>): ExpiryStep =>
+    sweep(name, (signal) => inBatches(batch, remove, signal))
+  const companies = (name: string, rows: CompanyRows): ExpiryStep =>
+    sweep(name, (signal) => expireOfCompanies(db, rows, signal))
   return [
-    ...EXPIRING.map((one) =>
-      sweep(one.table, (signal) => inBatches(one.batch ?? ROWS, (batch) => expireRows(db, one, batch), signal)),
-    ),
-    sweep('envelope_people', (signal) =>
-      inBatches(ROWS, (batch) => expireRows(db, envelopePeopleAfter(deliveryLogDays), batch), signal),
-    ),
-    sweep('daily_limit_entries', (signal) =>
-      inBatches(GROUPS, ({ limit, skip }) => expireDailyLimitEntries(db, limit, clock.now(), skip), signal),
-    ),
-    sweep('contact_imports', async (signal) =>
-      forEach(
-        await listOldImports(db, SUBJECTS),
-        async (one) => {
-          await inBatches(ROWS, (batch) => expireRefusals(db, one, batch), signal)
-          await expireImport(db, one)
-        },
-        signal,
-      ),
-    ),
+    ...listExpiring(config).map((one) => batches(one.table, one.batch ?? ROWS, (batch) => expireRows(db, one, batch))),
+    batches('daily_limit_entries', GROUPS, ({ limit, skip }) => expireDailyLimitEntries(db, limit, clock.now(), skip)),
+    batches('contact_import_refusals', ROWS, (batch) => expireRefusals(db, batch)),
+    batches('contact_imports', ROWS, (batch) => expireImports(db, batch)),
     sweep('contact_lists', () => discardLeftLists(db)),
-    sweep('uploads', (signal) => inBatches(GROUPS, (batch) => expireUploads(db, batch), signal)),
+    batches('uploads', GROUPS, (batch) => expireUploads(db, batch)),
     sweep('moving_files', () => discardLeftFiles(db)),
     { name: 'discarded_files', everyMs: FILES_MS, expire: (signal) => removeDiscarded({ db, blobStore }, signal) },
-    ...(emailDays === undefined
-      ? []
-      : [
-          sweep('emails', async (signal) =>
-            forEach(
-              await listCompaniesWithExpiredEmails(db, emailDays, SUBJECTS),
-              (companyId) => inBatches(GROUPS, (batch) => expireEmails(db, companyId, emailDays, batch), signal),
-              signal,
-            ),
-          ),
-        ]),
+    ...(emailDays === undefined ? [] : [companies('emails', emailsAfter(emailDays))]),
     ...(messageDays === undefined
       ? []
       : [
-          sweep('message_reactions', (signal) =>
-            inBatches(ROWS, (batch) => expireRows(db, reactionsAfter(messageDays), batch), signal),
-          ),
-          sweep('media', async (signal) =>
-            forEach(
-              await listCompaniesWithExpired(db, 'media', messageDays, SUBJECTS),
-              (companyId) => inBatches(GROUPS, (batch) => expireMedia(db, companyId, messageDays, batch), signal),
-              signal,
-            ),
-          ),
-          sweep('message_status_events_of_months', async (signal) =>
-            forEach(
-              await listCompaniesWithExpired(db, 'message_status_events', messageDays, SUBJECTS),
-              (companyId) => inBatches(ROWS, (batch) => expireStatusEvents(db, companyId, messageDays, batch), signal),
-              signal,
-            ),
-          ),
-          sweep('earlier_messages', (signal) => expireEarlierMessages(db, messageDays, signal)),
+          companies('media', mediaAfter(messageDays)),
+          companies('message_status_events_of_months', statusEventsAfter(messageDays)),
+          companies('earlier_messages', earlierMessagesAfter(messageDays)),
           sweep('messages', (signal) => expireMonths(db, { messageDays, deliveryLogDays }, signal)),
         ]),
   ]

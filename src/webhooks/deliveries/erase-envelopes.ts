@@ -2,6 +2,8 @@ import type { RecordEventName } from '../../changes/record-change.ts'
 import { IDS_A_MONTH } from '../../conversations/message-month.ts'
 import { type Db, type Pool, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
+import { recipientMailbox } from '../../emails/email-keys.ts'
+import { emailStatus } from '../events/kinds/email-status.ts'
 import { messageStatus } from '../events/kinds/message-status.ts'
 import { MESSAGE_RECEIVED } from '../events/message-received.ts'
 import { lockDeliveries } from './delivery-order-store.ts'
@@ -189,4 +191,24 @@ export async function namePeopleOfMessages(
     select company_id, id from step order by company_id desc, id desc limit 1
   `
   return last
+}
+
+/** Records the recipients of emails' envelopes, for erasures without the emails. Can be repeated. */
+export async function namePeopleOfEmails(db: Db, companyId: number, emailIds: readonly number[]): Promise<void> {
+  await db`
+    insert into envelope_people (company_id, person, event, event_id, day, created_at)
+    select ${companyId}, 'mailto:' || email.mailbox, outlived.event, outlived.event_id, outlived.day, outlived.created_at
+    from (
+      select uid, ${recipientMailbox} as mailbox
+      from emails
+      where company_id = ${companyId} and id = any (${[...emailIds]}::bigint[])
+    ) as email
+    cross join lateral (
+      select envelope.event, envelope.event_id, envelope.day, envelope.created_at
+      from envelopes envelope
+      where envelope.company_id = ${companyId} and envelope.event = ${emailStatus.name}
+        and envelope.event_id >= email.uid || '.' and envelope.event_id < email.uid || '/'
+    ) as outlived
+    on conflict do nothing
+  `
 }
