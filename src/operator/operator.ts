@@ -8,7 +8,6 @@ import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { ListRequest } from '../contacts/import/upload-reader.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import type { SessionRole } from '../http/admission/role.ts'
-import { parseBefore } from '../http/paging/paging.ts'
 import { retryFailed } from '../inbound/handling/unhandled/requeue.ts'
 import type { CopyResult } from '../media/places/copy-files.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
@@ -25,12 +24,10 @@ import type { EventReader } from '../providers/events/event-reader.ts'
 import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../queue/job-store.ts'
 import { JOBS } from '../queue/job-table.ts'
 import type { Cipher } from '../secrets/secrets.ts'
-import { listAccountEvents } from '../senders/account-event-store.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import { failAllScheduled } from '../sends/scheduled/scheduled-message.ts'
 import { DELIVERIES } from '../webhooks/deliveries/delivery-store.ts'
-import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from './companies/account-event-shape.ts'
 import type { WebhookGuide } from './senders/sender-shape.ts'
 
 export type ImportVerbs = {
@@ -68,6 +65,14 @@ export async function companyNamed(db: Db, text: string): Promise<Company> {
   const companyId = parseId(text)
   if (companyId === undefined) throw companyNotFound()
   return getCompany(db, companyId)
+}
+
+export const companyIdNamed = async (db: Db, text: string): Promise<number> => (await companyNamed(db, text)).id
+
+/** Answers `Success` after the work. */
+export async function succeed(work: Promise<void>): Promise<{ success: true }> {
+  await work
+  return { success: true }
 }
 
 /** Throws 404 for an invalid id. */
@@ -110,11 +115,6 @@ export async function retryEvent(deps: OperatorDeps, text: string, then?: (tx: D
   deps.onEventsStored()
 }
 
-/** Lists what providers reported about the accounts of one company, or of all for null, newest first. */
-export async function accountEventPage(db: Db, companyId: number | null, query: { before?: unknown; limit?: unknown }) {
-  return (await listAccountEvents(db, companyId, parseBefore(query, ACCOUNT_EVENT_PAGE))).map(toAccountEventReply)
-}
-
 export const MOST_JOBS_LISTED = 100
 
 /** Delivery ids are longer than job ids, since they start with a day. */
@@ -134,7 +134,7 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
 export async function retryFailedJob({ db }: { db: Db }, text: string, company: string | undefined): Promise<void> {
   const id = parseId(text)
   if (id === undefined) throw jobNotFound()
-  const companyId = company === undefined ? undefined : (await companyNamed(db, company)).id
+  const companyId = company === undefined ? undefined : await companyIdNamed(db, company)
   const found = await findFailedJobs(db, id, companyId)
   const [job] = found
   if (job === undefined) throw jobNotFound()

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { ROLES } from '../../http/admission/role.ts'
 import { notFound } from '../../platform/errors.ts'
 import { checkSecrets, resealSecrets } from '../../secrets/secret-store.ts'
-import { companyNamed } from '../operator.ts'
+import { companyIdNamed } from '../operator.ts'
 import { type AddGroup, type CommandWork, call, commandGroups, type OpenOperator, type Terminal } from './command.ts'
 import { companyCommands } from './company.ts'
 import { contactCommands } from './contact.ts'
@@ -50,7 +50,7 @@ function consoleCommands(addGroup: AddGroup): void {
 
 const createLink: CommandWork = async ({ db, createConsoleLink }, { company, name, role }) => {
   if (createConsoleLink === undefined) throw notFound('The console is off')
-  const companyId = company === undefined ? null : (await companyNamed(db, String(company))).id
+  const companyId = company === undefined ? null : await companyIdNamed(db, String(company))
   const chosen = ROLES.find((one) => one === role) ?? 'agent'
   return { url: await createConsoleLink(companyId, { name: String(name), role: chosen }) }
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { explainRefusal } from '../../db/server/start-refusal.ts'
 import { createLocalServer } from '../../http/server/local-server.ts'
 import { AppError } from '../../platform/errors.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { companyIdNamed, type OperatorDeps } from '../operator.ts'
 import { operatorRoutes } from '../operator-routes.ts'
 import { readOptions } from './option.ts'
 
@@ -138,4 +138,4 @@ export const call =
 export const inCompany =
   (work: (deps: OperatorDeps, companyId: number, given: Given, io: Io) => Promise<Row> | Promise<void>): CommandWork =>
   async (deps, given, io) =>
-    (await work(deps, (await companyNamed(deps.db, String(given.company))).id, given, io)) ?? SUCCESS
+    (await work(deps, await companyIdNamed(deps.db, String(given.company)), given, io)) ?? SUCCESS

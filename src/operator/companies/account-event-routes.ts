@@ -1,13 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
-import { accountEventPage, companyNamed, type OperatorDeps } from '../operator.ts'
+import { type Static, Type } from 'typebox'
+import { parseBefore } from '../../http/paging/paging.ts'
+import { listAccountEvents } from '../../senders/account-event-store.ts'
+import { companyIdNamed, type OperatorDeps } from '../operator.ts'
 import { InCompany } from '../shape.ts'
-import { AccountEventQuery, AccountEventReply } from './account-event-shape.ts'
+import { ACCOUNT_EVENT_PAGE, AccountEventQuery, AccountEventReply, toAccountEventReply } from './account-event-shape.ts'
 
 const config = { errors: ['validation_error'] } as const
 const response = { 200: Type.Array(AccountEventReply, { description: 'One page of events.' }) }
 
 export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncTypebox {
+  const listPage = async (companyId: number | null, query: Static<typeof AccountEventQuery>) =>
+    (await listAccountEvents(db, companyId, parseBefore(query, ACCOUNT_EVENT_PAGE))).map(toAccountEventReply)
   return async (app) => {
     app.get(
       '/admin/v1/account-events',
@@ -22,7 +26,7 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
           response,
         },
       },
-      async ({ query }) => accountEventPage(db, null, query),
+      ({ query }) => listPage(null, query),
     )
 
     app.get(
@@ -38,7 +42,7 @@ export function accountEventRoutes({ db }: OperatorDeps): FastifyPluginAsyncType
           response,
         },
       },
-      async ({ params, query }) => accountEventPage(db, (await companyNamed(db, params.id)).id, query),
+      async ({ params, query }) => listPage(await companyIdNamed(db, params.id), query),
     )
   }
 }

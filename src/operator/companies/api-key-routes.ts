@@ -11,7 +11,7 @@ import {
 import { checkWritableFields, writableFieldFaults } from '../../contacts/write/browser-write.ts'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { companyIdNamed, type OperatorDeps, succeed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import {
   ApiKeyChangeBody,
@@ -49,9 +49,9 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       },
       async (request, reply) => {
         checkWritableFields(request.body.writableFields)
-        const company = await companyNamed(deps.db, request.params.id)
+        const companyId = await companyIdNamed(deps.db, request.params.id)
         return answerOnce(deps.db, request, reply, 201, async (tx) =>
-          toNewApiKeyReply(await createApiKey({ ...deps, db: tx }, company.id, request.body)),
+          toNewApiKeyReply(await createApiKey({ ...deps, db: tx }, companyId, request.body)),
         )
       },
     )
@@ -67,10 +67,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Type.Array(ApiKeyReply, { description: 'All of them.' }) },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return (await listApiKeys(deps.db, company.id)).map(toApiKeyReply)
-      },
+      async ({ params }) => (await listApiKeys(deps.db, await companyIdNamed(deps.db, params.id))).map(toApiKeyReply),
     )
 
     app.patch(
@@ -88,8 +85,8 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       },
       async (request) => {
         checkWritableFields(request.body.writableFields)
-        const company = await companyNamed(deps.db, request.params.id)
-        return toApiKeyReply(await changeApiKey(deps, company.id, request.params.clientId, request.body))
+        const companyId = await companyIdNamed(deps.db, request.params.id)
+        return toApiKeyReply(await changeApiKey(deps, companyId, request.params.clientId, request.body))
       },
     )
 
@@ -104,11 +101,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        await revokeApiKey(deps, company.id, request.params.clientId)
-        return { success: true as const }
-      },
+      async ({ params }) => succeed(revokeApiKey(deps, await companyIdNamed(deps.db, params.id), params.clientId)),
     )
   }
 }

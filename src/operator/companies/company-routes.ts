@@ -4,7 +4,7 @@ import { companyFaults, createCompany, listCompanies } from '../../companies/com
 import type { Db } from '../../db/connect.ts'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
-import { changeCompany, companyNamed, type OperatorDeps, removeCompany } from '../operator.ts'
+import { changeCompany, companyIdNamed, companyNamed, type OperatorDeps, removeCompany, succeed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 
@@ -68,10 +68,8 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: CompanyReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return toCompanyReply(await changeCompany(deps, company.id, request.body))
-      },
+      async ({ body, params }) =>
+        toCompanyReply(await changeCompany(deps, await companyIdNamed(deps.db, params.id), body)),
     )
 
     app.delete(
@@ -85,11 +83,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { 200: Success },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        await removeCompany(deps, company.id)
-        return { success: true as const }
-      },
+      async ({ params }) => succeed(removeCompany(deps, await companyIdNamed(deps.db, params.id))),
     )
   }
 }

@@ -84,14 +84,7 @@ export const CompanyReply = Type.Object(
   },
 )
 
-export const toCompanyReply = (company: Company) => ({
-  id: company.id,
-  name: company.name,
-  rateLimitPerMinute: company.rateLimitPerMinute,
-  readReceipts: company.readReceipts,
-  defaultCountry: company.defaultCountry,
-  registrationLimit: company.registrationLimit,
-  sessionRateLimitPerMinute: company.sessionRateLimitPerMinute,
-  agentsMayErase: company.agentsMayErase,
-  createdAt: company.createdAt.toISOString(),
+export const toCompanyReply = ({ createdAt, ...company }: Company) => ({
+  ...company,
+  createdAt: createdAt.toISOString(),
 })

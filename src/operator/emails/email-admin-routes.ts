@@ -11,7 +11,7 @@ import {
 } from '../../emails/email-template.ts'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { Success } from '../../http/shapes.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { companyIdNamed, type OperatorDeps, succeed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import {
   EmailSettingsBody,
@@ -48,9 +48,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         },
       },
       async (request, reply) => {
-        const company = await companyNamed(deps.db, request.params.id)
+        const companyId = await companyIdNamed(deps.db, request.params.id)
         return answerOnce(deps.db, request, reply, 201, async (tx) =>
-          toEmailTemplateReply(await createEmailTemplate(tx, company.id, request.body)),
+          toEmailTemplateReply(await createEmailTemplate(tx, companyId, request.body)),
         )
       },
     )
@@ -66,9 +66,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: Type.Array(EmailTemplateReply, { description: 'All of them.' }) },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return (await listEmailTemplates(deps.db, company.id)).map(toEmailTemplateReply)
+      async ({ params }) => {
+        const templates = await listEmailTemplates(deps.db, await companyIdNamed(deps.db, params.id))
+        return templates.map(toEmailTemplateReply)
       },
     )
 
@@ -83,9 +83,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: EmailTemplateReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return toEmailTemplateReply(await getEmailTemplate(deps.db, company.id, request.params.templateId))
+      async ({ params }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        return toEmailTemplateReply(await getEmailTemplate(deps.db, companyId, params.templateId))
       },
     )
 
@@ -102,10 +102,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: EmailTemplateReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        const { templateId } = request.params
-        return toEmailTemplateReply(await updateEmailTemplate(deps.db, company.id, templateId, request.body))
+      async ({ body, params }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        return toEmailTemplateReply(await updateEmailTemplate(deps.db, companyId, params.templateId, body))
       },
     )
 
@@ -120,11 +119,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: Success },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        await removeEmailTemplate(deps.db, company.id, request.params.templateId)
-        return { success: true as const }
-      },
+      async ({ params }) =>
+        succeed(removeEmailTemplate(deps.db, await companyIdNamed(deps.db, params.id), params.templateId)),
     )
 
     app.get(
@@ -138,10 +134,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: EmailSettingsReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return toEmailSettingsReply(await getEmailSettings(deps, company.id))
-      },
+      async ({ params }) =>
+        toEmailSettingsReply(await getEmailSettings(deps, await companyIdNamed(deps.db, params.id))),
     )
 
     app.put(
@@ -158,10 +152,10 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           response: { 200: EmailSettingsReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        const { from, fromName = null, smtpUrl = null } = request.body
-        return toEmailSettingsReply(await setEmailSettings(deps, company.id, { from, fromName, smtpUrl }))
+      async ({ params, body }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        const { from, fromName = null, smtpUrl = null } = body
+        return toEmailSettingsReply(await setEmailSettings(deps, companyId, { from, fromName, smtpUrl }))
       },
     )
   }

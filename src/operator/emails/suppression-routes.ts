@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { endSuppression, listSuppressions } from '../../emails/suppression/suppression.ts'
 import { Success } from '../../http/shapes.ts'
-import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { companyIdNamed, type OperatorDeps, succeed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { MOST_SUPPRESSIONS, SuppressionReply, toSuppressionReply } from './suppression-shape.ts'
 
@@ -33,10 +33,10 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           response: { 200: Type.Array(SuppressionReply, { description: 'One page of addresses.' }) },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        const { after = '', limit = 25 } = request.query
-        return (await listSuppressions(deps.db, company.id, { after, limit })).map(toSuppressionReply)
+      async ({ params, query }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        const { after = '', limit = 25 } = query
+        return (await listSuppressions(deps.db, companyId, { after, limit })).map(toSuppressionReply)
       },
     )
 
@@ -51,11 +51,7 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           response: { 200: Success },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        await endSuppression(deps, company.id, request.params.address)
-        return { success: true as const }
-      },
+      async ({ params }) => succeed(endSuppression(deps, await companyIdNamed(deps.db, params.id), params.address)),
     )
   }
 }

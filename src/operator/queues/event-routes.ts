@@ -9,6 +9,28 @@ import { EventQuery, EventReply, FailedRetryBody, Retried, UnroutableRetryBody }
 
 const params = Type.Object({ id: pathId('EventId', 'Event id.') })
 
+const LISTS = [
+  {
+    list: 'unroutable',
+    listed: {
+      operationId: 'listUnroutableEvents',
+      summary: 'List unroutable events',
+      description:
+        "Newest first. An event is handled if its number is connected within 30 days. `unverified` events don't prove their number's secret and are checked again when it changes.",
+    },
+    one: { operationId: 'getUnroutableEvent', summary: 'Get an unroutable event' },
+  },
+  {
+    list: 'failed',
+    listed: {
+      operationId: 'listFailedEvents',
+      summary: 'List failed events',
+      description: 'Newest first, each with its reason. Kept for 30 days.',
+    },
+    one: { operationId: 'getFailedEvent', summary: 'Get a failed event' },
+  },
+] as const
+
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   const retryList = async (list: RetriedList, filter: RetryBody, request: FastifyRequest, reply: FastifyReply) => {
     const answer = { success: true as const, count: await retryEvents(deps, list, filter) }
@@ -16,64 +38,27 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     return answer
   }
   return async (app) => {
-    app.get(
-      '/admin/v1/unroutable-events',
-      {
-        config: { errors: ['validation_error'] },
-        schema: {
-          operationId: 'listUnroutableEvents',
-          summary: 'List unroutable events',
-          description:
-            "Newest first. An event is handled if its number is connected within 30 days. `unverified` events don't prove their number's secret and are checked again when it changes.",
-          querystring: EventQuery,
-          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
+    for (const { list, listed, one } of LISTS) {
+      app.get(
+        `/admin/v1/${list}-events`,
+        {
+          config: { errors: ['validation_error'] },
+          schema: {
+            ...listed,
+            querystring: EventQuery,
+            response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
+          },
         },
-      },
-      (request) => listEvents(deps, 'unroutable', request.query),
-    )
+        ({ query }) => listEvents(deps, list, query),
+      )
 
-    app.get(
-      '/admin/v1/unroutable-events/:id',
-      {
-        schema: {
-          operationId: 'getUnroutableEvent',
-          summary: 'Get an unroutable event',
-          description: 'Returns the event with its whole body.',
-          params,
-          response: { 200: EventReply },
-        },
-      },
-      (request) => getEvent(deps, 'unroutable', request.params.id),
-    )
-
-    app.get(
-      '/admin/v1/failed-events',
-      {
-        config: { errors: ['validation_error'] },
-        schema: {
-          operationId: 'listFailedEvents',
-          summary: 'List failed events',
-          description: 'Newest first, each with its reason. Kept for 30 days.',
-          querystring: EventQuery,
-          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
-        },
-      },
-      (request) => listEvents(deps, 'failed', request.query),
-    )
-
-    app.get(
-      '/admin/v1/failed-events/:id',
-      {
-        schema: {
-          operationId: 'getFailedEvent',
-          summary: 'Get a failed event',
-          description: 'Returns the event with its whole body.',
-          params,
-          response: { 200: EventReply },
-        },
-      },
-      (request) => getEvent(deps, 'failed', request.params.id),
-    )
+      const description = 'Returns the event with its whole body.'
+      app.get(
+        `/admin/v1/${list}-events/:id`,
+        { schema: { ...one, description, params, response: { 200: EventReply } } },
+        (request) => getEvent(deps, list, request.params.id),
+      )
+    }
 
     app.post(
       '/admin/v1/failed-events/retry',

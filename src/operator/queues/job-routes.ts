@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { answerOnce } from '../../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../../http/shapes.ts'
-import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from '../operator.ts'
+import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob, succeed } from '../operator.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
 
 /** Discarded jobs: too many failures, or several processes died running them. */
@@ -34,10 +34,9 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         },
       },
       (request, reply) =>
-        answerOnce(deps.db, request, reply, 200, async (tx) => {
-          await retryFailedJob({ db: tx }, request.params.id, request.query.companyId)
-          return { success: true as const }
-        }),
+        answerOnce(deps.db, request, reply, 200, (tx) =>
+          succeed(retryFailedJob({ db: tx }, request.params.id, request.query.companyId)),
+        ),
     )
   }
 }

@@ -26,12 +26,4 @@ export const JobReply = Type.Object(
   },
 )
 
-export const toJobReply = ({ id, kind, companyId, subjectId, attempts, failedAt, lastError }: FailedJob) => ({
-  id,
-  kind,
-  companyId,
-  subjectId,
-  attempts,
-  failedAt: failedAt.toISOString(),
-  lastError,
-})
+export const toJobReply = ({ failedAt, ...job }: FailedJob) => ({ ...job, failedAt: failedAt.toISOString() })

@@ -5,7 +5,7 @@ import { pathId, Success } from '../../http/shapes.ts'
 import type { SenderRecord } from '../../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
 import { senderFaults } from '../../senders/sender-values.ts'
-import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
+import { companyIdNamed, type OperatorDeps, senderIdNamed, succeed } from '../operator.ts'
 import { InCompany } from '../shape.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
 
@@ -38,13 +38,13 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         },
       },
       async (request, reply) => {
-        const company = await companyNamed(deps.db, request.params.id)
+        const companyId = await companyIdNamed(deps.db, request.params.id)
         reply.code(201)
         const onSenderConnected: OperatorDeps['onSenderConnected'] = async (tx, companyId, sender) => {
           await deps.onSenderConnected(tx, companyId, sender)
           await completeKey(tx, request, reply, 201, toReply(sender))
         }
-        return toReply(await connectSender({ ...deps, onSenderConnected }, company.id, request.body))
+        return toReply(await connectSender({ ...deps, onSenderConnected }, companyId, request.body))
       },
     )
 
@@ -59,10 +59,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           response: { 200: Type.Array(SenderReply, { description: 'All of them.' }) },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return (await listSenders(deps.db, company.id)).map(toReply)
-      },
+      async ({ params }) => (await listSenders(deps.db, await companyIdNamed(deps.db, params.id))).map(toReply),
     )
 
     app.get(
@@ -76,9 +73,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           response: { 200: SenderReply },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        return toReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
+      async ({ params }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        return toReply(await getSender(deps.db, companyId, senderIdNamed(params.channelId)))
       },
     )
 
@@ -98,10 +95,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        const senderId = senderIdNamed(request.params.channelId)
-        return toReply(await updateSender(deps, company.id, senderId, request.body))
+      async ({ body, params }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        return toReply(await updateSender(deps, companyId, senderIdNamed(params.channelId), body))
       },
     )
 
@@ -117,10 +113,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           response: { 200: Success },
         },
       },
-      async (request) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        await removeSender(deps, company.id, senderIdNamed(request.params.channelId))
-        return { success: true as const }
+      async ({ params }) => {
+        const companyId = await companyIdNamed(deps.db, params.id)
+        return succeed(removeSender(deps, companyId, senderIdNamed(params.channelId)))
       },
     )
 
@@ -142,8 +137,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         },
       },
       async (request, reply) => {
-        const company = await companyNamed(deps.db, request.params.id)
-        const answer = { synced: await deps.syncTemplates(company.id) }
+        const answer = { synced: await deps.syncTemplates(await companyIdNamed(deps.db, request.params.id)) }
         await completeKey(deps.db, request, reply, 200, answer)
         return answer
       },
