@@ -1,4 +1,3 @@
-import type { RecordChange } from '../../changes/record-change.ts'
 import type { Db } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { isAmong, isRecent } from '../message-month.ts'
@@ -94,22 +93,4 @@ export async function listRecipients(
     where ${isAmong(messages.map(({ id }) => id))} and identity.identity !~ '^#' and identity.retired_at is null
     order by message.company_id, message.id, identity.identity
   `
-}
-
-/** Lists contacts created in this transaction, for event receivers. */
-export async function listCreatedContacts(
-  tx: Db,
-  conversations: readonly { companyId: number; conversationId: number | null }[],
-): Promise<RecordChange[]> {
-  const contacts = await tx<{ companyId: number; id: number }[]>`
-    select distinct contact.company_id, contact.id
-    from ${inputRows(conversations, { bigint: ['companyId', 'conversationId'] }, 'touched')}
-    join conversations conversation
-      on (conversation.company_id, conversation.id) = (touched.company_id, touched.conversation_id)
-    join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
-    join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
-    where contact.created_at = now() -- the time at which this transaction began
-    order by contact.company_id, contact.id
-  `
-  return contacts.map((contact) => ({ event: 'contact.changed', change: 'created', ...contact }))
 }

@@ -1,7 +1,6 @@
 import type { LiveChange, Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
 import { type ChangedCall, recordCallEvents } from '../../conversations/recording/message-write-store.ts'
-import { listCreatedContacts } from '../../conversations/recording/recipient-store.ts'
 import {
   findTargets,
   type MessageChange,
@@ -218,11 +217,8 @@ async function passOn(
   if (media.length > 0) deps.afterwards.push(await deps.copyMedia(tx, media))
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(ofItem(toForwarded))
   deps.afterwards.push(await deps.forward(tx, toReceivers))
-  await deps.recordEvents.publish(tx, [...fresh.flatMap(ofItem(toEchoChange)), ...contactChanges])
-  const requested = fresh
-    .map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
-    .filter(({ companyId }) => deps.recordEvents.isSubscribed('contact.changed', [companyId]))
-  if (requested.length > 0) await deps.recordEvents.publish(tx, await listCreatedContacts(tx, requested))
+  const recordChanges = [...fresh.flatMap(ofItem(toEchoChange)), ...contactChanges]
+  if (recordChanges.length > 0) await deps.recordEvents.publish(tx, recordChanges)
 }
 
 /** Adds later call events to their messages; returns the changed ones. */

@@ -31,7 +31,7 @@ export async function recordInbound(
   const lockingAll = lock(tx, [...keys, ...others.values()])
   if (entries.length === 0) {
     await lockingAll
-    return { recorded: [], movedCompanies: [], changedContacts: [], identifiedContacts: [] }
+    return { recorded: [], movedCompanies: [], createdContacts: [], changedContacts: [], identifiedContacts: [] }
   }
   const locking = lockingAll.then((locked) => locked.filter((key) => named.has(textOf(key))))
   const more = new Map<string, IdentityKey>()

@@ -40,17 +40,23 @@ export type Recorded = { isNew: boolean; conversationId: number | null; messageI
 export type RecordedBatch = {
   recorded: Recorded[]
   movedCompanies: number[]
-  changedContacts: { companyId: number; id: number }[]
-  identifiedContacts: { companyId: number; id: number }[]
+  /** Of people whose messages are in the batch. */
+  createdContacts: ContactKey[]
+  changedContacts: ContactKey[]
+  identifiedContacts: ContactKey[]
 }
 
-/** Builds events for contacts older than the batch. */
+type ContactKey = { companyId: number; id: number }
+
+/** Builds events for the contacts of a batch. */
 export const toContactChanges = ({
+  createdContacts,
   identifiedContacts,
   changedContacts,
-}: Pick<RecordedBatch, 'identifiedContacts' | 'changedContacts'>): RecordChange[] => [
+}: Pick<RecordedBatch, 'createdContacts' | 'identifiedContacts' | 'changedContacts'>): RecordChange[] => [
   ...identifiedContacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'updated', ...contact })),
   ...changedContacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
+  ...createdContacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'created', ...contact })),
 ]
 
 type Decided = InboundDecisions & { people: ReadonlyMap<number, People> }
@@ -79,9 +85,18 @@ export async function writeInbound(tx: Db, decided: Decided, facts: Facts, writt
       messageId: placement?.message ? (messageIds.get(placement.message) ?? null) : null,
     })),
     movedCompanies: [...decided.people].flatMap(([companyId, { hasMoved }]) => (hasMoved ? [companyId] : [])),
+    createdContacts: createdContacts(plan, decided, realId),
     changedContacts: refreshed.map(({ companyId, contactId }) => ({ companyId, id: contactId })),
     identifiedContacts: distinctContacts([...released, ...contactsOf(plan, decided.people)]),
   }
+}
+
+function createdContacts({ newContacts }: PeoplePlan, { changes }: Decided, realId: RealId): ContactKey[] {
+  if (newContacts.length === 0) return []
+  const written = new Set(changes.map(({ conversation }) => conversation))
+  return newContacts
+    .filter(({ customer }) => customer.conversations.some((one) => written.has(one)))
+    .map(({ companyId, contact }) => ({ companyId, id: realId(contact.id) }))
 }
 
 /** Persons with a new identity or contact, for whom earlier preferences may apply now. */
