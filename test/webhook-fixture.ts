@@ -2,6 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
 import { completeJobs } from '../src/queue/job-store.ts'
+import type { Cipher } from '../src/secrets/secrets.ts'
 import type { DeliveryClaim } from '../src/webhooks/deliveries/claim-deliveries.ts'
 import {
   type AttemptRecord,
@@ -13,7 +14,6 @@ import {
   type StartedAttempt,
   startAttempts,
 } from '../src/webhooks/deliveries/delivery-store.ts'
-import type { SecretCipher } from '../src/webhooks/registrations/registration.ts'
 import {
   insertRegistration,
   type NewRegistration,
@@ -24,7 +24,7 @@ import { createTestKey } from './api.ts'
 export const EVENT = 'whatsapp.message.received'
 
 /** Reversible and visibly not clear text; the real cipher has tests of its own. */
-export const testCipher: SecretCipher = {
+export const testCipher: Pick<Cipher, 'encrypt' | 'decrypt'> = {
   encrypt: (clear) => `sealed:${Buffer.from(clear).toString('base64')}`,
   decrypt: (stored) => Buffer.from(stored.slice('sealed:'.length), 'base64').toString(),
 }

@@ -51,7 +51,7 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'webhook-signature may be a static header',
-    file: 'src/webhooks/registrations/static-header.ts',
+    file: 'src/webhooks/attempts/delivery-headers.ts',
     find: "  'webhook-signature',\n",
     replace: '',
     tests: ['src/webhooks/attempts/delivery-headers.test.ts'],

@@ -14,7 +14,8 @@ import {
 import { fixedClock } from '../../platform/clock.ts'
 import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
 import { listLogs } from '../deliveries/log/delivery-log-store.ts'
-import { createSigners, makeAttempt } from './attempt.ts'
+import { makeAttempt } from './deliver.ts'
+import { createSigners } from './delivery-headers.ts'
 import { createReceiverClient } from './post.ts'
 
 const { db } = await createTestDatabase()

@@ -16,6 +16,7 @@ import {
   selfCompleted,
 } from '../../queue/job.ts'
 import { LeaseLost } from '../../queue/leases.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
 import { claimDeliveries } from '../deliveries/claim-deliveries.ts'
 import { holdBack, releaseBehind } from '../deliveries/delivery-order-store.ts'
 import {
@@ -27,7 +28,8 @@ import {
   type StartedAttempt,
   startAttempts,
 } from '../deliveries/delivery-store.ts'
-import { type AttemptDeps, createSigners, makeAttempt } from './attempt.ts'
+import { createSigners, deliveryHeaders, openHeaders, type Signers } from './delivery-headers.ts'
+import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import {
   createFailurePace,
   createReceiverSlots,
@@ -36,6 +38,7 @@ import {
   type ReceiverSlots,
   type SlotResult,
 } from './receivers.ts'
+import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
 
 /** Deliveries per claim and concurrent claims of a quick registration, across processes. */
 const WIDE = { batch: 150, batches: 4 }
@@ -48,6 +51,16 @@ const NARROW = { batch: 16, ofLane: MOST_AT_ONCE, all: 2_048 }
 const CONCURRENCY = 4_000
 /** Hours of crashing workers must not cost a delivery; no receiver's answer can kill a worker. */
 const MAX_LEASE_EXPIRIES = 1_000
+
+export type AttemptDeps = {
+  clock: Clock
+  receiver: Pick<ReceiverClient, 'post'>
+  serviceName: string
+  signers: Signers
+  cipher: Pick<Cipher, 'decrypt'>
+  /** In [0, 1). */
+  random: () => number
+}
 
 export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
   db: Pool
@@ -147,6 +160,53 @@ async function attempt(
     return record
   } finally {
     slot.end(how)
+  }
+}
+
+/**
+ * Makes a started attempt and returns its record (spec: Retries and idempotency).
+ * @throws only if the secret can't be opened: our fault, so it must not use up an attempt
+ */
+export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): Promise<AttemptRecord> {
+  const { registrationId, event, eventId, url, method } = started
+  const body = Buffer.from(started.body)
+  const signer = started.secret === null ? null : deps.signers(started.secret)
+  const sentAt = deps.clock.now()
+  const staticHeaders = openHeaders(started.staticHeaders, deps.cipher.decrypt)
+  const delivery = { registrationId, event, eventId, body, headers: staticHeaders, signer }
+  const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
+  const outcome = await deps.receiver.post({
+    url,
+    method,
+    headers,
+    body,
+    timeoutMs: ATTEMPT_TIMEOUT_MS,
+    registrationId,
+  })
+  return toRecord(started, outcome, sentAt, deps.clock.now(), deps.random)
+}
+
+function toRecord(
+  { companyId, deliveryId, registrationId, round, attempt }: StartedAttempt,
+  outcome: AttemptOutcome,
+  sentAt: Date,
+  now: Date,
+  random: () => number,
+): AttemptRecord {
+  const { statusCode, response, errorMessage, durationMs } = outcome
+  const next = outcome.kind === 'delivered' ? 'delivered' : nextAttemptAt(now, attempt, outcome, random)
+  return {
+    companyId,
+    deliveryId,
+    registrationId,
+    round,
+    attempt,
+    statusCode,
+    response,
+    errorMessage: next === 'dead' ? deadLetterMessage(errorMessage) : errorMessage,
+    durationMs,
+    sentAt,
+    next,
   }
 }
 

@@ -2,8 +2,13 @@ import { createHmac } from 'node:crypto'
 import { validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { isReservedHeader, staticHeaderFaults } from '../registrations/static-header.ts'
-import { createSigner, deliveryHeaders, type SignedDelivery } from './attempt.ts'
+import {
+  createSigner,
+  deliveryHeaders,
+  isReservedHeader,
+  type SignedDelivery,
+  staticHeaderFaults,
+} from './delivery-headers.ts'
 
 const at = new Date('2026-01-01T00:00:00.900Z')
 const delivery: SignedDelivery = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { signatureOf } from '../../../test/webhook-fixture.ts'
-import { createSigners } from './attempt.ts'
+import { createSigners } from './delivery-headers.ts'
 
 const body = Buffer.from('{}')
 

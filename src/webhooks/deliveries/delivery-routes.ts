@@ -1,15 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
-import type { Db } from '../../db/connect.ts'
 import { beforeQuery, parseBefore } from '../../http/paging/paging.ts'
 import { instant, nullableInteger, pathId } from '../../http/shapes.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { deliveryNotFound, validationError } from '../../platform/errors.ts'
 import { parseId } from '../../platform/ids.ts'
-import { createSigner, deliveryHeaders } from '../attempts/attempt.ts'
-import { getRegistration, getRegistrationRow, type SecretCipher } from '../registrations/registration.ts'
+import { createSigner, deliveryHeaders, hideValues } from '../attempts/delivery-headers.ts'
+import { getRegistration, getRegistrationRow, type RegistrationDeps } from '../registrations/registration.ts'
 import type { Registration } from '../registrations/registration-store.ts'
-import { hideValues } from '../registrations/static-header.ts'
 import {
   DeliveryDetailsRecord,
   LISTED_EXAMPLE,
@@ -57,7 +55,7 @@ const DetailsQuery = Type.Object({
   ),
 })
 
-type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; serviceName: string }
+type DeliveryRoutesDeps = RegistrationDeps & { clock: Clock; serviceName: string }
 
 /** Serves delivery states (console: section 5). */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncTypebox {

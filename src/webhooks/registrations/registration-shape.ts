@@ -1,10 +1,6 @@
 import { Type } from 'typebox'
 import { asRead } from '../../http/as-read.ts'
 import { nullableText, nullableTime } from '../../http/shapes.ts'
-import { MAX_URL_LENGTH, type ReceiverRules } from '../attempts/receiver-address.ts'
-import { EVENT_NAMES } from '../events/event-kinds.ts'
-import type { RegistrationHealth } from './registration-health-store.ts'
-import type { Registration } from './registration-store.ts'
 import {
   HEADER_NAME_PATTERN,
   hideValues,
@@ -13,7 +9,11 @@ import {
   MAX_HEADER_VALUE_LENGTH,
   MAX_STATIC_HEADERS,
   type StaticHeader,
-} from './static-header.ts'
+} from '../attempts/delivery-headers.ts'
+import { MAX_URL_LENGTH, type ReceiverRules } from '../attempts/receiver-address.ts'
+import { EVENT_NAMES } from '../events/event-kinds.ts'
+import type { RegistrationHealth } from './registration-health-store.ts'
+import type { Registration } from './registration-store.ts'
 
 const MAX_NAME_LENGTH = 200
 const MIN_SECRET_LENGTH = 16

@@ -1,5 +1,5 @@
 import { type Db, sql, type Transaction } from '../../db/connect.ts'
-import type { StaticHeader } from './static-header.ts'
+import type { StaticHeader } from '../attempts/delivery-headers.ts'
 
 export type RegistrationStatus = 'active' | 'inactive'
 export type DeliveryMethod = 'POST' | 'GET'

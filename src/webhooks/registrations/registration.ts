@@ -2,6 +2,14 @@ import type { Db, Pool, Transaction } from '../../db/connect.ts'
 import { changedMembers } from '../../http/as-read.ts'
 import { type FieldFault, registrationNotFound, validationError } from '../../platform/errors.ts'
 import { memberOf } from '../../platform/text/json-text.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
+import {
+  type GivenHeaders,
+  keepValues,
+  openHeaders,
+  sealHeaders,
+  staticHeaderFaults,
+} from '../attempts/delivery-headers.ts'
 import { type ReceiverRules, receiverUrlFault } from '../attempts/receiver-address.ts'
 import { REGISTRATION_SERVICE_MEMBERS, toRegistrationReply } from './registration-shape.ts'
 import {
@@ -18,13 +26,9 @@ import {
   type RegistrationStatus,
   updateRegistrationRow,
 } from './registration-store.ts'
-import { type GivenHeaders, keepValues, openHeaders, sealHeaders, staticHeaderFaults } from './static-header.ts'
-
-/** `decrypt` must also accept older keys. */
-export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }
 
 export type RegistrationRules = ReceiverRules & { serviceName: string }
-export type RegistrationDeps = { db: Db; cipher: SecretCipher }
+export type RegistrationDeps = { db: Db; cipher: Pick<Cipher, 'encrypt' | 'decrypt'> }
 
 type RegistrationRequest = {
   name: string

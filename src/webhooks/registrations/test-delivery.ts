@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import type { Db } from '../../db/connect.ts'
 import type { Clock } from '../../platform/clock.ts'
 import { DEFAULT_PROVIDER } from '../../providers/provider-name.ts'
-import { createSigner, deliveryHeaders } from '../attempts/attempt.ts'
+import { createSigner, deliveryHeaders } from '../attempts/delivery-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from '../attempts/post.ts'
 import { findEventKind } from '../events/event-kinds.ts'
 import { MESSAGE_RECEIVED, PLAIN_MESSAGE } from '../events/message-received.ts'
-import { getRegistration, type SecretCipher } from './registration.ts'
+import { getRegistration, type RegistrationDeps } from './registration.ts'
 
-export type TestDeliveryDeps = {
-  db: Db
-  cipher: SecretCipher
+export type TestDeliveryDeps = RegistrationDeps & {
   clock: Clock
   receiver: Pick<ReceiverClient, 'post'>
   serviceName: string

@@ -1,5 +1,97 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createCache } from '../../platform/cache.ts'
 import { type FieldFault, validationError } from '../../platform/errors.ts'
 import { isRecord, memberOf } from '../../platform/text/json-text.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
+
+export type SignedDelivery = {
+  registrationId: number
+  event: string
+  eventId: string
+  body: Buffer
+  headers: readonly StaticHeader[]
+  signer: Signer | null
+}
+
+/** Builds the attempt's headers (spec: Delivery headers). Static headers can't replace ours, even after a rename. */
+export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, at: Date): Record<string, string> {
+  const id = headerTextOf(delivery.eventId)
+  const own: Record<string, string> = {
+    'Content-Type': 'application/json',
+    [`X-${serviceName}-Event`]: delivery.event,
+    [`X-${serviceName}-Delivery`]: id,
+    [`X-${serviceName}-Webhook-Id`]: String(delivery.registrationId),
+    ...signatures(serviceName, delivery, id, at),
+  }
+  const chosen = delivery.headers.filter(({ key }) => !isReservedHeader(key, serviceName))
+  return {
+    ...defaults(serviceName, chosen),
+    ...Object.fromEntries(chosen.map(({ key, value }) => [key, value])),
+    ...own,
+  }
+}
+
+/** Provider ids can contain any character; headers only visible ASCII. */
+const headerTextOf = (eventId: string): string => eventId.replace(/[^!-~]+/gu, encodeURIComponent)
+
+/** Static headers can replace these. `identity` prevents decompression bombs. */
+function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {
+  const names = new Set(chosen.map(({ key }) => key.toLowerCase()))
+  return {
+    ...(!names.has('user-agent') && { 'User-Agent': `${serviceName}-Webhooks/1` }),
+    ...(!names.has('accept-encoding') && { 'Accept-Encoding': 'identity' }),
+  }
+}
+
+function signatures(
+  serviceName: string,
+  { signer, body }: SignedDelivery,
+  id: string,
+  at: Date,
+): Record<string, string> {
+  if (signer === null) return {}
+  return { [`X-${serviceName}-Signature`]: signer.sign(body), ...signer.standardHeaders(id, at, body) }
+}
+
+const MOST_KEPT = 1_000
+
+export type Signers = (sealed: string) => Signer
+
+/** Caches signers, since decrypting a secret costs more than signing. Throws if a secret can't be opened. */
+export function createSigners(cipher: Pick<Cipher, 'decrypt'>): Signers {
+  const signers = createCache<string, Signer>({ name: 'webhook_signers', max: MOST_KEPT })
+  return (sealed) => signers.get(sealed, () => createSigner(cipher.decrypt(sealed)))
+}
+
+const STANDARD_PREFIX = 'whsec_'
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
+
+export type Signer = {
+  sign(body: Buffer): string
+  /** Standard Webhooks: `id` must be stable across attempts, `at` must not (receivers reject old timestamps). */
+  standardHeaders(id: string, at: Date, body: Buffer): Record<string, string>
+}
+
+/** Creates a signer: hex HMAC-SHA256 of the body, and Standard Webhooks headers. */
+export function createSigner(secret: string): Signer {
+  const key = createSecretKey(secret, 'utf8')
+  const standard = standardKey(secret)
+  return {
+    sign: (body) => createHmac('sha256', key).update(body).digest('hex'),
+    standardHeaders: (id, at, body) => {
+      const timestamp = String(Math.floor(at.getTime() / 1000))
+      const digest = createHmac('sha256', standard).update(`${id}.${timestamp}.`).update(body).digest('base64')
+      return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${digest}` }
+    },
+  }
+}
+
+/** Decodes the base64 after `whsec_`; otherwise the whole secret is the key. Never empty. */
+function standardKey(secret: string): KeyObject {
+  const encoded = secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : ''
+  const isEncoded = encoded !== '' && BASE64.test(encoded)
+  return createSecretKey(isEncoded ? encoded : secret, isEncoded ? 'base64' : 'utf8')
+}
 
 export type StaticHeader = { key: string; value: string }
 
