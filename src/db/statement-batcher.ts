@@ -1,4 +1,4 @@
-import { type Batcher, type BatcherOptions, createBatcher, type FailureScope } from '../fair/batch.ts'
+import { type Batcher, type BatcherOptions, createBatcher, type FailureScope } from '../fair/fair-line.ts'
 import { isContention, isDataError, isLockTimeout } from './pool/failure.ts'
 
 /** Refused data fails one item, a lock timeout one company; a deadlock or serialization failure repeats the run. */

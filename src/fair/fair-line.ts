@@ -1,5 +1,5 @@
 import { createTimer, monotonicMs } from '../platform/clock.ts'
-import { type AppError, overloaded } from '../platform/errors.ts'
+import { overloaded } from '../platform/errors.ts'
 
 /** One company's maximum share of a line and, while several companies wait, of the work. */
 export const COMPANY_SHARE = 1 / 3
@@ -124,126 +124,176 @@ function createExpiry<Company, Item>(
   return startLater
 }
 
-export type SlotRequest = {
-  companyId: number
-  /** Keeps a database core busy: always limited to the company share. */
-  isHeavy: boolean
-  /** Whether the caller is still connected. */
-  isAwaited: () => boolean
+/** What a failed run affects: one item, one company, or only this moment, so the run can be repeated. */
+export type FailureScope = 'item' | 'company' | 'moment'
+
+export type BatcherOptions<Item, Result> = LineLimits & {
+  /** Must return one result per item, in order. */
+  run: (items: Item[]) => Promise<Result[]>
+  maxItems: number
+  /** A larger item is sent alone. */
+  maxBytes?: number
+  maxRunning: number
+  bytesOf?: (item: Item) => number
+  /** Absent: items have no company, and only the overall bounds apply. */
+  companyOf?: (item: Item) => number | string
+  spacingMs?: number
+  /** An item that waits longer is refused and never runs. */
+  maxWaitMs?: number
+  /** Undefined: the failure affects all items. */
+  scopeOf?: (error: unknown) => FailureScope | undefined
 }
 
-export type SlotLimits = {
-  slots: number
-  /** A third of them for one company. */
-  maxWaiting: number
-  /** Work that waits longer, in milliseconds, is refused and never runs. */
-  maxWaitMs: number
-  maxHeavyWaitMs: number
-}
+/** An aborted `signal` drops an item that has not started. Throws 503 `service_unavailable` with `Retry-After`. */
+export type Batcher<Item, Result> = (item: Item, signal?: AbortSignal) => Promise<Result>
 
-export type CompanySlots = {
-  /** Holds the slot until the work ends, even if the caller stops waiting. Throws 503 with `Retry-After`. */
-  run<T>(request: SlotRequest, work: () => Promise<T>): Promise<T>
-  /** Takes a slot at once, for work that still touches the request's rows; returns the release function. */
-  hold(companyId: number): () => void
-}
-
-type WaitingRequest = {
-  request: SlotRequest
+type Waiting<Item, Result> = {
+  item: Item
+  bytes: number
   sinceMs: number
-  start: () => void
-  refuse: (error: unknown) => void
+  signal: AbortSignal | undefined
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
 }
 
+const RUNS_AT_CONTENTION = 4
 const RETRY_AFTER_SECONDS = 1
-const ALONE_AFTER_MS = 5_000
 
-/** Serves companies in rotation. Each has at most a third; while alone it can have more, but a third stays free. */
-export function createCompanySlots({ slots, maxWaiting, maxWaitMs, maxHeavyWaitMs }: SlotLimits): CompanySlots {
-  const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
-  const line = createFairLine<number, WaitingRequest>({
-    maxWaiting,
-    expiry: {
-      maxWaitMs,
-      isLate: ({ request, sinceMs }, nowMs) => nowMs - sinceMs >= (request.isHeavy ? maxHeavyWaitMs : maxWaitMs),
-      refuse: ({ refuse }) => refuse(noSlot()),
-    },
+/**
+ * Runs items of one event loop turn together, at once below `maxRunning` batches in flight; a single item never waits.
+ * After an item failure (`scopeOf`), the items run one by one; after a company failure, company by company. A momentary
+ * failure is retried up to three times.
+ */
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { maxItems, maxRunning, spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
+  const { bytesOf = () => 0, companyOf } = options
+  const isLate = ({ signal, sinceMs }: Waiting<Item, Result>, nowMs: number): boolean =>
+    signal?.aborted === true || sinceMs <= nowMs - maxWaitMs
+  const line = createFairLine<number | string, Waiting<Item, Result>>({
+    maxWaiting: options.maxWaiting,
+    maxWaitingBytes: options.maxWaitingBytes,
+    companyShare: companyOf === undefined ? 1 : COMPANY_SHARE,
+    bytesOf: ({ bytes }) => bytes,
+    expiry: { maxWaitMs, isLate, refuse },
   })
-  const activity = createActivity()
-  const runningOf = new Map<number, number>()
-  const heldOf = new Map<number, number>()
+  const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
   let running = 0
-
-  const mayRun = ({ companyId, isHeavy }: SlotRequest): boolean => {
-    if (running >= slots) return false
-    const held = heldOf.get(companyId) ?? 0
-    if ((runningOf.get(companyId) ?? 0) + held < share) return true
-    return !isHeavy && slots - running - held > share && activity.isAlone(companyId)
-  }
-
-  const add = (counts: Map<number, number>, companyId: number, by: number): void => {
-    const left = (counts.get(companyId) ?? 0) + by
-    if (left === 0) counts.delete(companyId)
-    else counts.set(companyId, left)
-  }
-  const count = (companyId: number, by: number): void => {
-    add(runningOf, companyId, by)
-    running += by
-  }
-
-  const execute = async <T>(companyId: number, work: () => Promise<T>): Promise<T> => {
-    count(companyId, 1)
-    try {
-      return await work()
-    } finally {
-      count(companyId, -1)
-      startNext()
-    }
-  }
+  let startedAtMs = Number.NEGATIVE_INFINITY
 
   const startNext = (): void => {
-    while (running < slots) {
-      const next = line.next(({ request }) => mayRun(request))
-      if (next === undefined) return
-      if (next.request.isAwaited()) next.start()
-      else next.refuse(noSlot())
+    while (running < maxRunning && line.size > 0) {
+      const nowMs = needsClock ? monotonicMs() : 0
+      const waitMs = startedAtMs + spacingMs - nowMs
+      if (waitMs > 0 && line.size < maxItems) {
+        startLater(waitMs)
+        return
+      }
+      const batch = takeBatch(line, options).filter((waiting) => !isLate(waiting, nowMs) || refuse(waiting))
+      if (batch.length === 0) continue
+      startedAtMs = nowMs
+      running += 1
+      void run(batch)
     }
   }
 
-  return {
-    run: <T>(request: SlotRequest, work: () => Promise<T>): Promise<T> => {
-      const { companyId } = request
-      activity.note(companyId)
-      if (line.sizeOf(companyId) === 0 && mayRun(request)) return execute(companyId, work)
-      return new Promise<T>((resolve, reject) => {
-        const start = () => void execute(companyId, work).then(resolve, reject)
-        if (!line.add(companyId, { request, sinceMs: monotonicMs(), start, refuse: reject })) reject(noSlot())
-      })
-    },
-    hold: (companyId) => {
-      add(heldOf, companyId, 1)
-      return () => {
-        add(heldOf, companyId, -1)
-        startNext()
-      }
-    },
+  /** Starts the next batch before resolving this one, since callers then do work of their own. */
+  const run = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    const items = batch.map(({ item }) => item)
+    const outcomes = await outcomesOf(options, items)
+    running -= 1
+    startNext()
+    answer(batch, outcomes)
+  }
+
+  const gather = createTimer(startNext)
+  const startLater = createTimer(startNext)
+
+  return (item, signal) =>
+    new Promise((resolve, reject) => {
+      const sinceMs = needsClock ? monotonicMs() : 0
+      const waiting = { item, bytes: bytesOf(item), signal, sinceMs, resolve, reject }
+      if (!line.add(companyOf?.(item) ?? 0, waiting)) refuse(waiting)
+      else if (running < maxRunning) gather()
+    })
+}
+
+const refuse = ({ reject }: Pick<Waiting<never, never>, 'reject'>): void => reject(overloaded(RETRY_AFTER_SECONDS))
+
+/** Takes one item per company in rotation, each company's in order of arrival. */
+function takeBatch<Item, Result>(
+  line: FairLine<number | string, Waiting<Item, Result>>,
+  { maxItems, maxBytes = Number.POSITIVE_INFINITY }: Pick<BatcherOptions<Item, Result>, 'maxItems' | 'maxBytes'>,
+): Waiting<Item, Result>[] {
+  const batch: Waiting<Item, Result>[] = []
+  const mostOfCompany = line.companies > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
+  const takenOf = new Map<number | string, number>()
+  let room = maxBytes
+  const mayTake = ({ bytes }: Waiting<Item, Result>, company: number | string): boolean => {
+    const taken = takenOf.get(company) ?? 0
+    if (taken === mostOfCompany || (bytes > room && batch.length > 0)) return false
+    takenOf.set(company, taken + 1)
+    room -= bytes
+    return true
+  }
+  while (batch.length < maxItems) {
+    const waiting = line.next(mayTake)
+    if (waiting === undefined) break
+    batch.push(waiting)
+  }
+  return batch
+}
+
+function answer<Item, Result>(batch: Waiting<Item, Result>[], outcomes: PromiseSettledResult<Result>[]): void {
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
+    else batch[index]?.reject(outcome.reason)
   }
 }
 
-const noSlot = (): AppError => overloaded(RETRY_AFTER_SECONDS)
+async function outcomesOf<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+  items: Item[],
+): Promise<PromiseSettledResult<Result>[]> {
+  try {
+    const results = await runRepeatedly(options, items)
+    if (results.length !== items.length)
+      throw new Error(`A run of ${items.length} items gave ${results.length} results`)
+    return results.map((value) => ({ status: 'fulfilled', value }))
+  } catch (reason) {
+    const parts = partsOf(options, items, reason)
+    if (parts.length <= 1) {
+      const refusal = options.scopeOf?.(reason) === 'company' ? overloaded(RETRY_AFTER_SECONDS) : reason
+      return items.map(() => ({ status: 'rejected', reason: refusal }))
+    }
+    const outcomes: PromiseSettledResult<Result>[] = []
+    for (const part of parts) {
+      const items = part.map(([, item]) => item)
+      for (const [at, outcome] of (await outcomesOf(options, items)).entries()) outcomes[part[at]?.[0] ?? 0] = outcome
+    }
+    return outcomes
+  }
+}
 
-/** Remembers the last two companies, enough to know whether one is alone. */
-export function createActivity() {
-  let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
-  let earlier = latest
-  return {
-    note: (companyId: number): void => {
-      if (latest.companyId !== companyId) earlier = latest
-      latest = { companyId, atMs: monotonicMs() }
-    },
-    isAlone: (companyId: number): boolean => {
-      const other = latest.companyId === companyId ? earlier : latest
-      return monotonicMs() - other.atMs > ALONE_AFTER_MS
-    },
+function partsOf<Item, Result>(
+  { companyOf, scopeOf }: BatcherOptions<Item, Result>,
+  items: Item[],
+  reason: unknown,
+): readonly (readonly [number, Item])[][] {
+  const numbered = [...items.entries()]
+  const scope = scopeOf?.(reason)
+  if (scope === 'item') return numbered.map((entry) => [entry])
+  if (scope === 'company' && companyOf !== undefined) {
+    return [...Map.groupBy(numbered, ([, item]) => companyOf(item)).values()]
+  }
+  return [numbered]
+}
+
+async function runRepeatedly<Item, Result>({ run, scopeOf }: BatcherOptions<Item, Result>, items: Item[]) {
+  for (let runs = 1; ; runs += 1) {
+    try {
+      return await run(items)
+    } catch (error) {
+      if (runs === RUNS_AT_CONTENTION || scopeOf?.(error) !== 'moment') throw error
+    }
   }
 }

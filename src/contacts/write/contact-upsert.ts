@@ -1,9 +1,8 @@
 import type { RecordEvents } from '../../changes/record-change.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
+import { currentRequest, onBehalfOf, type SlotRequest } from '../../db/pool/fair-pool.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
-import type { Batcher } from '../../fair/batch.ts'
-import type { SlotRequest } from '../../fair/fair-line.ts'
+import type { Batcher } from '../../fair/fair-line.ts'
 import type { ChangedBy, Contact, ContactWrite } from '../../people/contact-record.ts'
 import { type ContactRow, takeContactIds } from '../../people/contact-store.ts'
 import {

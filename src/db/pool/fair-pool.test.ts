@@ -2,10 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { holdOpen } from '../../../test/held-locks.ts'
-import { createCompanySlots, type SlotLimits, type SlotRequest } from '../../fair/fair-line.ts'
 import { companyMoving } from '../../platform/errors.ts'
 import { sql } from '../connect.ts'
-import { onBehalfOf, shareFairly } from './fair-pool.ts'
+import { createCompanySlots, onBehalfOf, type SlotLimits, type SlotRequest, shareFairly } from './fair-pool.ts'
 
 const { db: pool } = await createTestDatabase()
 await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ResourceLimits, Worker } from 'node:worker_threads'
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../fair-line.ts'
 import type { TaskAnswer, TaskCall, Tasks } from './task-program.ts'
 
 const CHECK_MS = 50

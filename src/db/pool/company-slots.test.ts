@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createCompanySlots } from './fair-line.ts'
+import { createCompanySlots } from './fair-pool.ts'
 
 const LIMITS = { slots: 3, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 }
 
