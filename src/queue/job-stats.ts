@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Db } from '../db/connect.ts'
+import { type Db, type Fragment, sql } from '../db/connect.ts'
 import { type JobKind, tableOf } from './job.ts'
-import { isWaiting, JOBS, type JobTable, NO_WORKER, perTable } from './job-table.ts'
+import { isWaiting, JOBS, type JobTable, NO_WORKER } from './job-table.ts'
 
 const GAUGES: [name: string, help: string, value: (stat: JobStat) => number][] = [
   ['parley_jobs_due', 'Jobs that could run now; above 10000 an estimate', (stat) => stat.due],
@@ -57,39 +57,41 @@ const MOST_COUNTED = 10_000
 
 /** Cheap with a million jobs: reads lane heads and counts at most 10,000. */
 export async function jobStats(db: Db, kinds: readonly string[], table: JobTable = JOBS): Promise<JobStat[]> {
-  const { first, last } = await table.openPartitions(db)
-  const parameters = [[...kinds], MOST_LANES, MOST_COUNTED + 1, first, last]
-  const stats = await db.unsafe<JobStat[]>(statStatement(table), parameters, { prepare: true })
-  return await Promise.all(
-    stats.map(async (stat) =>
-      stat.due > MOST_COUNTED ? { ...stat, due: await estimateDue(db, stat.kind, table) } : stat,
-    ),
-  )
-}
-
-/** $1: kinds; $2: maximum lanes; $3: maximum jobs counted; $4, $5: first and last partition. */
-const statStatement = perTable(
-  (table) => `
+  const { name, isOfKind } = table
+  const isWithin = table.isWithin(await table.openPartitions(db))
+  const isWaitingWithin = sql`${isWaiting(table)} and ${isWithin}`
+  const stats = await db<JobStat[]>`
     with recursive head as (
       select requested.kind, ''::text collate "C" as lane, null::timestamptz as due_at, 0 as step
-      from unnest($1::text[]) as requested (kind)
+      from unnest(${[...kinds]}::text[]) as requested (kind)
       union all
       select head.kind, next.lane, next.due_at, head.step + 1
       from head
       cross join lateral (
         select job.lane
-        from ${table.name} job
-        where ${table.isOfKind('head.kind')} and job.lane > head.lane and ${isWaiting(table)} and ${isWithin(table)}
+        from ${name} job
+        where ${isOfKind(sql`head.kind`)} and job.lane > head.lane and ${isWaitingWithin}
         order by ${table.order}
         limit 1
       ) as following
       cross join lateral (
         select following.lane, ranked.due_at
-        from (${table.ranks.map((rank) => `(${headOfRank(table, rank)})`).join(' union all ')}) as ranked
+        from (
+          ${ofEachRank(
+            table,
+            (isOfRank) => sql`
+              select job.due_at
+              from ${name} job
+              where ${isOfKind(sql`head.kind`)} and job.lane = following.lane and ${isOfRank} and ${isWaitingWithin}
+              order by job.due_at
+              limit 1
+            `,
+          )}
+        ) as ranked
         order by ranked.due_at
         limit 1
       ) as next
-      where head.step < $2::integer
+      where head.step < ${MOST_LANES}::integer
     ),
     due_lane as materialized (
       select head.kind, head.lane, head.due_at from head where head.due_at <= now()
@@ -101,52 +103,56 @@ const statStatement = perTable(
         from (
           select
           from due_lane
-          cross join lateral (${table.ranks.map((rank) => `(${dueOfRank(table, rank)})`).join(' union all ')}) as one
+          cross join lateral (
+            ${ofEachRank(
+              table,
+              (isOfRank) => sql`
+                select
+                from ${name} job
+                where ${isOfKind(sql`due_lane.kind`)} and job.lane = due_lane.lane and ${isOfRank} and job.due_at <= now()
+                  and ${isWaitingWithin}
+                limit ${MOST_COUNTED + 1}::integer
+              `,
+            )}
+          ) as one
           where due_lane.kind = requested.kind
-          limit $3::integer
+          limit ${MOST_COUNTED + 1}::integer
         ) as counted
       ) as due,
       (
         select count(*)
-        from ${table.name} job
-        where ${table.isOfKind('requested.kind')} and job.lease_until is not null and job.claim_id <> '${NO_WORKER}' and ${isWithin(table)}
+        from ${name} job
+        where ${isOfKind(sql`requested.kind`)} and job.lease_until is not null and job.claim_id <> ${NO_WORKER}::uuid
+          and ${isWithin}
       ) as in_flight,
       coalesce(
         (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = requested.kind), 0
       )::double precision as oldest_due_age_seconds,
       (
-        select count(*) from ${table.name} job where ${table.isOfKind('requested.kind')} and job.failed_at is not null
+        select count(*) from ${name} job where ${isOfKind(sql`requested.kind`)} and job.failed_at is not null
       ) as failed
-    from unnest($1::text[]) with ordinality as requested (kind, place)
+    from unnest(${[...kinds]}::text[]) with ordinality as requested (kind, place)
     order by requested.place
-  `,
-)
+  `
+  return await Promise.all(
+    stats.map(async (stat) =>
+      stat.due > MOST_COUNTED ? { ...stat, due: await estimateDue(db, stat.kind, table) } : stat,
+    ),
+  )
+}
 
-const headOfRank = (table: JobTable, rank: string): string => `
-          select job.due_at
-          from ${table.name} job
-          where ${table.isOfKind('head.kind')} and job.lane = following.lane and ${rank} and ${isWaiting(table)}
-            and ${isWithin(table)}
-          order by job.due_at
-          limit 1`
-
-const dueOfRank = (table: JobTable, rank: string): string => `
-            select
-            from ${table.name} job
-            where ${table.isOfKind('due_lane.kind')} and job.lane = due_lane.lane and ${rank} and job.due_at <= now()
-              and ${isWaiting(table)} and ${isWithin(table)}
-            limit $3::integer`
-
-const isWithin = (table: JobTable): string => table.isWithin('$4::integer', '$5::integer')
+const ofEachRank = ({ ranks: [first, ...others] }: JobTable, select: (isOfRank: Fragment) => Fragment): Fragment[] => [
+  sql`(${select(first)})`,
+  ...others.map((isOfRank) => sql`union all (${select(isOfRank)})`),
+]
 
 type Plan = [{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }]
 
 async function estimateDue(db: Db, kind: string, table: JobTable): Promise<number> {
-  const [row] = await db.unsafe<Plan>(
-    `explain (format json)
-     select from ${table.name} job
-     where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and job.due_at <= now()`,
-    [kind],
-  )
+  const [row] = await db<Plan>`
+    explain (format json)
+    select from ${table.name} job
+    where ${table.isOfKind(sql`${kind}::text`)} and ${isWaiting(table)} and job.due_at <= now()
+  `
   return Math.max(row?.['QUERY PLAN']?.[0]?.Plan['Plan Rows'] ?? 0, MOST_COUNTED)
 }

@@ -100,7 +100,7 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'a claim that was lost renews the lease of another',
-    file: 'src/queue/statements/job-statements.ts',
+    file: 'src/queue/job-store.ts',
     find: '        and job.claim_id = any (array(select mine.claim_id from mine))\n',
     replace: '',
     tests: ['test/companies/same-ids.test.ts'],

@@ -14,13 +14,12 @@ export type ClaimRequest = ClaimRoom & {
 /** Leases due jobs within the caps. Finishes those of removed companies; renewJobs handles the ones in flight. */
 export function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
   const { kind, batchSize, laneCap, companyCap } = request
-  const isWaiting = sql`job.kind = ${kind} and ${sql.unsafe(isWaitingIn(JOBS))}`
+  const isWaiting = sql`job.kind = ${kind} and ${isWaitingIn(JOBS)}`
   return runClaim(db, request, {
     kind,
     fullBatch: batchSize,
-    table: sql`jobs`,
+    table: JOBS,
     isWaiting,
-    order: sql.unsafe(JOBS.order),
     inFlight: countInFlight(kind),
     laneBounds: sql`
       select

@@ -1,20 +1,18 @@
 import { CLAIM_LOCK_SEED } from '../../db/advisory-locks.ts'
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
 import type { Claimed, ClaimRoom, Job } from '../job.ts'
-import { isLeased } from '../job-table.ts'
+import { isLeasedBeyond, type JobTable } from '../job-table.ts'
 
 /** Lanes that give work to one claim; and lanes visited, including full and idle ones. */
 export const MOST_LANES = 100
 const MOST_STEPS = 1_000
 
-/** How to claim from a table, whose rows are called `job`. */
+/** How to claim from a table. */
 export type ClaimStatement = {
   kind: string
   fullBatch: number
-  table: Fragment
+  table: Pick<JobTable, 'name' | 'order'>
   isWaiting: Fragment
-  /** By lane, then as a lane's jobs run. Must select the index of waiting rows. */
-  order: Fragment
   /** Table expression `in_flight`: one row, read by `laneBounds`, `isWithinCap` and `leased`. */
   inFlight: Fragment
   /** Selects `due_at` of the first job of lane `next`, its batch `size`, `room` for jobs, and whether it `counts_as_full`. */
@@ -40,9 +38,9 @@ type ClaimRow = Omit<Job, 'id' | 'kind' | 'companyId'> & {
  * ones and caps hold across processes. Does not wait for the disk: a claim lost in a server crash is just repeated.
  */
 export async function runClaim(db: Db, room: ClaimRoom, statement: ClaimStatement): Promise<Claimed> {
-  const { kind, fullBatch, table, isWaiting, order } = statement
+  const { kind, fullBatch, table, isWaiting } = statement
   const [found] = await db<[{ isFound: boolean }]>`
-    select (select true from ${table} job where ${isWaiting} order by ${order} limit 1) is not null as is_found
+    select (select true from ${table.name} job where ${isWaiting} order by ${table.order} limit 1) is not null as is_found
   `
   if (!found.isFound) {
     return { jobs: [], fullBatch, lastLane: '', sawAll: true, sawFull: false, nextDueInMs: undefined }
@@ -98,7 +96,7 @@ const claimStatement = (room: ClaimRoom, statement: ClaimStatement): Fragment =>
   (select leased.*, null::boolean, null::boolean, null::integer from leased order by leased.due_at, leased.id)
 `
 
-const walkLanes = (room: ClaimRoom, { table, isWaiting, order, laneBounds }: ClaimStatement): Fragment => sql`
+const walkLanes = (room: ClaimRoom, { table, isWaiting, laneBounds }: ClaimStatement): Fragment => sql`
   walk as (
     select
       0 as step, ${room.afterLane}::text collate "C" as lane, null::bigint as company_id, null::timestamptz as due_at,
@@ -112,17 +110,17 @@ const walkLanes = (room: ClaimRoom, { table, isWaiting, order, laneBounds }: Cla
     cross join lateral (
       (
         select job.lane, job.company_id, job.due_at, walk.wrapped
-        from ${table} job
+        from ${table.name} job
         where job.lane > walk.lane and ${isWaiting}
-        order by ${order}
+        order by ${table.order}
         limit 1
       )
       union all
       ( -- after the last lane comes the first
         select job.lane, job.company_id, job.due_at, true
-        from ${table} job
+        from ${table.name} job
         where not walk.wrapped and ${isWaiting}
-        order by ${order}
+        order by ${table.order}
         limit 1
       )
       limit 1
@@ -179,7 +177,7 @@ const shareOfLane = ({ batches }: ClaimRoom): Fragment => sql`
   )`
 
 /** Expired leases count until recoverJobs has requeued them: an ordered lane must not begin a second batch before. */
-export const IS_IN_FLIGHT = sql.unsafe(isLeased('>', "(select at - interval '5 s' from moment)"))
+export const IS_IN_FLIGHT = isLeasedBeyond(sql`(select at - interval '5 s' from moment)`)
 
 function toJob(kind: string, row: ClaimRow): Job[] {
   const { id, lane, companyId, subjectId, dueAt, attempts, claimId, createdAt } = row

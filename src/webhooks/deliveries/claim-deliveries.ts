@@ -1,7 +1,7 @@
 import { type Db, type Fragment, sql } from '../../db/connect.ts'
 import { IS_IN_FLIGHT, runClaim } from '../../queue/claim/run-claim.ts'
 import type { Claimed, ClaimRoom } from '../../queue/job.ts'
-import type { PartitionRange } from '../../queue/job-table.ts'
+import { isWaiting as isWaitingIn, type PartitionRange } from '../../queue/job-table.ts'
 import { openDays } from './delivery-days.ts'
 import { DELIVER, DELIVERIES } from './delivery-store.ts'
 
@@ -19,15 +19,13 @@ export type DeliveryClaim = ClaimRoom & DeliveryBounds & { days?: PartitionRange
 
 /** Leases due deliveries within the bounds. Skips those of removed companies; renewJobs handles the ones in flight. */
 export async function claimDeliveries(db: Db, claim: DeliveryClaim): Promise<Claimed> {
-  const { first, last } = claim.days ?? (await openDays(db))
-  const isWithin = sql`job.day between ${first}::integer and ${last}::integer`
-  const isWaiting = sql`job.claim_id is null and ${IS_OPEN} and ${isWithin}`
+  const isWithin = DELIVERIES.isWithin(claim.days ?? (await openDays(db)))
+  const isWaiting = sql`${isWaitingIn(DELIVERIES)} and ${isWithin}`
   return await runClaim(db, claim, {
     kind: DELIVER,
     fullBatch: claim.narrow.batch,
-    table: sql`deliveries`,
+    table: DELIVERIES,
     isWaiting,
-    order: sql.unsafe(DELIVERIES.order),
     inFlight: countInFlight(isWithin),
     laneBounds: boundsOf(claim, isWaiting),
     dueJobs: (limit) => sql`
@@ -41,10 +39,7 @@ export async function claimDeliveries(db: Db, claim: DeliveryClaim): Promise<Cla
   })
 }
 
-const IS_OPEN = sql.unsafe(DELIVERIES.isOpen)
-/** Due retries run before first attempts, to keep the retry schedule under any load. */
-const IS_RETRY = sql`least(job.attempts, 1) = 1`
-const IS_FIRST = sql`least(job.attempts, 1) = 0`
+const [IS_RETRY, IS_FIRST] = DELIVERIES.ranks
 
 const countInFlight = (isWithin: Fragment): Fragment => sql`
   in_flight as materialized (
@@ -110,12 +105,12 @@ const leaseDeliveries = ({ leaseMs }: ClaimRoom, isWithin: Fragment): Fragment =
       select job.id, job.lane
       from deliveries job
       -- not the predicate of the waiting index, which would be scanned by id from end to end
-      where job.id = one.id and job.lane = picked.lane and ${isWithin} and num_nulls(job.claim_id) = 1 and ${IS_OPEN}
+      where job.id = one.id and job.lane = picked.lane and ${isWithin} and num_nulls(job.claim_id) = 1 and ${DELIVERIES.isOpen}
       for update of job skip locked
     ) as job
   ),
   removed as (
-    ${sql.unsafe(DELIVERIES.finish)}
+    ${DELIVERIES.finish}
     where job.id = any (array(select locked.id from locked where locked.is_removed)) and ${isWithin}
       and job.lane = any (array(select locked.lane from locked where locked.is_removed))
   ),

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows, sql } from '../../db/connect.ts'
 import type { Claim, DirectDispatch, Job } from '../../queue/job.ts'
 import type { JobTable } from '../../queue/job-table.ts'
 import type { DeliveryMethod } from '../registrations/registration-store.ts'
@@ -16,22 +16,26 @@ export const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
 
 export const dayOfId = (id: number): number => Math.floor(id / IDS_A_DAY)
 
-export const DELIVERIES: JobTable = {
-  name: 'deliveries',
-  kind: `'${DELIVER}'`,
-  isOfKind: (kind) => `${kind} = '${DELIVER}'`,
-  isOpen: "job.status = 'pending' and job.failed_at is null and job.waits_for is null",
-  subject: 'job.id',
-  failures: 'faults',
-  finish:
-    "update deliveries job set status = 'skipped', finished_at = clock_timestamp(), claim_id = null, lease_until = null",
+const DELIVER_TEXT = sql.unsafe(`'${DELIVER}'`)
+
+export const DELIVERIES = {
+  name: sql`deliveries`,
+  kind: DELIVER_TEXT,
+  isOfKind: (kind) => sql`${kind} = ${DELIVER_TEXT}`,
+  isOpen: sql`job.status = 'pending' and job.failed_at is null and job.waits_for is null`,
+  subject: sql`job.id`,
+  failures: sql`faults`,
+  finish: sql`
+    update deliveries job
+    set status = 'skipped', finished_at = clock_timestamp(), claim_id = null, lease_until = null
+  `,
   // Due retries run first, to keep the retry schedule under any load.
-  ranks: ['least(job.attempts, 1) = 1', 'least(job.attempts, 1) = 0'],
-  order: 'job.lane, least(job.attempts, 1) desc, job.due_at, job.id',
-  isWithin: (first, last) => `job.day between ${first} and ${last}`,
+  ranks: [sql`least(job.attempts, 1) = 1`, sql`least(job.attempts, 1) = 0`],
+  order: sql`job.lane, least(job.attempts, 1) desc, job.due_at, job.id`,
+  isWithin: ({ first, last }) => sql`job.day between ${first}::integer and ${last}::integer`,
   partitionOf: dayOfId,
   openPartitions: openDays,
-}
+} satisfies JobTable
 
 export const deliveryLaneOf = (companyId: number, registrationId: number): string => `${companyId}.${registrationId}`
 
