@@ -4,7 +4,7 @@ import type { Db } from '../db/connect.ts'
 import { createStatementBatcher } from '../db/statement-batcher.ts'
 import { type ApiKeys, createTokenCheck } from '../http/admission/authenticate.ts'
 import type { Permission } from '../http/admission/caller.ts'
-import type { CompanyState, Session, Sessions } from '../http/admission/console-session.ts'
+import type { Session, Sessions } from '../http/admission/console-session.ts'
 import { createCache } from '../platform/cache.ts'
 import type { Clock } from '../platform/clock.ts'
 import { sessionExists, sessionNotFound, signInRefused } from '../platform/errors.ts'
@@ -73,9 +73,11 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   const cookie = createSessionCookie(config.baseUrl)
   const operatorId = operatorIdOf(config.adminToken ?? '')
   const findGrant = createGrantLookup({ config, apiKeys }, operatorId)
-  const bounds = { max: MOST_CACHED, ttlMs: TTL_MS }
-  const sessions = createCache<string, Promise<Session | undefined>>({ name: 'sessions', ...bounds })
-  const companies = createCache<number, Promise<CompanyState | undefined>>({ name: 'session_companies', ...bounds })
+  const sessions = createCache<string, Promise<Session | undefined>>({
+    name: 'sessions',
+    max: MOST_CACHED,
+    ttlMs: TTL_MS,
+  })
 
   const findRow = createRowLookup(db, operatorId)
   const find = (secret: string): Promise<Session | undefined> =>
@@ -122,7 +124,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       forgetSessions: () => sessions.drop(),
     }),
     isLive: async (header) => (await findPresent(header)) !== undefined,
-    findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
+    findCompany: (companyId) => findCompanyState(db, companyId),
     end: async (companyId, id) => {
       const sessionId = typeof id === 'number' ? id : parseId(id)
       if (sessionId === undefined || !(await endSession(companyId, sessionId))) throw sessionNotFound()
@@ -131,10 +133,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
     signOutCookies: cookie.take(),
     operatorId,
-    drop: () => {
-      sessions.drop()
-      companies.drop()
-    },
+    drop: () => sessions.drop(),
   }
 }
 

@@ -6,6 +6,8 @@ import type { Proof, StoredEvent } from '../event-store.ts'
 
 /** Larger bodies are read on a thread. Up to this size reading takes a few milliseconds, whatever the content. */
 const MOST_BYTES_HERE = 64 * 1024
+/** Large bodies are read again for each of their transactions. */
+export const REMEMBERED = { max: 8 * 1024 * 1024, ttlMs: 10_000 }
 
 /** A large body moves to the thread, leaving the caller's Buffer empty. Undefined if the thread died. */
 type Found<What> = (What & { body: Buffer }) | undefined
@@ -28,12 +30,10 @@ export function createBodyReader(
   reader: Pick<EventReader, 'parse' | 'idsOf'>,
   thread: Pick<BodyReader, 'findIds' | 'prove' | 'open' | 'cut'>,
 ): BodyReader {
-  const { parse } = rememberLarge(reader)
   const remembered = createCache<number, Buffer>({
     name: 'large_events',
-    max: MAX_REMEMBERED_BYTES,
     sizeOf: ({ length }) => length,
-    ttlMs: REMEMBERED_MS,
+    ...REMEMBERED,
   })
   const isSmall = (body: Buffer): boolean => body.length <= MOST_BYTES_HERE
   const remember = (eventId: number, body: Buffer): void => {
@@ -51,7 +51,7 @@ export function createBodyReader(
     prove: (body, input) =>
       isSmall(body) || !needsMac(input) ? { body, ...prove(body, input) } : thread.prove(body, input),
     open: (event, room) => {
-      if (isSmall(event.body)) return openBody(parse(event.body, event.id), event, room)
+      if (isSmall(event.body)) return openBody(reader.parse(event.body), event, room)
       return openLarge(event, room)
     },
     remember,
@@ -110,33 +110,6 @@ export function openBody(parsed: ParsedInbound, event: BodyPart, room: number): 
     else opened.taken.push({ item, index })
   }
   return { ...opened, next: null }
-}
-
-/** Smaller bodies are handled in a single transaction. */
-const LARGE_BYTES = 8 * 1024
-const MAX_REMEMBERED_BYTES = 8 * 1024 * 1024
-const REMEMBERED_MS = 10_000
-
-/** Caches parsed large bodies, which would otherwise be parsed again per transaction. */
-export function rememberLarge(reader: Pick<EventReader, 'parse'>): {
-  parse(raw: Buffer, eventId: number): ParsedInbound
-} {
-  const parsed = createCache<number, { items: ParsedInbound; bytes: number }>({
-    name: 'parsed_events',
-    max: MAX_REMEMBERED_BYTES,
-    sizeOf: ({ bytes }) => bytes,
-    ttlMs: REMEMBERED_MS,
-  })
-  return {
-    parse: (raw, eventId) => {
-      if (raw.length < LARGE_BYTES) return reader.parse(raw)
-      const known = parsed.find(eventId)
-      // After a database crash an id may belong to another event.
-      const items = known?.bytes === raw.length ? known.items : reader.parse(raw)
-      parsed.set(eventId, { items, bytes: raw.length })
-      return items
-    },
-  }
 }
 
 /** Returns whether an event has the items of a number. */

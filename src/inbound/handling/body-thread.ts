@@ -1,5 +1,6 @@
 import type { RunTask } from '../../fair/threads/task-thread.ts'
-import type { InboundItem } from '../../providers/events/event-item.ts'
+import { createCache } from '../../platform/cache.ts'
+import type { InboundItem, ParsedInbound } from '../../providers/events/event-item.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { StoredEvent } from '../event-store.ts'
 import {
@@ -11,7 +12,7 @@ import {
   openBody,
   type ProofInput,
   prove,
-  rememberLarge,
+  REMEMBERED,
   toBuffer,
 } from './body-reader.ts'
 
@@ -67,8 +68,18 @@ type PlainItem = Plain<InboundItem> & { json: string | null }
 
 /** Creates the tasks of the thread, which read a body as `createBodyReader` does. */
 export function createBodyTasks(reader: Pick<EventReader, 'parse' | 'idsOf'>) {
-  const { parse } = rememberLarge(reader)
-  const parsed = ({ eventId, raw }: Body) => parse(toBytes(raw), eventId)
+  const bodies = createCache<number, { items: ParsedInbound; bytes: number }>({
+    name: 'parsed_events',
+    sizeOf: ({ bytes }) => bytes,
+    ...REMEMBERED,
+  })
+  const parsed = ({ eventId, raw }: Body): ParsedInbound => {
+    const known = bodies.find(eventId)
+    // After a database crash an id may belong to another event.
+    const items = known?.bytes === raw.length ? known.items : reader.parse(toBytes(raw))
+    bodies.set(eventId, { items, bytes: raw.length })
+    return items
+  }
   return {
     findIds: ({ raw }: Pick<Body, 'raw'>) => ({ raw, ids: reader.idsOf(toBytes(raw)) }),
     prove: ({ raw, input }: Pick<Body, 'raw'> & { input: ProofInput }) => ({ raw, ...prove(toBytes(raw), input) }),

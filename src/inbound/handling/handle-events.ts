@@ -220,7 +220,7 @@ export type Owned = Arrived & { index: number }
 type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: LeftEvent[] }
 
 /** Takes up to `room` items: an equal share per number, then the remainder, so that none crowds out others. */
-export async function openEvents(
+async function openEvents(
   reader: Pick<BodyReader, 'open'>,
   events: readonly StoredEvent[],
   room: number,

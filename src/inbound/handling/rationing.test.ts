@@ -5,9 +5,8 @@ import { connectNumber } from '../../../test/world.ts'
 import { eventReader } from '../../wiring/events/event-reader.ts'
 import { UNPROVEN } from '../event-store.ts'
 import { acceptBodies, eventLaneOf } from '../ingest/accept.ts'
-import { createBodyReader } from './body-reader.ts'
-import { createBodyThread } from './body-thread.ts'
-import { type HandleEventsDeps, handleLanes, openEvents } from './handle-events.ts'
+import { createBodyTasks } from './body-thread.ts'
+import { type HandleEventsDeps, handleLanes } from './handle-events.ts'
 import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
 
 /** Items are rationed: a backlog delays other numbers by one transaction, whatever the bodies contain. */
@@ -183,22 +182,16 @@ test('a message waits for one transaction when others have all workers busy', as
   expect((await Promise.all(busy.map(countOf))).sort()).toEqual([0, 0, 399])
 }, 60_000)
 
-test('the items of a large body are parsed once, however many slices they are handled in', async () => {
+test('the items of a large body are parsed once, however many slices they are handled in', () => {
   let parsed = 0
   const parse = (raw: Buffer | string) => {
     parsed += 1
     return eventReader.parse(raw)
   }
-  const reader = createBodyReader(
-    { ...eventReader, parse },
-    createBodyThread(() => Promise.reject(new Error('The body is read here'))),
-  )
-  const event = {
-    ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
-    ...{ signature: null, secretMac: null, isChecked: true, needsProof: false, address: null },
-  }
+  const tasks = createBodyTasks({ ...eventReader, parse })
   for (const done of [0, 50, 100]) {
-    expect((await openEvents(reader, [{ ...event, done }], 200)).owned).toHaveLength(50)
+    const task = { eventId: 7, raw: bodyOf('n', 300), part: { part: 'n', others: [], done }, room: 50 }
+    expect(tasks.open(task)).toMatchObject({ taken: { length: 50 }, next: done + 50 })
   }
   expect(parsed).toBe(1)
 })
