@@ -41,11 +41,14 @@ export function operatorCommands(
 }
 
 function consoleCommands(addGroup: AddGroup): void {
-  const add = addGroup('console', 'the web console: sign-in links')
-  const about = 'create a link that signs in once, within an hour: to a company, or as the operator'
-  add('link [company]', about, createLink)
-    .option('--name <name>', 'the name of the person', 'Operator')
-    .addOption(new Option('--role <role>', 'what the session of a company may do').choices(ROLES).default('agent'))
+  const add = addGroup('console', 'web console: link')
+  add(
+    'link [company]',
+    'create a one-time sign-in link to a company, or for the operator; expires in an hour',
+    createLink,
+  )
+    .option('--name <name>', "person's name", 'Operator')
+    .addOption(new Option('--role <role>', 'session role in a company').choices(ROLES).default('agent'))
 }
 
 const createLink: CommandWork = async ({ db, createConsoleLink }, { company, name, role }) => {
@@ -56,28 +59,23 @@ const createLink: CommandWork = async ({ db, createConsoleLink }, { company, nam
 }
 
 function jobCommands(addGroup: AddGroup): void {
-  const add = addGroup('jobs', 'background work that was given up: failed, retry')
-  add('failed', 'list it, with its last error', call('GET', '/failed-jobs'))
-  const retry = '/failed-jobs/<job>/retry'
-  add(
-    'retry <job>',
-    'try it once more',
-    call('POST', ({ company }) => (company ? `${retry}?companyId=<company>` : retry)),
-  ).option('--company <id>', 'its company, where several have a failed job with this id')
+  const add = addGroup('jobs', 'background jobs: failed, retry')
+  add('failed', 'list failed jobs, each with its last error', call('GET', '/failed-jobs'))
+  const retry = call('POST', ({ company }) => `/failed-jobs/<job>/retry${company ? '?companyId=<company>' : ''}`)
+  const company = 'company of the job, required if several have a failed job with this id'
+  add('retry <job>', 'retry a failed job', retry).option('--company <id>', company)
 }
 
 function mediaCommands(addGroup: AddGroup): void {
-  const add = addGroup('media', 'files of messages, uploads and lists: copy')
-  const about = 'copy all files to another place while the service runs; can be run again'
-  add('copy', about, ({ copyMedia }, { to }) => copyMedia(to === undefined ? to : String(to))).option(
-    '--to <url>',
-    'a bucket, https://HOST/BUCKET, or a folder, file:///PATH; by default the place that is set',
-  )
+  const add = addGroup('media', 'media files: copy')
+  const copy: CommandWork = ({ copyMedia }, { to }) => copyMedia(to === undefined ? to : String(to))
+  const to = 'https://HOST/BUCKET or file:///PATH; by default the configured storage'
+  add('copy', 'copy all files to another storage; can be repeated', copy).option('--to <url>', to)
 }
 
 function secretCommands(addGroup: AddGroup): void {
   const add = addGroup('secrets', 'stored secrets: reseal')
-  add('reseal', 'encrypt all of them with the first key of ENCRYPTION_KEY', async ({ db, cipher }) => {
+  add('reseal', 'encrypt all secrets with the first key of ENCRYPTION_KEY', async ({ db, cipher }) => {
     await checkSecrets(db, cipher)
     return { resealed: await resealSecrets(db, cipher) }
   })

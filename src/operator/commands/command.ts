@@ -32,6 +32,7 @@ type Shown = { toRow?: (row: Row) => Row; toTableRow?: (row: Row) => Row }
 
 const SUCCESS: Row = { success: true }
 
+/** Adds groups of commands to the program. An error of a command exits with code 1. */
 export const commandGroups =
   (program: Command, open: OpenOperator, terminal: Terminal): AddGroup =>
   (name, about) => {

@@ -16,14 +16,13 @@ const BAR_WIDTH = 30
 
 export function contactCommands(addGroup: AddGroup): void {
   const add = addGroup('contacts', 'contacts: import a list')
-  const formats = '.csv, or .ndjson and .jsonl with an object on each line'
-  add('import <company> <file>', `import a list of contacts: ${formats}`, inCompany(importList))
-    .option('--format <format>', 'csv or ndjson, where the name of the file does not say')
-    .option('--delimiter <separator>', 'comma, semicolon or tab, where the first line of a CSV does not show it')
-    .option('--encoding <encoding>', `of a CSV, where its bytes do not show it: ${LIST_ENCODINGS.join(', ')}`)
-    .option('--profile <program>', `the program that exported a CSV: ${LIST_PROFILES.join(', ')}`)
-    .option('--consent-yes <words>', 'words of a CSV that opt in besides yes and true, separated by commas')
-    .option('--consent-no <words>', 'words of a CSV that opt out besides no and false, separated by commas')
+  add('import <company> <file>', 'import a .csv, .ndjson or .jsonl list of contacts', inCompany(importList))
+    .option('--format <format>', 'csv or ndjson; by default from the file name')
+    .option('--delimiter <separator>', 'comma, semicolon or tab; by default detected')
+    .option('--encoding <encoding>', `CSV encoding, by default detected: ${LIST_ENCODINGS.join(', ')}`)
+    .option('--profile <program>', `program that exported the CSV: ${LIST_PROFILES.join(', ')}`)
+    .option('--consent-yes <words>', 'CSV words that opt in, besides yes and true; comma-separated')
+    .option('--consent-no <words>', 'CSV words that opt out, besides no and false; comma-separated')
 }
 
 /** Imports the file in this process; if it exits early, a running service continues. */

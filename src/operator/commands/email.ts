@@ -12,7 +12,7 @@ const SETTINGS = '/companies/<company>/email-settings'
 const SUPPRESSIONS = '/companies/<company>/email-suppressions'
 
 export function emailTemplateCommands(addGroup: AddGroup): void {
-  const add = addGroup('email-template', 'templates of email: create, list, show, update, remove')
+  const add = addGroup('email-template', 'email templates: create, list, show, update, remove')
   const create = add('create <company>', 'create an email template', call('POST', TEMPLATES, withFiles))
   for (const [flags, about] of PARTS) create.requiredOption(flags, about)
   withOptional(create)
@@ -20,23 +20,22 @@ export function emailTemplateCommands(addGroup: AddGroup): void {
     toRow: ({ html: _html, text: _text, ...row }) => row,
   })
   add('show <company> <template>', 'show an email template', call('GET', TEMPLATE))
-  const change = 'change an email template; none takes the text part away'
-  const update = add('update <company> <template>', change, call('PATCH', TEMPLATE, withFiles))
+  const update = add('update <company> <template>', 'update an email template', call('PATCH', TEMPLATE, withFiles))
   for (const [flags, about] of PARTS) update.option(flags, about)
   withOptional(update)
   add('remove <company> <template>', 'remove an email template', call('DELETE', TEMPLATE))
 }
 
 const PARTS = [
-  ['--name <name>', 'its name'],
-  ['--subject <text>', 'the subject, Liquid'],
-  ['--html-file <path>', 'file with the HTML, Liquid; - reads standard input'],
+  ['--name <name>', 'template name'],
+  ['--subject <text>', 'subject as Liquid'],
+  ['--html-file <path>', 'file with the HTML as Liquid; - reads stdin'],
 ] as const
 
 const withOptional = (command: Command): Command =>
   command
-    .option('--text-file <path>', 'file with the text part, Liquid; - reads standard input', orNone())
-    .option('--category <name>', 'MARKETING needs consent and offers the way out')
+    .option('--text-file <path>', 'file with the plain text as Liquid; - reads stdin, none removes it', orNone())
+    .option('--category <name>', 'TRANSACTIONAL or MARKETING, which needs consent and an unsubscribe link')
 
 async function withFiles({ htmlFile, textFile, ...body }: Given, { stdin }: Io): Promise<Given> {
   return { ...body, html: await readPart(htmlFile, stdin), text: await readPart(textFile, stdin) }
@@ -52,21 +51,21 @@ async function readPart(path: unknown, stdin: NodeJS.ReadableStream): Promise<un
 }
 
 export function emailSettingsCommands(addGroup: AddGroup): void {
-  const add = addGroup('email-settings', 'how a company sends email: show, set')
-  add('show <company>', 'show the sender address and the server of its emails', call('GET', SETTINGS))
-  add('set <company>', 'set all of it; what is left out is taken away', call('PUT', SETTINGS))
-    .requiredOption('--from <address>', "the sender's address")
-    .option('--from-name <name>', "the sender's name", orNone())
-    .option('--smtp-url <address>', "the company's own mail server; - reads it from standard input", orNone(toSecret))
+  const add = addGroup('email-settings', 'email settings of a company: show, set')
+  add('show <company>', 'show sender address and mail server', call('GET', SETTINGS))
+  add('set <company>', 'replace all settings; omitted ones are removed', call('PUT', SETTINGS))
+    .requiredOption('--from <address>', 'sender address')
+    .option('--from-name <name>', 'sender name', orNone())
+    .option('--smtp-url <address>', 'mail server of the company; - reads it from stdin', orNone(toSecret))
 }
 
 export function suppressionCommands(addGroup: AddGroup): void {
-  const add = addGroup('email-suppression', 'addresses that get no marketing email: list, end')
+  const add = addGroup('email-suppression', 'suppressed email addresses: list, end')
   const list = call('GET', `${SUPPRESSIONS}?limit=${MOST_SUPPRESSIONS}`)
-  add('list <company>', `list ${MOST_SUPPRESSIONS} of them, in alphabetical order`, list).option(
+  add('list <company>', `list ${MOST_SUPPRESSIONS} addresses, in alphabetical order`, list).option(
     '--after <address>',
-    'the last address of the page before',
+    'last address of the previous page',
   )
   const end = call('DELETE', `${SUPPRESSIONS}/<address>`)
-  add('end <company> <address>', 'send marketing email to the address again', end)
+  add('end <company> <address>', 'resume marketing email to an address', end)
 }

@@ -4,40 +4,39 @@ import { type AddGroup, type CommandWork, call, type Row } from './command.ts'
 import { toNumber } from './option.ts'
 
 export function eventCommands(addGroup: AddGroup): void {
-  const about = 'inbound events: unroutable, failed, show, retry, retry-failed, retry-unroutable'
-  const add = addGroup('events', `${about}; accounts lists the journal of accounts`)
+  const add = addGroup('events', 'inbound events and provider reports: list, show, retry')
   const addList = (list: string, about: string) =>
-    withFilter(withPage(add(list, `list those ${about}, newest first`, call('GET', `/${list}-events`))))
+    withFilter(withPage(add(list, `list ${about}, newest first`, call('GET', `/${list}-events`))))
   const addRetry = (list: string, about: string) =>
     withRetryFilter(add(`retry-${list}`, about, call('POST', `/${list}-events/retry`)))
 
-  addList('unroutable', 'that no connected number wants')
-  addList('failed', 'that could not be read or processed')
-  const reports = 'list what providers reported about accounts, numbers and templates, newest first'
+  addList('unroutable', 'events without a connected number')
+  addList('failed', 'events that could not be read or processed')
+  const reports = 'list provider reports about accounts, numbers and templates, newest first'
   const accounts = call('GET', ({ company }) => `${company ? '/companies/<company>' : ''}/account-events`)
   const toRow = ({ details, ...row }: Row) => ({ ...row, details: JSON.stringify(details) })
   withPage(add('accounts [company]', reports, accounts, { toRow }))
   const show: CommandWork = (deps, { event }) => getEvent(deps, 'all', String(event))
-  add('show <event>', 'show one of them, with its whole body', show)
-  addRetry('failed', 'process the failed ones that match once more')
-  addRetry('unroutable', 'process those that match and whose number is connected by now')
-  add('retry <event>', 'process a failed one once more', call('POST', '/failed-events/<event>/retry'))
+  add('show <event>', 'show an event with its whole body', show)
+  addRetry('failed', 'retry matching failed events')
+  addRetry('unroutable', 'retry matching events whose number is now connected')
+  add('retry <event>', 'retry a failed event', call('POST', '/failed-events/<event>/retry'))
 }
 
 const withPage = (command: Command): Command =>
   command
-    .option('--before <event>', 'only those with smaller ids')
-    .option('--limit <number>', 'at most 100; 25 when absent')
+    .option('--before <event>', 'only events with smaller ids')
+    .option('--limit <number>', 'page size, at most 100; by default 25')
 
 const withFilter = (command: Command): Command =>
   command
-    .option('--reason <text>', 'only those whose reason has this text')
-    .option('--phone-number-id <id>', 'only those of this number at the provider')
+    .option('--reason <text>', 'only events with this text in their reason')
+    .option('--phone-number-id <id>', "only events of this number, by the provider's id")
 
 const withRetryFilter = (command: Command): Command =>
-  withFilter(command.option('--state <state>', 'only those in this state'))
-    .option('--waba-account-id <id>', 'only those of this business account')
-    .option('--app <app>', 'only those of this app of the provider')
-    .option('--since <time>', 'only those that arrived at this time or later')
-    .option('--until <time>', 'only those that arrived before this time')
-    .option('--limit <number>', 'at most 10000, the oldest first; 1000 when absent', toNumber)
+  withFilter(command.option('--state <state>', 'only events in this state'))
+    .option('--waba-account-id <id>', 'only events of this business account')
+    .option('--app <app>', 'only events of this provider app')
+    .option('--since <time>', 'only events received at this time or later')
+    .option('--until <time>', 'only events received before this time')
+    .option('--limit <number>', 'oldest first, at most 10000; by default 1000', toNumber)

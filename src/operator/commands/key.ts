@@ -8,26 +8,25 @@ const KEY = `${KEYS}/<clientId>`
 
 export function keyCommands(addGroup: AddGroup): void {
   const add = addGroup('key', 'API keys of a company: create, list, update, revoke')
-  const create = add('create <company>', 'make an API key; its token is shown this once', call('POST', KEYS))
-    .requiredOption('--name <name>', 'what the key is for')
-    .requiredOption('--permissions <names...>', `what it may do: ${PERMISSIONS.join(', ')}`)
-    .option('--allowed-origins <origins...>', 'origins of web pages that may use it')
-    .option('--expires-at <date>', 'when it stops working: an ISO 8601 date or time')
-    .option('--identity-secret', 'for browsers: make a secret for proofs of identity, which is shown this once')
+  const create = add('create <company>', 'create an API key; its token is shown only once', call('POST', KEYS))
+    .requiredOption('--name <name>', 'key name')
+    .requiredOption('--permissions <names...>', `permissions: ${PERMISSIONS.join(', ')}`)
+    .option('--allowed-origins <origins...>', 'web page origins that may use the key')
+    .option('--expires-at <date>', 'expiry date or time in ISO 8601')
+    .option('--identity-secret', 'browser keys: create a secret for identity proofs, shown only once')
   withBrowserSettings(create)
-  add('list <company>', 'list the API keys that are not revoked', call('GET', KEYS))
-  const update = 'change a key for browsers; none sets the default'
-  withBrowserSettings(add('update <company> <clientId>', update, call('PATCH', KEY)))
-  add('revoke <company> <clientId>', 'end an API key for good', call('DELETE', KEY))
+  add('list <company>', 'list active API keys', call('GET', KEYS))
+  withBrowserSettings(add('update <company> <clientId>', 'update a browser key; none resets', call('PATCH', KEY)))
+  add('revoke <company> <clientId>', 'revoke an API key', call('DELETE', KEY))
 }
 
 const withBrowserSettings = (command: Command): Command =>
   command
-    .option('--rate-limit-per-minute <number>', 'for browsers: requests of the key in 60 seconds', orNone(toNumber))
-    .option('--rate-limit-per-address <number>', 'for browsers: those of one client address', orNone(toNumber))
+    .option('--rate-limit-per-minute <number>', 'browser keys: requests per minute', orNone(toNumber))
     .option(
-      '--stored-bytes-per-hour <number>',
-      'for browsers: bytes that the key may store in an hour',
+      '--rate-limit-per-address <number>',
+      'browser keys: requests per minute and client address',
       orNone(toNumber),
     )
-    .option('--writable-fields <names...>', 'for browsers: members of contacts that it may write', toNamesOrNone)
+    .option('--stored-bytes-per-hour <number>', 'browser keys: stored bytes per hour', orNone(toNumber))
+    .option('--writable-fields <names...>', 'browser keys: writable contact members', toNamesOrNone)

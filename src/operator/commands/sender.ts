@@ -18,8 +18,8 @@ export function senderCommands(addGroup: AddGroup): void {
     // Too wide for a table.
     toTableRow: ({ webhookUrl: _url, webhookVerifyToken: _token, webhookSteps: _steps, ...row }) => row,
   })
-  const change = 'change a connected number; none takes an optional value away'
-  const update = add('update <company> <channelId>', change, call('PATCH', SENDER, toBody))
+  const about = 'update a connected number; none removes an optional value'
+  const update = add('update <company> <channelId>', about, call('PATCH', SENDER, toBody))
   for (const [flags, about, parse] of REQUIRED) update.option(flags, about, parse)
   withOptional(update)
   add('remove <company> <channelId>', 'disconnect a number', call('DELETE', SENDER))
@@ -27,41 +27,32 @@ export function senderCommands(addGroup: AddGroup): void {
 
 export function templateCommands(addGroup: AddGroup): void {
   const add = addGroup('templates', 'WhatsApp templates of a company: sync')
-  const sync = call('POST', '/companies/<company>/templates/sync')
-  add('sync <company>', 'read the templates from the providers now', sync)
+  add('sync <company>', 'sync templates from the providers', call('POST', '/companies/<company>/templates/sync'))
 }
 
 const REQUIRED = [
   ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`, String],
-  ['--phone-number-id <id>', "the provider's id of the number", String],
-  ['--waba-account-id <id>', "the provider's id of the business account", String],
-  ['--access-token <token>', "the provider's credential; - reads it from standard input", toSecret],
+  ['--phone-number-id <id>', "the number's id at the provider", String],
+  ['--waba-account-id <id>', "the business account's id at the provider", String],
+  ['--access-token <token>', 'provider credential; - reads it from stdin', toSecret],
 ] as const
 
 const withOptional = (command: Command): Command =>
   command
-    .option(
-      '--app-secret <secret>',
-      'refuse events that it did not sign; - reads it from standard input',
-      orNone(toSecret),
-    )
-    .option('--phone-number <number>', 'telephone number with country code; asked of the provider unless given')
-    .option('--phone-name <name>', 'display name of the business; asked of the provider unless given')
-    .option(
-      '--webhook-secret <secret>',
-      'refuse events that do not bring it; - reads it from standard input',
-      orNone(toSecret),
-    )
-    .option('--app-id <id>', 'the app that holds the number, for providers with apps', orNone())
-    .option('--app-name <name>', "the app's name, by which its template events call it", orNone())
-    .option('--throughput-per-second <number>', 'messages a second; 80 or 20 unless set', orNone(toNumber))
-    .option('--api-base-url <address>', "address to which the provider's paths are added", orNone())
-    .option('--preferred', 'sends that name no sender use it')
-    .option('--tier <number>', "the provider's tier, 1 to 4", orNone(toNumber))
-    .option('--marketing-address <place>', 'auto, marketing or messages: where marketing templates go')
-    .option('--direct-send', 'the provider has allowed Direct Send to the account')
-    .option('--no-direct-send', 'the provider has not')
-    .option('--daily-limit <number>', 'customers to be written to first within 24 hours', orNone(toNumber))
+    .option('--app-secret <secret>', 'refuse events without its signature; - reads it from stdin', orNone(toSecret))
+    .option('--phone-number <number>', 'phone number with country code; by default from the provider')
+    .option('--phone-name <name>', 'display name of the business; by default from the provider')
+    .option('--webhook-secret <secret>', 'refuse events without it; - reads it from stdin', orNone(toSecret))
+    .option('--app-id <id>', 'app with the number, for providers with apps', orNone())
+    .option('--app-name <name>', 'app name, as contained in template events', orNone())
+    .option('--throughput-per-second <number>', 'messages per second; by default 80 or 20', orNone(toNumber))
+    .option('--api-base-url <address>', 'base URL for provider calls', orNone())
+    .option('--preferred', 'use the number for sends without sender')
+    .option('--tier <number>', 'provider tier, 1 to 4', orNone(toNumber))
+    .option('--marketing-address <place>', 'auto, marketing or messages: where to send marketing templates')
+    .option('--direct-send', 'the provider has enabled Direct Send for the account')
+    .option('--no-direct-send', 'it has not')
+    .option('--daily-limit <number>', 'customers to write to first within 24 hours', orNone(toNumber))
 
 const toBody = ({ preferred, ...body }: Given): Given => ({ ...body, isPreferred: preferred })
 
