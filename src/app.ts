@@ -43,8 +43,10 @@ import { receiptRoutes } from './sends/replies/receipt-routes.ts'
 import { replyRoutes } from './sends/replies/reply-routes.ts'
 import { scheduledRoutes } from './sends/scheduled/scheduled-routes.ts'
 import { sendRoutes } from './sends/send-routes.ts'
-import { type ConsoleDeps, consoleRoutes } from './sessions/console-routes.ts'
+import { type PageDeps, pageRoutes } from './sessions/page-routes.ts'
 import type { ConsoleSessions } from './sessions/session.ts'
+import { type SessionRoutesDeps, sessionRoutes } from './sessions/session-routes.ts'
+import { signInLinkRoutes } from './sessions/sign-in-link-routes.ts'
 import { manageRoutes } from './templates/manage/manage-routes.ts'
 import type { ManageDeps } from './templates/manage/manage-templates.ts'
 import { templateRoutes } from './templates/template-routes.ts'
@@ -126,7 +128,12 @@ export async function buildApp(deps: Deps, workers?: Pick<Workers, 'takeEvents'>
   serveWith(app, await openBounceServer(deps, reports))
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(operator))
-  if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
+  if (deps.sessions) {
+    const console = createConsoleDeps(deps, deps.sessions)
+    await app.register(pageRoutes(console))
+    await app.register(sessionRoutes(console))
+    await app.register(signInLinkRoutes({ ...deps, operatorId: deps.sessions.operatorId }))
+  }
   await app.register(healthRoutes(deps))
   serveReference(app, { findDemoToken: () => findDemoToken(deps.config), baseUrl: deps.config.baseUrl })
   return app
@@ -149,7 +156,7 @@ function readSubscribedEvents(app: FastifyInstance, { subscribedEvents }: Deps):
 
 const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))
 
-function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {
+function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): PageDeps & SessionRoutesDeps {
   const { sessionWindow, marketingWindow, serviceName } = config
   const isTrusted = trustedProxies(config.trustProxy)
   return {

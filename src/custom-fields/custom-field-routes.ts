@@ -13,11 +13,14 @@ import {
   listCustomFields,
   orderCustomFields,
 } from './custom-field.ts'
-import { CustomFieldBodyShape, customFieldFaults, parseCustomField, refuseMissing } from './custom-field-definition.ts'
 import {
+  CustomFieldBodyShape,
   CustomFieldChangeShape,
   CustomFieldReply,
+  customFieldFaults,
   GroupedCustomFields,
+  parseCustomField,
+  refuseMissing,
   toCustomFieldReply,
   toGroupedField,
 } from './custom-field-shape.ts'

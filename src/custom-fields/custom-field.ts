@@ -1,8 +1,12 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { changedMembers } from '../http/as-read.ts'
 import { customFieldExists, customFieldNotFound, validationError } from '../platform/errors.ts'
-import { SELECT_ONLY } from './custom-field-definition.ts'
-import { type CustomFieldRequest, FIELD_SERVICE_MEMBERS, toCustomFieldReply } from './custom-field-shape.ts'
+import {
+  type CustomFieldRequest,
+  FIELD_SERVICE_MEMBERS,
+  SELECT_ONLY,
+  toCustomFieldReply,
+} from './custom-field-shape.ts'
 import {
   type CustomField,
   insertCustomField,

@@ -34,8 +34,7 @@ import {
   readWaitingChanges,
   readWaitingStatuses,
 } from './archive-store.ts'
-import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
-import { textsOf, toSubject, writersOf } from './subject.ts'
+import { listEnvelopePeople, textsOf, toContactSubject, toStatusSubject, toSubject, writersOf } from './subject.ts'
 
 export type ArchiveDeps = {
   db: Db

@@ -36,8 +36,7 @@ import {
   findRecordEnvelopes,
 } from '../webhooks/deliveries/erase-envelopes.ts'
 import { MESSAGE_RECEIVED } from '../webhooks/events/message-received.ts'
-import { listEnvelopePeople, toContactSubject, toStatusSubject } from './naming-events.ts'
-import { type Subject, textsOf, writersOf } from './subject.ts'
+import { listEnvelopePeople, type Subject, textsOf, toContactSubject, toStatusSubject, writersOf } from './subject.ts'
 
 export type PassDeps = Pick<RemoveDeps, 'blobStore'> & {
   db: Pool

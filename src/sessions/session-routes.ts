@@ -17,10 +17,15 @@ const own = { ...config, roles: ROLES }
 /** Internal to the console: described in docs/console.md, not in the API reference. */
 const hide = true
 
-type Deps = { db: Db; sessions: ConsoleSessions; features: Features; addressOf: (request: FastifyRequest) => string }
+export type SessionRoutesDeps = {
+  db: Db
+  sessions: ConsoleSessions
+  features: Features
+  addressOf: (request: FastifyRequest) => string
+}
 
 /** Serves signing in and out and the session list (docs/console.md). */
-export function sessionRoutes({ db, sessions, features, addressOf }: Deps): FastifyPluginAsyncTypebox {
+export function sessionRoutes({ db, sessions, features, addressOf }: SessionRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/console/api/session',

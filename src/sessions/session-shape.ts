@@ -75,28 +75,27 @@ export type Features = {
   serviceName: string
 }
 
+const toShown = ({ company, name, permissions, role, endsAt }: Session) => ({
+  kind: company === null ? 'operator' : 'company',
+  name,
+  company,
+  permissions,
+  role,
+  endsAt: endsAt.toISOString(),
+})
+
 export const toSessionReply = (session: Session, features: Features) => ({
-  kind: session.company === null ? 'operator' : 'company',
-  name: session.name,
-  company: session.company,
-  permissions: session.permissions,
-  role: session.role,
+  ...toShown(session),
   mayErase: session.role === 'admin' || (session.role === 'agent' && session.state.agentsMayErase),
-  endsAt: session.endsAt.toISOString(),
   features,
 })
 
 export const toSessionEntry = (session: Session, current: Session) => ({
+  ...toShown(session),
   id: session.id,
-  kind: session.company === null ? 'operator' : 'company',
-  name: session.name,
-  company: session.company,
-  permissions: session.permissions,
-  role: session.role,
   agent: session.agent,
   createdAt: session.createdAt.toISOString(),
   seenAt: session.seenAt.toISOString(),
-  endsAt: session.endsAt.toISOString(),
   isCurrent: session.id === current.id,
 })
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { nullableText } from '../http/shapes.ts'
 import { fold } from '../platform/text/search-text.ts'
+import { normalLanguage } from './template.ts'
 import type { TemplateRow } from './template-store.ts'
 
 const Passed = (description: string) => Type.Object({}, { additionalProperties: true, description })
@@ -116,9 +117,7 @@ export function passesFilter(
 ): boolean {
   if (status !== undefined && template.status !== status) return false
   if (category !== undefined && template.category !== category) return false
-  if (language !== undefined && languageKey(template.language) !== languageKey(language)) return false
+  if (language !== undefined && normalLanguage(template.language) !== normalLanguage(language)) return false
   const texts = [template.name, ...template.components.map(({ text = '' }) => text)]
   return texts.some((text) => fold(text).includes(fold(search)))
 }
-
-const languageKey = (language: string): string => language.toLowerCase().replaceAll('-', '_')

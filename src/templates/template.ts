@@ -36,7 +36,7 @@ export const templateStatusOf = (providerStatus: string): TemplateStatus | undef
   STATUSES.get(providerStatus.toUpperCase())
 
 /** `en-US`, `en_US` and `en_us` are the same language. */
-const normalLanguage = (language: string): string => language.replaceAll('-', '_').toLowerCase()
+export const normalLanguage = (language: string): string => language.replaceAll('-', '_').toLowerCase()
 
 /**
  * Prefers the requested version, else the only one, else the oldest approved one (decisions: WhatsApp send).
