@@ -73,15 +73,18 @@ export async function createTestKey(db: Pool, options: KeyOptions = {}) {
   const companyId = options.companyId ?? (await createTestCompany(db, options.rateLimitPerMinute))
   const clientId = newClientId()
   const secret = newApiSecret()
-  await db`insert into api_keys ${db({
-    clientId,
-    companyId,
-    name: 'Test key',
-    digest: createHash('sha256').update(secret).digest(),
-    permissions: options.permissions ?? ['WhatsApp', 'Transactional'],
-    allowedOrigins: options.allowedOrigins ?? [],
-    expiresAt: options.expiresAt ?? null,
-  })}`
+  await db`
+    insert into api_keys (client_id, company_id, name, digest, permissions, allowed_origins, expires_at)
+    values (
+      ${clientId},
+      ${companyId},
+      'Test key',
+      ${createHash('sha256').update(secret).digest()},
+      ${options.permissions ?? ['WhatsApp', 'Transactional']},
+      ${options.allowedOrigins ?? []},
+      ${options.expiresAt ?? null}
+    )
+  `
   const token = `PARLEY-${clientId}-${secret}`
   return { companyId, clientId, token, headers: { authorization: `Bearer ${token}` } }
 }

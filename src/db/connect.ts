@@ -1,10 +1,9 @@
 import { hostname } from 'node:os'
 import { VERSION } from '../platform/version.ts'
-import { readAddress } from './driver/session/address.ts'
-import { sql, type Transaction } from './driver/sql.ts'
+import { readAddress } from './driver/address.ts'
+import { type Result, type Rows, type SqlTemplate, sql } from './driver/sql.ts'
 import { openSqlPool, type Pool } from './driver/sql-pool.ts'
-import type { SqlTemplate } from './driver/sql-template.ts'
-import type { Result, Rows } from './driver/statement.ts'
+import type { Transaction } from './driver/transaction.ts'
 import type { JsonValue } from './driver/values.ts'
 
 /** Every store takes one as its first argument. */

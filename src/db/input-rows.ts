@@ -1,5 +1,5 @@
 import type { Fragment } from './connect.ts'
-import { SqlTemplate, toSnakeCase } from './driver/sql-template.ts'
+import { SqlTemplate, toSnakeCase } from './driver/sql.ts'
 import { JsonParameter, type JsonValue } from './driver/values.ts'
 
 type Scalar =

@@ -1,5 +1,5 @@
 import { connect, type Pool } from './connect.ts'
-import { pooledAddress, readAddress } from './driver/session/address.ts'
+import { pooledAddress, readAddress } from './driver/address.ts'
 
 export const WITHOUT_SESSIONS =
   'DATABASE_URL leads to a pooler in transaction mode: the live stream and the console look for new messages once a second instead of ' +

@@ -1,5 +1,5 @@
 import { type Db, type Fragment, sql } from './connect.ts'
-import { toSnakeCase } from './driver/sql-template.ts'
+import { toSnakeCase } from './driver/sql.ts'
 import { inputRows } from './input-rows.ts'
 
 type Pause = () => Promise<void>

@@ -1,6 +1,6 @@
 import { type Connection, Query } from 'pg'
 import type { from, to } from 'pg-copy-streams'
-import { withCode } from './session/database-session.ts'
+import { withCode } from './session.ts'
 
 export type CopyStream = ReturnType<typeof from> | ReturnType<typeof to>
 

@@ -1,9 +1,10 @@
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { escapeIdentifier } from 'pg'
-import { run } from './execution.ts'
-import { connectionError } from './session/database-session.ts'
-import type { Servers } from './session/servers.ts'
-import { Statement } from './statement.ts'
+import { execute } from './query.ts'
+import type { Servers } from './servers.ts'
+import { connectionError } from './session.ts'
+import { command } from './sql.ts'
 
 const RETRY_MS = 500
 
@@ -42,19 +43,16 @@ async function subscribe(
   { channel, onNotice, onListening, closing }: ListenOptions,
 ): Promise<Subscription> {
   const session = await servers.connect(closing)
-  const lost = new Promise<void>((resolve) => {
-    session.belongTo({ onLost: () => resolve(), onIdle: () => {} })
-  })
+  const lost = once(session.lost, 'abort').then(() => {})
   session.client.on('notification', ({ payload = '' }) => {
     if (!closing.aborted) onNotice(payload)
   })
   const end = () => session.destroy(connectionError('CONNECTION_ENDED', 'Listening has ended'))
   closing.addEventListener('abort', end)
-  void lost.then(() => closing.removeEventListener('abort', end))
+  session.lost.addEventListener('abort', () => closing.removeEventListener('abort', end))
   if (closing.aborted) end()
   try {
-    const listen = new Statement([`listen ${escapeIdentifier(channel)}`], [], 'simple')
-    await run(listen, (execution) => execution.start(session))
+    await execute(session, command(`listen ${escapeIdentifier(channel)}`, 'simple'))
   } catch (error) {
     end()
     throw error

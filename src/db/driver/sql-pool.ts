@@ -1,13 +1,13 @@
 import { ContentionError, errorMember, isContention, sqlState } from '../pool/failure.ts'
-import { run } from './execution.ts'
 import { type Listening, listenOn } from './listen-on.ts'
-import { SessionPool, type Work as SessionWork } from './session/pool.ts'
-import { type ServerOptions, Servers } from './session/servers.ts'
-import { createSql, type Sql, type Transaction } from './sql.ts'
-import type { Gate, Rows, Runner, Statement } from './statement.ts'
-import { type BeginOptions, runTransaction } from './transaction.ts'
+import { execute, isOutdated } from './query.ts'
+import { type ServerOptions, Servers } from './servers.ts'
+import { SessionPool } from './session-pool.ts'
+import { createSql, type Sql, type Statement } from './sql.ts'
+import { type BeginOptions, runTransaction, type Work } from './transaction.ts'
 
-type Work<T> = (tx: Transaction) => T | PromiseLike<T>
+/** Lets work start, or rejects without starting it. */
+type Gate = <T>(start: () => Promise<T>) => Promise<T>
 
 export type Pool = Sql & {
   /** `isPooled`: connections share server sessions, so no notices arrive. */
@@ -33,50 +33,44 @@ function createPool(
   servers: Servers,
   max: number,
   closing: AbortController,
-  gate?: () => Gate | undefined,
+  gate: () => Gate | undefined = () => undefined,
 ): Pool {
-  const send = (work: SessionWork) => sessions.add(work)
-  const runOnce = <T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> =>
-    run(statement, send, send)
-  const createMissing = partitionCreator(createSql({ run: runOnce }))
-  const runner: Runner = {
-    run: (statement) =>
-      runOnce(statement).catch(async (error) => {
-        if (await createMissing(error)) return runOnce(statement)
-        throw error
-      }),
-    ...(gate && { gate }),
-  }
-  const start = <T>(options: string, work: Work<T>, more: BeginOptions): Promise<T> =>
-    new Promise((resolve, reject) => {
-      sessions.add({
-        needsIdle: true,
-        start: (session) => resolve(runTransaction(session, options, work, more)),
-        fail: reject,
-      })
+  const pass: Gate = (start) => gate()?.(start) ?? start()
+  const runOnce = (statement: Statement) => sessions.use((session) => execute(session, statement))
+  const createMissing = partitionCreator(createSql(runOnce))
+  const run = (statement: Statement) =>
+    runOnce(statement).catch(async (error) => {
+      if (statement.mode === 'prepared' && isOutdated(error)) return runOnce({ ...statement, mode: 'unnamed' })
+      if (await createMissing(error)) return runOnce(statement)
+      throw error
     })
   function begin<T>(first: string | Work<T>, second?: Work<T>, more: BeginOptions = {}): Promise<T> {
     const [options, work] = typeof first === 'string' ? [first.replaceAll(/[^a-z ]/gi, ''), second] : ['', first]
     if (work === undefined) throw new TypeError('A transaction needs its work')
-    const run = () =>
-      start(options, work, more).catch(async (error) => {
-        if (await createMissing(error))
-          throw new ContentionError('The partition of a row was missing', { cause: error })
-        throw error
-      })
-    return gate?.()?.(run) ?? run()
+    return pass(() =>
+      sessions
+        .use((session) => runTransaction(session, options, work, more))
+        .catch(async (error) => {
+          if (await createMissing(error))
+            throw new ContentionError('The partition of a row was missing', { cause: error })
+          throw error
+        }),
+    )
   }
-  return Object.assign(createSql(runner), {
-    options: { max, isPooled: servers.isPooled },
-    begin,
-    listen: (channel: string, onNotice: (payload: string) => void, onListening: () => void = () => {}) =>
-      listenOn(servers, { channel, onNotice, onListening, closing: closing.signal }),
-    gated: (own: () => Gate | undefined) => createPool(sessions, servers, max, closing, own),
-    end: ({ timeout }: { timeout?: number } = {}) => {
-      closing.abort()
-      return sessions.end(timeout)
+  return Object.assign(
+    createSql((statement) => pass(() => run(statement))),
+    {
+      options: { max, isPooled: servers.isPooled },
+      begin,
+      listen: (channel: string, onNotice: (payload: string) => void, onListening: () => void = () => {}) =>
+        listenOn(servers, { channel, onNotice, onListening, closing: closing.signal }),
+      gated: (own: () => Gate | undefined) => createPool(sessions, servers, max, closing, own),
+      end: ({ timeout }: { timeout?: number } = {}) => {
+        closing.abort()
+        return sessions.end(timeout)
+      },
     },
-  })
+  )
 }
 
 /** Creates the partition missing for a failed statement; returns whether the statement can run again. */

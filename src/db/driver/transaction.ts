@@ -1,115 +1,118 @@
 import { CopyExecution, type CopyStream } from './copy.ts'
-import { ExecutionBatch, isSkipped, run } from './execution.ts'
-import { connectionError, type DatabaseSession } from './session/database-session.ts'
-import { createSql, type Transaction } from './sql.ts'
-import { type Mode, type Rows, type Runner, Statement } from './statement.ts'
+import { Execution, StatementBatch } from './query.ts'
+import { connectionError, type DatabaseSession } from './session.ts'
+import { command, createSql, type Sql, type Statement } from './sql.ts'
 
 export type BeginOptions = {
   /** Send the first statements with `begin`. Must be harmless: behind a pooler, they run even if `begin` fails. */
   pipelined?: boolean
 }
 
-const command = (text: string, mode?: Mode): Statement => new Statement([text], [], mode)
+export type Transaction = Sql & {
+  /** Runs statements whose failure leaves the transaction usable. */
+  savepoint<T>(work: Work<T>): Promise<T>
+  /** Commits behind the earlier statements, or rolls back if one of them fails. Later statements are refused. */
+  commit(): Promise<unknown>
+  copy<T extends CopyStream>(stream: T): T
+}
 
-class Reservation implements Runner {
+export type Work<T> = (tx: Transaction) => T | PromiseLike<T>
+
+/** Runs a transaction on a session of its own. Rejects at once when the session is lost. */
+export async function runTransaction<T>(
+  session: DatabaseSession,
+  options: string,
+  work: Work<T>,
+  { pipelined = false }: BeginOptions,
+): Promise<T> {
+  const line = new Line(session)
+  const scope = new Scope(line)
+  const loss = Promise.withResolvers<never>()
+  loss.promise.catch(() => {})
+  const onLost = () => loss.reject(session.lost.reason)
+  session.lost.addEventListener('abort', onLost)
+  try {
+    const begun = scope.run(beginStatement(session, options))
+    if (!pipelined) await begun
+    return await Promise.race([scope.complete(work), loss.promise])
+  } catch (error) {
+    await line.rollBack()
+    throw scope.causeOf(error)
+  } finally {
+    session.lost.removeEventListener('abort', onLost)
+  }
+}
+
+function beginStatement({ localSettings }: DatabaseSession, options: string): Statement {
+  const begin = `begin ${options}`
+  return localSettings === undefined ? command(begin) : command(`${begin}; ${localSettings}`, 'simple')
+}
+
+/** Sends the statements of a transaction, those of one event loop round together. */
+class Line {
   readonly #session: DatabaseSession
-  #lost: Error | undefined
-  #end: Promise<unknown> | undefined
-  /** Statements of this event loop round, sent together at the end. */
-  #batch: ExecutionBatch | undefined
+  #batch: Execution[] = []
   #copy: CopyExecution | undefined
-  #hasFailed = false
-  #isReleased = false
+  #commit: Promise<unknown> | undefined
+  #hasEnded = false
   #savepoints = 0
-  readonly #loss = Promise.withResolvers<never>()
 
   constructor(session: DatabaseSession) {
     this.#session = session
-    this.#loss.promise.catch(() => {})
-    session.reserve(this)
   }
 
-  get loss(): Promise<never> {
-    return this.#loss.promise
+  /** Throws if the transaction is lost or has ended. */
+  requireOpen(): void {
+    this.#session.lost.throwIfAborted()
+    // The session may already serve other work.
+    if (this.#hasEnded) throw connectionError('TRANSACTION_ENDED', 'The transaction has ended')
   }
 
-  get isLost(): boolean {
-    return this.#lost !== undefined
-  }
-
-  onLost(error: Error): void {
-    this.#lost ??= error
-    if (!this.#hasFailed) this.#loss.reject(this.#lost)
-  }
-
-  run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
-    const refusal = this.#refusal()
-    if (refusal !== undefined) return Promise.reject(refusal)
-    return this.#send(statement)
-  }
-
-  #send<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
-    return run(statement, (execution) => {
-      if (execution.isSimple) {
-        this.#sendBatch()
-        execution.start(this.#session)
-      } else this.#openBatch().add(execution)
-    })
-  }
-
-  #openBatch(): ExecutionBatch {
-    if (this.#batch === undefined) {
-      this.#batch = new ExecutionBatch(this.#session)
-      process.nextTick(() => this.#sendBatch())
+  /** Throws if a value can't be sent. */
+  send(statement: Statement): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const execution = new Execution(statement, resolve, reject)
+    if (execution.isSimple) {
+      this.#flush()
+      this.#session.send(new StatementBatch(this.#session, [execution]))
+    } else {
+      if (this.#batch.length === 0) process.nextTick(() => this.#flush())
+      this.#batch.push(execution)
     }
-    return this.#batch
+    return promise
   }
 
-  #sendBatch(): void {
-    if (this.#batch !== undefined) this.#session.execute(this.#batch)
-    this.#batch = undefined
+  #flush(): void {
+    if (this.#batch.length > 0) this.#session.send(new StatementBatch(this.#session, this.#batch))
+    this.#batch = []
   }
 
   copy<T extends CopyStream>(stream: T): T {
-    const refusal = this.#refusal()
-    if (refusal !== undefined) throw refusal
-    this.#sendBatch()
+    this.requireOpen()
+    this.#flush()
     this.#copy = new CopyExecution(stream)
-    this.#session.execute(this.#copy)
+    this.#session.send(this.#copy)
     return stream
   }
 
-  #refusal(): Error | undefined {
-    if (this.#lost !== undefined) return this.#lost
-    // The session may already serve other work.
-    const hasEnded = this.#isReleased || this.#end !== undefined
-    return hasEnded ? connectionError('TRANSACTION_ENDED', 'The transaction has ended') : undefined
+  async commit(): Promise<void> {
+    if (this.#commit === undefined) this.requireOpen()
+    this.#commit ??= this.send(command('commit'))
+    this.#hasEnded = true
+    await this.#commit
   }
 
-  end<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
-    const outcome = this.run(statement)
-    this.#end ??= outcome
-    return outcome
-  }
-
-  /** Losing the session during a rollback is no further failure. */
+  /** Losing the session meanwhile is no further failure. */
   async rollBack(): Promise<void> {
-    if (this.isLost) return
-    this.#hasFailed = true
+    this.#hasEnded = true
+    const isCommitted = await this.#commit?.then(
+      () => true,
+      () => false,
+    )
+    if (isCommitted) return
     if (this.#copy?.isAbandoned) this.#session.destroy(connectionError('CONNECTION_CLOSED', 'A copy was abandoned'))
-    else if (await this.#isOpen()) await this.#send(command('rollback')).catch(() => {})
-  }
-
-  async #isOpen(): Promise<boolean> {
-    const end = this.#end
-    this.#end ??= Promise.resolve()
-    return end === undefined || end.then(() => false, isSkipped)
-  }
-
-  release(): void {
-    this.#sendBatch()
-    this.#isReleased = true
-    this.#session.release()
+    // Sent by itself: with other statements, it would be skipped after a failed one.
+    await this.send(command('rollback', 'simple')).catch(() => {})
   }
 
   nextSavepoint(): string {
@@ -118,29 +121,32 @@ class Reservation implements Runner {
   }
 }
 
+const ABORTED = '25P02'
+
 /** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
-class Scope implements Runner {
-  readonly #transaction: Reservation
+class Scope {
+  readonly #line: Line
   readonly #outer: Scope | undefined
-  #commit: Promise<unknown> | undefined
   #failure: { error: unknown } | undefined
 
-  constructor(transaction: Reservation, outer?: Scope) {
-    this.#transaction = transaction
+  constructor(line: Line, outer?: Scope) {
+    this.#line = line
     this.#outer = outer
   }
 
-  run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
+  run(statement: Statement): Promise<unknown> {
     const outcome = this.#send(statement)
     outcome.catch((error) => this.#fail(error))
     return outcome
   }
 
-  #send<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
+  #send(statement: Statement): Promise<unknown> {
     try {
-      return this.#transaction.run(statement)
+      this.#line.requireOpen()
+      this.#throwFailure()
+      return this.#line.send(statement)
     } catch (error) {
-      // Fail at once: a commit may follow right behind.
+      // Fail at once: a commit may follow right behind, and the server does not know about this failure.
       this.#fail(error)
       return Promise.reject(error)
     }
@@ -150,88 +156,51 @@ class Scope implements Runner {
     this.#failure ??= { error }
   }
 
-  commit(): Promise<unknown> {
-    if (this.#outer !== undefined) return this.#outer.commit()
-    if (this.#commit === undefined) {
-      this.#commit = this.#sendCommit()
-      this.#commit.catch(() => {})
-    }
-    return this.#commit
-  }
-
-  /** Refused when an earlier statement could not be sent: the server does not know about that failure. */
-  async #sendCommit(): Promise<void> {
-    this.throwFailure()
-    await this.#transaction.end(command('commit'))
-  }
-
-  throwFailure(): void {
+  #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error
   }
 
+  /** Returns the first failure for a statement skipped after it. */
   causeOf(error: unknown): unknown {
-    return isSkipped(error) && this.#failure !== undefined ? this.#failure.error : error
+    const isSkipped = error instanceof Error && 'code' in error && error.code === ABORTED
+    return isSkipped && this.#failure !== undefined ? this.#failure.error : error
   }
 
-  async do<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
-    const result = await work(this.#createSql())
-    this.throwFailure()
+  async complete<T>(work: Work<T>): Promise<T> {
+    const result = await work(this.#createTransaction())
+    await this.#commit()
+    // An unawaited statement may have failed before the commit sent behind it.
+    this.#throwFailure()
     return result
   }
 
-  #createSql(): Transaction {
-    const transaction = this.#transaction
-    const savepoint = <T>(work: (tx: Transaction) => T | PromiseLike<T>) => this.#savepoint(work)
-    const commit = () => this.commit()
-    const copy = <T extends CopyStream>(stream: T) => transaction.copy(stream)
-    return Object.assign(createSql(this), { savepoint, commit, copy })
+  async #commit(): Promise<void> {
+    if (this.#outer !== undefined) return this.#outer.#commit()
+    this.#throwFailure()
+    await this.#line.commit()
   }
 
-  async #savepoint<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
-    const name = this.#transaction.nextSavepoint()
+  #createTransaction(): Transaction {
+    const savepoint = <T>(work: Work<T>) => this.#savepoint(work)
+    const commit = () => this.#commit()
+    const copy = <T extends CopyStream>(stream: T) => this.#line.copy(stream)
+    return Object.assign(
+      createSql((statement) => this.run(statement)),
+      { savepoint, commit, copy },
+    )
+  }
+
+  async #savepoint<T>(work: Work<T>): Promise<T> {
+    const name = this.#line.nextSavepoint()
     await this.run(command(`savepoint ${name}`))
-    const inner = new Scope(this.#transaction, this)
+    const inner = new Scope(this.#line, this)
     try {
-      return await inner.do(work)
+      const result = await work(inner.#createTransaction())
+      inner.#throwFailure()
+      return result
     } catch (error) {
-      if (!this.#transaction.isLost) await this.run(command(`rollback to ${name}`))
+      await this.run(command(`rollback to ${name}`, 'simple'))
       throw inner.causeOf(error)
     }
-  }
-}
-
-/** Runs a transaction on a reserved session. Rejects at once when the session is lost. */
-export async function runTransaction<T>(
-  session: DatabaseSession,
-  options: string,
-  work: (tx: Transaction) => T | PromiseLike<T>,
-  { pipelined = false }: BeginOptions,
-): Promise<T> {
-  const transaction = new Reservation(session)
-  const { localSettings } = session
-  const begin = `begin ${options}`
-  const begun = transaction.run(
-    localSettings === undefined ? command(begin) : command(`${begin}; ${localSettings.literal}`, 'simple'),
-  )
-  try {
-    if (pipelined) begun.catch((error) => transaction.onLost(error))
-    else await begun
-    return await Promise.race([perform(transaction, work), transaction.loss])
-  } finally {
-    transaction.release()
-  }
-}
-
-async function perform<T>(transaction: Reservation, work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
-  const scope = new Scope(transaction)
-  try {
-    const result = await scope.do(work)
-    await scope.commit()
-    // An unawaited statement may have failed before the commit sent behind it.
-    scope.throwFailure()
-    return result
-  } catch (error) {
-    await transaction.rollBack()
-    throw scope.causeOf(error)
   }
 }

@@ -9,7 +9,7 @@ import {
   startHeld,
   statusOf,
 } from '../../../test/webhook-fixture.ts'
-import { connect } from '../../db/connect.ts'
+import { connect, sql } from '../../db/connect.ts'
 import { claimDeliveries } from './claim-deliveries.ts'
 import { maintainDeliveryDays, makeDeliveryDays } from './delivery-days.ts'
 import { enqueueDeliveries } from './delivery-store.ts'
@@ -41,13 +41,19 @@ async function makeDay(daysAgo: number): Promise<void> {
 }
 
 /** Creates a delivery of a past day. */
-async function pastDelivery(daysAgo: number, companyId: number, registrationId: number, fields: object = {}) {
+async function pastDelivery(daysAgo: number, companyId: number, registrationId: number, state = sql`status = status`) {
   const day = today.day - daysAgo
-  const identity = { companyId, event: 'e', eventId: `past${daysAgo}`, day }
-  const delivery = { ...identity, id: day * 1e9 + companyId, registrationId, ...fields }
-  await db`insert into envelopes ${db({ ...identity, body: '{"past":true}' })}`
-  await db`insert into deliveries ${db(delivery)}`
-  return { companyId, deliveryId: delivery.id, registrationId }
+  const [id, eventId] = [day * 1e9 + companyId, `past${daysAgo}`]
+  await db`
+    insert into envelopes (company_id, event, event_id, day, body)
+    values (${companyId}, 'e', ${eventId}, ${day}, '{"past":true}')
+  `
+  await db`
+    insert into deliveries (company_id, event, event_id, day, id, registration_id)
+    values (${companyId}, 'e', ${eventId}, ${day}, ${id}, ${registrationId})
+  `
+  await db`update deliveries set ${state} where (company_id, day, id) = (${companyId}, ${day}, ${id}::bigint)`
+  return { companyId, deliveryId: id, registrationId }
 }
 
 const claim = async () => {
@@ -73,7 +79,7 @@ test('days that are over for longer than they are kept are dropped, others stay'
   const companyId = await createCompany(db)
   const { id } = await register(db, companyId)
   for (const daysAgo of [31, 32, 30]) await makeDay(daysAgo)
-  await pastDelivery(31, companyId, id, { status: 'delivered' })
+  await pastDelivery(31, companyId, id, sql`status = 'delivered'`)
   await maintainDeliveryDays(db, 30)
   const names = await partitions()
   for (const table of TABLES) {
@@ -89,7 +95,7 @@ test('time alone decides: open deliveries of one company keep nothing of another
   const { id } = await register(db, companyId)
   for (const daysAgo of [40, 41]) await makeDay(daysAgo)
   await pastDelivery(40, companyId, id)
-  const lease = { claimId: '00000000-0000-0000-0000-000000000001', leaseUntil: new Date() }
+  const lease = sql`claim_id = '00000000-0000-0000-0000-000000000001', lease_until = now()`
   await pastDelivery(41, companyId, id, lease)
   await maintainDeliveryDays(db, 30)
   const names = await partitions()
@@ -146,10 +152,13 @@ test('deliveries of two companies that have the same id are distinguished in one
   const held = []
   for (const companyId of companies) {
     const { id } = await register(db, companyId)
-    const same = { companyId, id: today.day * 1e9 + 7, registrationId: id, event: 'e', eventId: 'w' }
+    const deliveryId = today.day * 1e9 + 7
     await db`insert into envelopes (company_id, event, event_id, body) values (${companyId}, 'e', 'w', '{}')`
-    await db`insert into deliveries ${db(same)}`
-    held.push({ companyId, deliveryId: same.id, registrationId: id })
+    await db`
+      insert into deliveries (company_id, id, day, registration_id, event, event_id)
+      values (${companyId}, ${deliveryId}, ${today.day}, ${id}, 'e', 'w')
+    `
+    held.push({ companyId, deliveryId, registrationId: id })
   }
   expect(await claim()).toHaveLength(2)
   const started = [...(await startHeld(db, [held[0]!])), ...(await startHeld(db, [held[1]!]))]

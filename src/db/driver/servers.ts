@@ -1,21 +1,13 @@
-import { createConnection } from 'node:net'
-import { Client } from 'pg'
-import type { DatabaseAddress, Host } from './address.ts'
-import {
-  connectionError,
-  DatabaseSession,
-  type SettingStatement,
-  type Settings,
-  settingStatement,
-  type Watch,
-  withCode,
-} from './database-session.ts'
+import { Client, escapeLiteral } from 'pg'
+import type { DatabaseAddress } from './address.ts'
+import { connectionError, DatabaseSession, withCode } from './session.ts'
+import { watchSilence } from './silence.ts'
 
 const CONNECT_TIMEOUT_MS = 3_000
 const KEEP_ALIVE_MS = 5_000
-/** Share of `answerTimeoutMs` spent probing whether the server answers others. */
-const PROBE_SHARE = 0.4
 const NO_TLS = 'N'.charCodeAt(0)
+
+type Settings = Readonly<Record<string, string>>
 
 export type ServerOptions = {
   address: DatabaseAddress
@@ -26,43 +18,32 @@ export type ServerOptions = {
   onNotice: (message: string, detail: string) => void
 }
 
-class LoginClient extends Client {
-  startup: Settings = {}
-
-  getStartupConf(): Record<string, string | undefined> {
-    return { user: this.user, database: this.database, ...this.startup }
-  }
-}
-
+/** Opens sessions on the hosts of an address, at the last one that answered first. */
 export class Servers {
   readonly #options: ServerOptions
+  readonly #settings: string
   readonly #sessions = new Map<DatabaseSession, number>()
-  readonly #settings: SettingStatement
   #preferred = 0
 
   constructor(options: ServerOptions) {
     this.#options = options
-    this.#settings = settingStatement(options.settings, { isLocal: this.isPooled })
+    this.#settings = settingStatement(options.settings, this.isPooled)
   }
 
   get isPooled(): boolean {
     return this.#options.address.isPooled
   }
 
-  get #hosts(): Host[] {
-    return this.#options.address.hosts
-  }
-
-  get count(): number {
-    return this.#hosts.length
+  get #count(): number {
+    return this.#options.address.hosts.length
   }
 
   /** Opens a session. Tries each host once and rejects with the last error. */
   async connect(closing: AbortSignal): Promise<DatabaseSession> {
     const first = this.#preferred
     let failure = connectionError('CONNECTION_DESTROYED', 'The pool is closed')
-    for (let i = 0; i < this.count && !closing.aborted; i += 1) {
-      const index = (first + i) % this.count
+    for (let i = 0; i < this.#count && !closing.aborted; i += 1) {
+      const index = (first + i) % this.#count
       try {
         const session = await this.#open(index, closing)
         this.#preferred = index
@@ -76,7 +57,7 @@ export class Servers {
   }
 
   #abandonHost(host: number): void {
-    if (this.#preferred === host) this.#preferred = (host + 1) % this.count
+    if (this.#preferred === host) this.#preferred = (host + 1) % this.#count
     const error = connectionError('ETIMEDOUT', 'The server does not answer')
     for (const [session, index] of [...this.#sessions]) if (index === host) session.destroy(error)
   }
@@ -101,13 +82,13 @@ export class Servers {
   ): Promise<DatabaseSession> {
     const { address, startup, onNotice } = this.#options
     const { user, password, database, channelBinding } = address
-    const client = new LoginClient({
-      ...this.#hosts[index],
+    const client = new Client({
+      ...address.hosts[index],
       ...{ user, password, database, ssl, pipeline: true },
+      ...startup,
       ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
       enableChannelBinding: ssl !== false && channelBinding !== 'disable',
     })
-    client.startup = startup
     if (channelBinding === 'require') requireChannelBinding(client)
     client.on('error', () => {})
     client.on('notice', ({ message, detail }) => onNotice(String(message), detail ?? ''))
@@ -136,7 +117,7 @@ export class Servers {
 
   /** Poolers refuse settings sent with the login. */
   async #setForSession(client: Client): Promise<void> {
-    if (!this.isPooled) await client.query(this.#settings.text, this.#settings.values)
+    if (!this.isPooled) await client.query(this.#settings)
   }
 
   async #expectAttributes(client: Client): Promise<void> {
@@ -153,45 +134,22 @@ export class Servers {
   }
 
   #createSession(client: Client, index: number): DatabaseSession {
-    const settings = this.isPooled ? this.#settings : undefined
-    const session = new DatabaseSession(client, this.#watchOf(client, index), settings)
+    const session = new DatabaseSession(client, this.isPooled ? this.#settings : undefined)
+    session.lost.throwIfAborted()
     this.#sessions.set(session, index)
-    client.once('end', () => this.#sessions.delete(session))
-    return session
-  }
-
-  #watchOf({ host, port }: Client, index: number): Watch | undefined {
+    session.lost.addEventListener('abort', () => this.#sessions.delete(session))
     const { answerTimeoutMs } = this.#options
-    if (answerTimeoutMs === undefined) return undefined
-    const place: ServerAddress = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port }
-    return {
-      answerMs: answerTimeoutMs * (1 - PROBE_SHARE),
-      isAlive: () => answersProbe(place, answerTimeoutMs * PROBE_SHARE),
-      onSilentServer: () => this.#abandonHost(index),
-    }
+    if (answerTimeoutMs !== undefined) watchSilence(session, answerTimeoutMs, () => this.#abandonHost(index))
+    return session
   }
 }
 
-type ServerAddress = { path: string } | { host: string; port: number }
-
-/** PostgreSQL answers one byte, from a newly forked process. */
-const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])
-
-/** Returns whether a server answers a new connection in time, without a login: a frozen one does not. */
-function answersProbe(place: ServerAddress, timeoutMs: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(place)
-    const end = (answered: boolean) => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve(answered)
-    }
-    const timer = setTimeout(end, timeoutMs, false)
-    socket.once('data', () => end(true))
-    socket.once('close', () => end(false))
-    socket.on('error', () => {})
-    socket.write(SSL_REQUEST)
-  })
+/** `set_config` takes every value as text, including lists such as `search_path`. */
+function settingStatement(settings: Settings, isLocal: boolean): string {
+  const calls = Object.entries(settings).map(
+    ([name, value]) => `set_config(${escapeLiteral(name)}, ${escapeLiteral(value)}, ${isLocal})`,
+  )
+  return `select ${calls.join(', ')}`
 }
 
 const BOUND_MECHANISM = 'SCRAM-SHA-256-PLUS'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import { codeOf, StartError } from '../../../platform/start-error.ts'
+import { codeOf, StartError } from '../../platform/start-error.ts'
 
 export type Host = { host?: string; port?: number }
 
