@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { isIP, isIPv4, type Socket } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
@@ -9,19 +9,15 @@ import { consoleMark, hasBody } from '../server/request-head.ts'
 import type { ApiKeys } from './authenticate.ts'
 import type { Caller } from './caller.ts'
 
-type Peer = { isTrusted: boolean; isLoopback: boolean }
-
 /** Accepts own TLS, HTTPS at a trusted proxy, or local requests with PLAIN_HTTP=loopback (decisions: HTTPS). */
 export function createHttpsRule(
   config: Pick<Config, 'tls' | 'plainHttp'>,
   isTrusted: TrustedProxies,
 ): (request: FastifyRequest) => boolean {
-  const peerOf = rememberPeers(isTrusted)
-  return ({ raw }) => {
-    if (config.tls !== undefined || raw.socket instanceof TLSSocket) return true
-    const peer = peerOf(raw.socket)
-    if (peer.isTrusted && saysHttps(raw.headers['x-forwarded-proto'])) return true
-    return config.plainHttp === 'loopback' && peer.isLoopback && !isForwarded(raw.headers)
+  return ({ raw: { headers, socket } }) => {
+    if (config.tls !== undefined || socket instanceof TLSSocket) return true
+    if (isTrusted(socket.remoteAddress) && saysHttps(headers['x-forwarded-proto'])) return true
+    return config.plainHttp === 'loopback' && isLoopback(socket.remoteAddress) && !isForwarded(headers)
   }
 }
 
@@ -37,18 +33,6 @@ export function adviceOnHttps(
       ? 'BASE_URL is https, and neither a certificate nor a proxy is set'
       : 'PLAIN_HTTP=reject is set without a certificate or a proxy'
   return `Every request gets 403 (HTTPS is required): ${cause}. Set TRUST_PROXY to the address of your proxy, which sends X-Forwarded-Proto: https, or TLS_CERT_FILE and TLS_KEY_FILE`
-}
-
-function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
-  const peers = new WeakMap<Socket, Peer>()
-  return (socket) => {
-    const cached = peers.get(socket)
-    if (cached !== undefined) return cached
-    const { remoteAddress } = socket
-    const peer = { isTrusted: isTrusted(remoteAddress), isLoopback: isLoopback(remoteAddress) }
-    peers.set(socket, peer)
-    return peer
-  }
 }
 
 /** Every hop must be HTTPS: a single plain one has exposed the key. */
