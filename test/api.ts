@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
-import { createApiKeys } from '../src/companies/api-key-lookup.ts'
+import { createApiKeys } from '../src/companies/company-access.ts'
 import type { Pool } from '../src/db/connect.ts'
 import type { Permission } from '../src/http/admission/caller.ts'
 import { createRequestLimiter } from '../src/http/admission/rate-limit.ts'

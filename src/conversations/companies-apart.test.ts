@@ -12,8 +12,8 @@ import {
 } from './conversation-store.ts'
 import { selectByProfile } from './list/profile-search.ts'
 import { earlierMessages } from './message-expiry-store.ts'
+import { findKnownWamids, recordSentReactions } from './message-store.ts'
 import { markRead, writeConversations } from './recording/conversation-write-store.ts'
-import { findKnownWamids, recordSentReactions } from './recording/message-write-store.ts'
 import { recordStatuses } from './recording/status-store.ts'
 import { findTargets } from './recording/waiting-store.ts'
 

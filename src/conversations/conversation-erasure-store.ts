@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { isAmong } from './message-month.ts'
+import { isAmong } from './message-store.ts'
 
 const ERASED_TEXT = '[erased]'
 

@@ -4,7 +4,7 @@ import { parseId } from '../platform/ids.ts'
 import type { MessageContext, StructuredContent } from './content/message-content.ts'
 import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
 import type { ConversationStatus } from './list/conversation-source.ts'
-import { isAmong, isSince } from './message-month.ts'
+import { isAmong, isSince } from './message-store.ts'
 import type { MessagePricing } from './usage/usage.ts'
 
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {

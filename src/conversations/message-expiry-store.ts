@@ -1,6 +1,6 @@
 import { type Db, type Fragment, sql } from '../db/connect.ts'
 import { type AgingRows, deleteSelected, type ExpiryBatch } from '../db/lifetime-store.ts'
-import { IDS_A_MONTH, monthOf } from './message-month.ts'
+import { IDS_A_MONTH, monthOf } from './message-store.ts'
 
 /** Messages from before the months' partitions. */
 export const earlierMessages = (days: number): AgingRows => ({

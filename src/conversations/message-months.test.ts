@@ -14,8 +14,7 @@ import { expireMonths } from '../personal-data/lifetimes/expire-messages.ts'
 import { mediaAfter } from '../personal-data/lifetimes/expire-rows.ts'
 import { findConversation, listMessages } from './conversation-store.ts'
 import { dropMessageMonth, findExpiredMonth, makeMessageMonth, makeMessageMonths } from './message-expiry-store.ts'
-import { IDS_A_MONTH, monthOf, monthOfId } from './message-month.ts'
-import { findKnownWamids } from './recording/message-write-store.ts'
+import { findKnownWamids, IDS_A_MONTH, monthOf, monthOfId } from './message-store.ts'
 
 const { db } = await createTestDatabase()
 const [clock] = await db<[{ now: Date }]>`select now() as now`

@@ -85,3 +85,6 @@ function pick(items: readonly object[], members: Compiled['members']): JsonParam
   })
   return new JsonParameter(rows)
 }
+
+/** Moved companies keep their ids, so two may share one. */
+export const recordKeyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`

@@ -1,8 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
-import type { Db } from './connect.ts'
-import { connect } from './connect.ts'
+import { IDS_A_MONTH, monthOf } from '../conversations/message-store.ts'
+import { connect, type Db } from './connect.ts'
 import { isContention } from './pool/failure.ts'
 import { createStatementBatcher } from './statement-batcher.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
-import { IDS_A_MONTH, monthOf } from '../conversations/message-month.ts'
+import { IDS_A_MONTH, monthOf } from '../conversations/message-store.ts'
 import { carryUploads } from '../media/uploads/upload-store.ts'
 import { enqueueJobs } from '../queue/job-store.ts'
 import { advanceSequences, hasHashedOptOuts, isBusy, makeMonthsOf, movedBlobsOf } from './move-store.ts'

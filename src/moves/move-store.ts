@@ -1,5 +1,5 @@
 import { makeMessageMonth } from '../conversations/message-expiry-store.ts'
-import { monthOfId } from '../conversations/message-month.ts'
+import { monthOfId } from '../conversations/message-store.ts'
 import { type Db, type Fragment, type Pool, sql } from '../db/connect.ts'
 import { NO_WORKER } from '../queue/job-table.ts'
 import { MOVED_TABLES } from './moved-rows.ts'

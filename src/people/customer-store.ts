@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, type Fragment, jsonRows, sql } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
 
@@ -195,3 +195,54 @@ export async function listErasing(db: Db, companyIds: readonly number[]): Promis
   `
   return rows.map(({ companyId }) => companyId)
 }
+
+export const freeHolders = (companyId: Fragment, customerId: Fragment): Fragment => sql`
+  select identity.identity, holder.id, holder.phone
+  from customer_identities identity
+  cross join lateral (${freeHolder(sql`identity.company_id`, sql`identity.identity`)}) as holder
+  where (identity.company_id, identity.customer_id) = (${companyId}, ${customerId})
+    and identity.identity ~ '^[0-9]'
+    and identity.retired_at is null
+`
+
+export const freeHolder = (companyId: Fragment, identity: Fragment): Fragment => sql`
+  select contacts.id, contacts.phone
+  from contacts
+  where contacts.company_id = ${companyId}
+    and contacts.phone_identity = ${identity}
+    and contacts.deleted_at is null
+    and not exists (
+      select from customers attached
+      where (attached.company_id, attached.contact_id) = (contacts.company_id, contacts.id)
+    )
+  order by contacts.id
+  limit 1
+`
+
+/**
+ * Finds a ledger entry under an identity (a query with one column), its keyed hash, or a contact with this number.
+ * Lateral with limits forces index probes, whatever the statistics.
+ */
+export const isInLedger = (identities: Fragment): Fragment => sql`
+  exists (
+    select
+    from (${identities}) as own (identity)
+    cross join lateral (
+      (
+        select true
+        from unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
+        join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+        limit 1
+      )
+      union all
+      (
+        select true
+        from contacts
+        join consents on (consents.company_id, consents.contact_id) = (contacts.company_id, contacts.id)
+        where (contacts.company_id, contacts.phone_identity) = (input.company_id, own.identity)
+          and contacts.deleted_at is null
+        limit 1
+      )
+    ) as entry
+  )
+`

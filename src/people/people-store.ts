@@ -1,7 +1,7 @@
-import { type Db, type Fragment, sql } from '../db/connect.ts'
+import { type Db, sql } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
 import { phoneIdentity } from '../platform/text/phone.ts'
-import type { IdentityKey } from './customer-store.ts'
+import { freeHolder, freeHolders, type IdentityKey } from './customer-store.ts'
 import {
   type Customer,
   createPeople,
@@ -98,29 +98,6 @@ const selectPersons = (tx: Db, companies: readonly { companyId: number; identiti
       limit 1
     ) as contact
   `
-
-export const freeHolders = (companyId: Fragment, customerId: Fragment): Fragment => sql`
-  select identity.identity, holder.id, holder.phone
-  from customer_identities identity
-  cross join lateral (${freeHolder(sql`identity.company_id`, sql`identity.identity`)}) as holder
-  where (identity.company_id, identity.customer_id) = (${companyId}, ${customerId})
-    and identity.identity ~ '^[0-9]'
-    and identity.retired_at is null
-`
-
-export const freeHolder = (companyId: Fragment, identity: Fragment): Fragment => sql`
-  select contacts.id, contacts.phone
-  from contacts
-  where contacts.company_id = ${companyId}
-    and contacts.phone_identity = ${identity}
-    and contacts.deleted_at is null
-    and not exists (
-      select from customers attached
-      where (attached.company_id, attached.contact_id) = (contacts.company_id, contacts.id)
-    )
-  order by contacts.id
-  limit 1
-`
 
 export function toPeople(locked: readonly IdentityKey[], { holders, persons }: PeopleRows): Map<number, People> {
   const companies = new Map<number, People>()

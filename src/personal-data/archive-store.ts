@@ -1,4 +1,4 @@
-import { isAmong } from '../conversations/message-month.ts'
+import { isAmong } from '../conversations/message-store.ts'
 import type { Db } from '../db/connect.ts'
 import { inputRows } from '../db/input-rows.ts'
 import { recipientMailbox } from '../emails/email-keys.ts'

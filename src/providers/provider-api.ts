@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  ExponentialBackoff,
+  handleWhenResult,
+} from 'cockatiel'
 import type { Dispatcher } from 'undici'
+import { createCache } from '../platform/cache.ts'
 import { type Call, exchange } from '../platform/outgoing/exchange.ts'
 import { USER_ID } from '../platform/text/phone.ts'
 import { type Reading, readAnswer, readDone, readReceiptAnswer, readSendAnswer } from './graph-answer.ts'
@@ -167,3 +176,47 @@ export const toGraphReceipt = (wamid: string, isTyping: boolean): object => ({
   message_id: wamid,
   ...(isTyping && { typing_indicator: { type: 'text' } }),
 })
+
+const FAILURES_TO_OPEN = 10
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+const MAX_SENDERS = 10_000
+
+type SenderKey = { companyId: number; id: number }
+
+export type Breaker = {
+  /** Runs the attempt, or returns undefined while the sender's provider is down. */
+  run<T extends { outcome: SendOutcome | ReceiptOutcome }>(
+    sender: SenderKey,
+    attempt: () => Promise<T>,
+  ): Promise<T | undefined>
+}
+
+/** Creates per-sender breakers. Ten failures in a row open one; after 1 to 30 s a single send probes. */
+export function createBreaker(): Breaker {
+  const policies = createCache<string, CircuitBreakerPolicy>({ name: 'breakers', max: MAX_SENDERS })
+  return {
+    run: async (sender, attempt) => {
+      try {
+        return await policies.get(`${sender.companyId} ${sender.id}`, createPolicy).execute(attempt)
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+const createPolicy = (): CircuitBreakerPolicy =>
+  circuitBreaker(
+    handleWhenResult((result) => isFailure((result as { outcome: SendOutcome | ReceiptOutcome }).outcome)),
+    {
+      breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
+      halfOpenAfter: new ExponentialBackoff({ initialDelay: FIRST_PAUSE_MS, maxDelay: LONGEST_PAUSE_MS }),
+    },
+  )
+
+const isFailure = (outcome: SendOutcome | ReceiptOutcome): boolean =>
+  outcome.kind === 'unreachable' ||
+  outcome.kind === 'unknown' ||
+  (outcome.kind === 'refused' && outcome.reason === 'unavailable')

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startReceiver } from '../../test/receiver.ts'
 import { systemClock } from '../platform/clock.ts'
-import { createBreaker } from './breaker.ts'
 import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
+import { createBreaker } from './provider-api.ts'
 
 /** An adapter and a stand-in for its provider, controlled through its control address. */
 export type ProviderUnderTest = {

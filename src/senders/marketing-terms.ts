@@ -2,8 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { Clock } from '../platform/clock.ts'
 import type { Providers } from '../providers/provider.ts'
 import { applyMarketingTerms, type MarketingTerms } from './account-event-store.ts'
-import type { Sender } from './sender.ts'
-import type { SenderCache } from './sender-store.ts'
+import type { Sender, SenderCache } from './sender.ts'
 
 type TermsDeps = { db: Db; clock: Clock; providers: Providers; senders: SenderCache }
 

@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { operatorDeps, type Reported } from '../../test/operator-deps.ts'
 import { createCompany } from '../companies/company.ts'
 import type { Pool } from '../db/connect.ts'
+import { createSenderCache } from './sender.ts'
 import {
   connectSender,
   getSender,
@@ -13,7 +14,6 @@ import {
   type SenderAdminDeps,
   updateSender,
 } from './sender-admin.ts'
-import { createSenderCache } from './sender-store.ts'
 
 let db: Pool
 let deps: SenderAdminDeps & { reported: Reported }

@@ -1,7 +1,7 @@
 import { type FieldFault, validationError } from '../platform/errors.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
-import { type MarketingAddress, parseSenderPhone, type SenderCipher } from './sender.ts'
-import type { SenderValues } from './sender-store.ts'
+import { parseSenderPhone, type SenderCipher } from './sender.ts'
+import type { MarketingAddress, SenderValues } from './sender-store.ts'
 
 export type SenderChange = {
   provider?: ProviderName

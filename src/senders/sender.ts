@@ -1,48 +1,46 @@
+import type { Db } from '../db/connect.ts'
+import { createCache } from '../platform/cache.ts'
 import { noWhatsappAccount, senderNotFound } from '../platform/errors.ts'
 import { digitsOf } from '../platform/text/phone.ts'
-import type { ProviderName } from '../providers/provider-name.ts'
+import { type SenderRow, selectSenders } from './sender-store.ts'
 
 export type SenderCipher = { encrypt(text: string): string; decrypt(sealed: string): string }
 
-/** `auto`: the provider's marketing address once the account has signed the terms, else like all other messages. */
-export const MARKETING_ADDRESSES = ['auto', 'marketing', 'messages'] as const
-export type MarketingAddress = (typeof MARKETING_ADDRESSES)[number]
-
 /** Has plain-text secrets: must never leave the process. */
-export type Sender = {
-  readonly id: number
-  readonly provider: ProviderName
-  readonly phoneNumber: string
-  readonly phone: string
-  readonly phoneName: string
-  readonly phoneNumberId: string
-  readonly wabaAccountId: string
-  readonly portfolioId: string | null
-  readonly accessToken: string
-  readonly appSecret: string | null
-  /** Must accompany events of a provider that doesn't sign. */
-  readonly webhookSecret: string | null
-  readonly apiBaseUrl: string | null
-  readonly appId: string | null
-  readonly appName: string | null
-  readonly isPreferred: boolean
+export type Sender = Omit<SenderRow, 'tier' | 'dailyLimit' | 'createdAt'> & {
   /** First contacts per rolling 24 hours; null: unlimited. */
   readonly dailyLimit: number | null
-  /** Messages per second, set by the operator; null: the provider's usual limit. */
-  readonly throughputPerSecond: number | null
-  readonly isSharedWithApp: boolean
-  readonly marketingAddress: MarketingAddress
-  readonly marketingTermsSigned: boolean
-  /** The account may write outside the window without a template. */
-  readonly directSend: boolean
 }
 
-export type SenderRecord = Omit<Sender, 'accessToken' | 'appSecret' | 'webhookSecret' | 'dailyLimit'> & {
-  readonly tier: number | null
-  /** Set by the operator; null: the tier decides. */
-  readonly dailyLimit: number | null
+export type SenderRecord = Omit<SenderRow, 'accessToken' | 'appSecret' | 'webhookSecret'> & {
   readonly hasWebhookSecret: boolean
-  readonly createdAt: Date
+}
+
+export type SenderCache = {
+  /** Oldest first, with plain-text secrets; at most `ttlMs` old. */
+  listFor(companyId: number): Promise<readonly Sender[]>
+  drop(companyId: number): void
+}
+
+const COMPANIES_HELD = 10_000
+
+export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: SenderCipher; ttlMs: number }): SenderCache {
+  const held = createCache<number, Promise<readonly Sender[]>>({ name: 'senders', max: COMPANIES_HELD, ttlMs })
+  const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))
+  return {
+    listFor: (companyId) => held.get(companyId, () => load(companyId)),
+    drop: held.drop,
+  }
+}
+
+function unseal({ tier, dailyLimit, createdAt: _createdAt, ...row }: SenderRow, cipher: SenderCipher): Sender {
+  return {
+    ...row,
+    accessToken: cipher.decrypt(row.accessToken),
+    appSecret: row.appSecret === null ? null : cipher.decrypt(row.appSecret),
+    webhookSecret: row.webhookSecret === null ? null : cipher.decrypt(row.webhookSecret),
+    dailyLimit: effectiveDailyLimit({ tier, dailyLimit }),
+  }
 }
 
 export type SenderName = string | { readonly id: number }

@@ -1,4 +1,4 @@
-import { isRecent } from '../conversations/message-month.ts'
+import { isRecent } from '../conversations/message-store.ts'
 import { readUpTo } from '../conversations/recording/conversation-write-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { OWN_WAMID } from './compose-message.ts'

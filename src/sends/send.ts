@@ -24,17 +24,17 @@ import {
   validationError,
 } from '../platform/errors.ts'
 import { customerIdentity, digitsOf, phoneIdentity, USER_ID } from '../platform/text/phone.ts'
-import type { Breaker } from '../providers/breaker.ts'
 import { providerMessage } from '../providers/graph-answer.ts'
 import type { OutboundMessage, Providers, SendAddress, SendFailure, SendOutcome } from '../providers/provider.ts'
+import type { Breaker } from '../providers/provider-api.ts'
 import { type Sender, usesMarketingAddress } from '../senders/sender.ts'
 import type { PreparedSend, SendBatches } from './batch/send-batches.ts'
 import type { CompletedSend, Recipient } from './batch/send-write-store.ts'
-import type { Outbound } from './compose-message.ts'
 import {
   type ComposeDeps,
   type Composed,
   composeMessage,
+  type Outbound,
   quotedWamidOf,
   type SendCaller,
   type SendRules,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { VoiceCall } from '../../providers/events/event-item.ts'
-import { addToCall } from './message-write-store.ts'
+import { addToCall } from '../message-store.ts'
 
 const RANG = '2026-03-02T09:30:00.000Z'
 const ANSWERED = '2026-03-02T09:30:05.000Z'

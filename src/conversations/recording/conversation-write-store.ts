@@ -1,7 +1,7 @@
 import { type Db, type Fragment, type Pool, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { indexedText } from '../../platform/text/search-text.ts'
-import { isAmong, isRecent } from '../message-month.ts'
+import { isAmong, isRecent } from '../message-store.ts'
 
 /** Whose conversation it is; `userId` is the customer's shown user id. */
 type ConversationPlace = {

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
-import { isAmong, isRecent } from '../message-month.ts'
+import { isAmong, isRecent } from '../message-store.ts'
 import type { StatusRecord } from './waiting-store.ts'
 
 /** `requestedIdentity` is null for group or unknown messages (`isKnown`); `account`, for unknown numbers. */

@@ -1,11 +1,10 @@
 import type { RecordChange } from '../../changes/record-change.ts'
 import { type Db, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
-import { isAmong, isRecent, lockMessages } from '../message-month.ts'
+import { isAmong, isRecent, lockMessages, removeSentReactions } from '../message-store.ts'
 import { BILLABLE, type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
 import { addUsage } from '../usage/usage-store.ts'
 import { readUpTo } from './conversation-write-store.ts'
-import { removeSentReactions } from './message-write-store.ts'
 import { type StatusRecord, settleWaitingStatuses } from './waiting-store.ts'
 
 export type MovedMessage = {

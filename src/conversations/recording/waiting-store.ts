@@ -1,7 +1,7 @@
 import { type Db, sql } from '../../db/connect.ts'
 import { inputRows, placedRows } from '../../db/input-rows.ts'
+import { applyMessageChanges, type TargetMessage } from '../message-store.ts'
 import type { MessagePricing } from '../usage/usage.ts'
-import { applyMessageChanges, type TargetMessage } from './message-write-store.ts'
 
 export type MessageChange = {
   companyId: number

@@ -1,3 +1,4 @@
+import { randomFillSync } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import {
@@ -67,3 +68,17 @@ export function unprefixedAddress(request: IncomingMessage, url: string): string
 }
 
 export const consoleMark = (request: IncomingMessage): ConsoleMark | undefined => marks.get(request)
+
+const REQUEST_ID_BYTES = 12
+const randomBytes = Buffer.alloc(REQUEST_ID_BYTES * 512)
+let bytesUsed = randomBytes.length
+
+/** Fetches random bytes for many ids at once. */
+export function newRequestId(): string {
+  if (bytesUsed === randomBytes.length) {
+    randomFillSync(randomBytes)
+    bytesUsed = 0
+  }
+  bytesUsed += REQUEST_ID_BYTES
+  return `req_${randomBytes.toString('base64url', bytesUsed - REQUEST_ID_BYTES, bytesUsed)}`
+}

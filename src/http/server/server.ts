@@ -22,7 +22,6 @@ import type { Logger } from 'pino'
 import type { Pool } from '../../db/connect.ts'
 import { type CompanySlots, onBehalfOf, type RequireUnlocked } from '../../db/pool/fair-pool.ts'
 import { badRequest, errorCodeOf, lateRequest, notFound } from '../../platform/errors.ts'
-import { newRequestId } from '../../platform/ids.ts'
 import type { Config } from '../../platform/settings/config.ts'
 import { codeOf, messageOf, StartError } from '../../platform/start-error.ts'
 import type { Metrics } from '../../platform/telemetry/metrics.ts'
@@ -33,10 +32,8 @@ import type { ApiKeys } from '../admission/authenticate.ts'
 import type { Sessions } from '../admission/console-session.ts'
 import type { RequestLimiter } from '../admission/rate-limit.ts'
 import { createReadmission } from '../admission/readmission.ts'
-import type { AddressRule } from '../admission/rules.ts'
-import { clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/rules.ts'
-import type { BodyPaces } from '../body/body-budget.ts'
-import { countBodies, ownerOf } from '../body/body-budget.ts'
+import { type AddressRule, clientAddress, networkOf, type TrustedProxies, trustedProxies } from '../admission/rules.ts'
+import { type BodyPaces, countBodies, ownerOf } from '../body/body-budget.ts'
 import { readJsonBodies } from '../body/json-body.ts'
 import {
   boundConnections,
@@ -52,7 +49,13 @@ import { answerErrors } from '../errors/error-reply.ts'
 import { closeInput, compileValidator } from '../errors/validate.ts'
 import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
 import { compressAnswers, recordRequests, serializeLongLists } from './answers/answers.ts'
-import { checkContentEncoding, checkProtocol, readableAddress, unprefixedAddress } from './request-head.ts'
+import {
+  checkContentEncoding,
+  checkProtocol,
+  newRequestId,
+  readableAddress,
+  unprefixedAddress,
+} from './request-head.ts'
 import type { Stopping } from './stopping.ts'
 import { traceRequests } from './trace-requests.ts'
 

@@ -1,6 +1,6 @@
 import type { LiveChange, Publish } from '../../changes/live-change.ts'
 import type { RecordChange, RecordEvents } from '../../changes/record-change.ts'
-import { type ChangedCall, recordCallEvents } from '../../conversations/recording/message-write-store.ts'
+import { type ChangedCall, recordCallEvents } from '../../conversations/message-store.ts'
 import {
   findTargets,
   type MessageChange,

@@ -1,6 +1,5 @@
 import { type Db, sql } from '../../db/connect.ts'
-import { inputRows } from '../../db/input-rows.ts'
-import { recordKeyOf } from '../../platform/ids.ts'
+import { inputRows, recordKeyOf } from '../../db/input-rows.ts'
 import type {
   CallItem,
   ChangeItem,

@@ -5,7 +5,7 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../../test/operator-deps.ts'
 import type { Pool } from '../../db/connect.ts'
 import { type DeadLetterState, storeDeadLetters } from '../../inbound/handling/unhandled/dead-letter-store.ts'
-import { createSenderCache } from '../../senders/sender-store.ts'
+import { createSenderCache } from '../../senders/sender.ts'
 import { operatorCommands } from './command-line.ts'
 
 let db: Pool

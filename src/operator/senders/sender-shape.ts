@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { DEFAULT_PROVIDER } from '../../providers/provider-name.ts'
 import { PROVIDER_NAMES } from '../../providers/provider-names.ts'
-import { MARKETING_ADDRESSES, type SenderRecord } from '../../senders/sender.ts'
+import type { SenderRecord } from '../../senders/sender.ts'
+import { MARKETING_ADDRESSES } from '../../senders/sender-store.ts'
 import { orNull, plainText, secretText } from '../shape.ts'
 
 const LARGEST_INTEGER = 2_147_483_647

@@ -1,6 +1,7 @@
-import { type Db, type Fragment, sql } from '../../db/connect.ts'
+import { type Db, sql } from '../../db/connect.ts'
 import { inputRows, placedRows } from '../../db/input-rows.ts'
 import type { Channel } from '../contact-record.ts'
+import { isInLedger } from '../customer-store.ts'
 import { ERASURE } from './consent.ts'
 
 export type NewConsent = {
@@ -78,31 +79,3 @@ export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number
         `,
       )}
   `
-
-/**
- * Finds a ledger entry under an identity (a query with one column), its keyed hash, or a contact with this number.
- * Lateral with limits forces index probes, whatever the statistics.
- */
-export const isInLedger = (identities: Fragment): Fragment => sql`
-  exists (
-    select
-    from (${identities}) as own (identity)
-    cross join lateral (
-      (
-        select true
-        from unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
-        join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
-        limit 1
-      )
-      union all
-      (
-        select true
-        from contacts
-        join consents on (consents.company_id, consents.contact_id) = (contacts.company_id, contacts.id)
-        where (contacts.company_id, contacts.phone_identity) = (input.company_id, own.identity)
-          and contacts.deleted_at is null
-        limit 1
-      )
-    ) as entry
-  )
-`

@@ -15,7 +15,7 @@ import { providerMessage } from '../../providers/graph-answer.ts'
 import { readSecrets } from '../../secrets/prepare-secrets.ts'
 import { checkSecrets } from '../../secrets/secret-store.ts'
 import { type Cipher, createCipher } from '../../secrets/secrets.ts'
-import { createSenderCache } from '../../senders/sender-store.ts'
+import { createSenderCache } from '../../senders/sender.ts'
 import { createProviders } from '../../wiring/adapters.ts'
 import { type Finding, finding, skipped } from './finding.ts'
 

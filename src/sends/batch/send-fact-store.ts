@@ -1,9 +1,7 @@
 import { type Db, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { keyOfInput, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'
-import { isInLedger } from '../../people/consent/consent-store.ts'
-import type { IdentityKey } from '../../people/customer-store.ts'
-import { freeHolder, freeHolders } from '../../people/people-store.ts'
+import { freeHolder, freeHolders, type IdentityKey, isInLedger } from '../../people/customer-store.ts'
 import type { Send } from '../compose-message.ts'
 import { lockDailyLimits } from './daily-limit-store.ts'
 

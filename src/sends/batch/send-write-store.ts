@@ -1,6 +1,5 @@
-import { isAmong } from '../../conversations/message-month.ts'
+import { isAmong, recordSentReactions } from '../../conversations/message-store.ts'
 import { readUpTo } from '../../conversations/recording/conversation-write-store.ts'
-import { recordSentReactions } from '../../conversations/recording/message-write-store.ts'
 import type { Db } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { LEASE_SECONDS, toKeyColumns } from '../../http/idempotency/idempotency-store.ts'

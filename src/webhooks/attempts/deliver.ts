@@ -1,8 +1,8 @@
 import type { Db, Pool } from '../../db/connect.ts'
+import { recordKeyOf } from '../../db/input-rows.ts'
 import { retryUntilAvailable } from '../../db/pool/failure.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import type { Clock } from '../../platform/clock.ts'
-import { recordKeyOf } from '../../platform/ids.ts'
 import {
   type BatchKind,
   backoffMs,

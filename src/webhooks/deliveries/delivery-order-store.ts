@@ -1,6 +1,5 @@
 import { type Db, type Fragment, type Pool, sql, type Transaction } from '../../db/connect.ts'
-import { inputRows } from '../../db/input-rows.ts'
-import { recordKeyOf } from '../../platform/ids.ts'
+import { inputRows, recordKeyOf } from '../../db/input-rows.ts'
 import { dayOfId, type HeldDelivery } from './delivery-store.ts'
 
 /**

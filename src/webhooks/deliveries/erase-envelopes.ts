@@ -1,5 +1,5 @@
 import type { RecordEventName } from '../../changes/record-change.ts'
-import { IDS_A_MONTH } from '../../conversations/message-month.ts'
+import { IDS_A_MONTH } from '../../conversations/message-store.ts'
 import { type Db, type Pool, sql } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { recipientMailbox } from '../../emails/email-keys.ts'

@@ -1,5 +1,5 @@
 import type { RecordEvents } from '../../../changes/record-change.ts'
-import { findKnownWamids } from '../../../conversations/recording/message-write-store.ts'
+import { findKnownWamids } from '../../../conversations/message-store.ts'
 import type { Db, Pool } from '../../../db/connect.ts'
 import { ContentionError } from '../../../db/pool/failure.ts'
 import {

@@ -1,13 +1,9 @@
 import type { RecordChange } from '../../../changes/record-change.ts'
+import { applyMessageChanges, insertMessages, insertReactions } from '../../../conversations/message-store.ts'
 import {
   type ConversationWrite,
   writeConversations,
 } from '../../../conversations/recording/conversation-write-store.ts'
-import {
-  applyMessageChanges,
-  insertMessages,
-  insertReactions,
-} from '../../../conversations/recording/message-write-store.ts'
 import type { Db } from '../../../db/connect.ts'
 import { refreshConsents, showEarlierConsents } from '../../../people/consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../people/contact-store.ts'

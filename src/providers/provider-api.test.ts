@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createBreaker } from './breaker.ts'
 import type { SendOutcome } from './provider.ts'
+import { createBreaker } from './provider-api.ts'
 
 const error = { code: null, title: 'down', details: null }
 const down: SendOutcome = { kind: 'unreachable', error }
