@@ -83,13 +83,20 @@ async function* writeArchive(archive: Archive, contact: string): Lines {
   for (const { row } of await readDailyLimitRows(db, companyId, contactId)) yield toLine('daily_limit', row)
 }
 
+/** Reads pages of rows in the order of their ids. */
+async function* pagesById<Row extends { id: number }>(read: (after: number) => PromiseLike<Row[]>) {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: Row[] = await read(after)
+    yield rows
+    after = rows.at(-1)?.id
+  }
+}
+
 async function* consents({ db, companyId, contactId, person }: Archive): Lines {
   const addresses = person.emailKey === null ? [] : storedKeys(emailKey(person.emailKey)).map(addressIdentity)
   const names = [...person.identities, ...addresses]
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: { id: number; row: string }[] = await readConsentRows(db, companyId, contactId, names, after, ROWS)
+  for await (const rows of pagesById((after) => readConsentRows(db, companyId, contactId, names, after, ROWS))) {
     for (const { row } of rows) yield toLine('consent', row)
-    after = rows.at(-1)?.id
   }
 }
 
@@ -168,30 +175,21 @@ function withMediaUrl(row: string, url: string): string {
 
 async function* scheduled({ db, companyId, person }: Archive): Lines {
   const { identities } = toSubject(person)
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: { id: number; row: string }[] = await readScheduledRows(db, companyId, identities, after, ROWS)
+  for await (const rows of pagesById((after) => readScheduledRows(db, companyId, identities, after, ROWS))) {
     for (const { row } of rows) yield toLine('scheduled_message', row)
-    after = rows.at(-1)?.id
   }
 }
 
 async function* emails(archive: Archive): Lines {
   const { db, companyId, person } = archive
   if (person.emailKey === null) return
-  for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: { id: number; uid: string; row: string }[] = await readEmailRows(
-      db,
-      companyId,
-      emailKey(person.emailKey),
-      after,
-      ROWS,
-    )
+  const address = emailKey(person.emailKey)
+  for await (const rows of pagesById((after) => readEmailRows(db, companyId, address, after, ROWS))) {
     for (const { row } of rows) yield toLine('email', row)
     const uids = rows.map(({ uid }) => uid)
     yield* deliveries(archive, await findRecordEnvelopes(db, companyId, 'email.status', uids))
-    after = rows.at(-1)?.id
   }
-  const suppression = await findSuppression(db, companyId, emailKey(person.emailKey))
+  const suppression = await findSuppression(db, companyId, address)
   if (suppression !== undefined) {
     const { reason, detail, createdAt } = suppression
     yield toLine(

@@ -13,7 +13,6 @@ import {
   eraseWaitingStatuses,
   findChanges,
   findReactions,
-  type ReactionBatch,
 } from '../conversations/writer-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { deleteEmails, findEmailsTo } from '../emails/email-removal-store.ts'
@@ -96,20 +95,29 @@ export async function runPass(
 
 type Step = AsyncGenerator<void>
 
-/** Must run first, so that no scheduled message is sent during erasure. */
-async function* scheduled({ db, companyId, subject }: Pass): Step {
-  for (let count = WRITE; count === WRITE; yield) count = await eraseScheduled(db, companyId, subject.identities, WRITE)
+/** Repeats while `erase` finds a whole batch. */
+async function* inFullBatches(erase: () => Promise<number>): Step {
+  for (let count = WRITE; count === WRITE; yield) count = await erase()
 }
+
+/** Repeats until there is no place to continue. */
+async function* walk<Place>(first: Place, erase: (after: Place) => Promise<Place | null | undefined>): Step {
+  for (let after: Place | null | undefined = first; after != null; yield) after = await erase(after)
+}
+
+/** Must run first, so that no scheduled message is sent during erasure. */
+const scheduled = ({ db, companyId, subject }: Pass): Step =>
+  inFullBatches(() => eraseScheduled(db, companyId, subject.identities, WRITE))
 
 async function* envelopes({ db, companyId, contactId, subject }: Pass): Step {
   const people = await listEnvelopePeople(db, companyId, contactId, subject)
-  for (let count = WRITE; count === WRITE; yield) {
+  yield* inFullBatches(async () => {
     const found = await findEnvelopesOf(db, companyId, people, FIRST_ENVELOPE, WRITE)
     const wamids = found.filter(({ event }) => event === MESSAGE_RECEIVED).map(({ eventId }) => eventId)
     await keepErasedKeys(db, companyId, wamids)
     await eraseEnvelopes(db, companyId, found)
-    count = found.length
-  }
+    return found.length
+  })
 }
 
 async function* conversations(pass: Pass): Step {
@@ -165,23 +173,18 @@ async function* contactEvents({ db, companyId, contactId }: Pass): Step {
 
 async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
   if (subject.email === null) return
-  for (let count = WRITE; count === WRITE; ) {
-    const found = await findEmailsTo(db, companyId, subject.email, WRITE)
-    const ids = found.map(({ id }) => id)
-    await eraseRecordEvents(
-      db,
-      companyId,
-      'email.status',
-      found.map(({ uid }) => uid),
-    )
+  const { email } = subject
+  yield* inFullBatches(async () => {
+    const found = await findEmailsTo(db, companyId, email, WRITE)
+    const [ids, uids] = [found.map(({ id }) => id), found.map(({ uid }) => uid)]
+    await eraseRecordEvents(db, companyId, 'email.status', uids)
     if (ids.length > 0) {
       await deleteEmails(db, companyId, ids)
       await endEmailJobs(companyId, ids)
     }
-    count = ids.length
-    yield
-  }
-  await eraseSuppression(db, companyId, subject.email)
+    return ids.length
+  })
+  await eraseSuppression(db, companyId, email)
 }
 
 async function* consents({ db, companyId, contactId, subject }: Pass): Step {
@@ -193,29 +196,24 @@ async function* consents({ db, companyId, contactId, subject }: Pass): Step {
   }
 }
 
-async function* changes({ db, companyId, subject }: Pass): Step {
-  for (let count = WRITE; count === WRITE; yield) {
+const changes = ({ db, companyId, subject }: Pass): Step =>
+  inFullBatches(async () => {
     const wamids = await findChanges(db, companyId, subject.identities, WRITE)
     await keepErasedKeys(db, companyId, wamids)
     await deleteChanges(db, companyId, wamids)
-    count = wamids.length
-  }
-}
+    return wamids.length
+  })
 
-async function* reactions({ db, companyId, subject }: Pass): Step {
-  for (let after: string | null = ''; after !== null; yield) {
-    const step: ReactionBatch = await findReactions(db, companyId, subject.identities, after, READ)
-    await keepErasedKeys(db, companyId, step.wamids)
-    await deleteReactions(db, companyId, step.wamids)
-    after = step.last
-  }
-}
+const reactions = ({ db, companyId, subject }: Pass): Step =>
+  walk('', async (after) => {
+    const { wamids, last } = await findReactions(db, companyId, subject.identities, after, READ)
+    await keepErasedKeys(db, companyId, wamids)
+    await deleteReactions(db, companyId, wamids)
+    return last
+  })
 
-async function* statuses({ db, companyId, subject }: Pass): Step {
-  for (let count = WRITE; count === WRITE; yield) {
-    count = await eraseWaitingStatuses(db, companyId, subject.identities, WRITE)
-  }
-}
+const statuses = ({ db, companyId, subject }: Pass): Step =>
+  inFullBatches(() => eraseWaitingStatuses(db, companyId, subject.identities, WRITE))
 
 async function* refusals({ db, companyId, subject }: Pass): Step {
   const texts = textsOf(subject)
@@ -226,23 +224,11 @@ async function* refusals({ db, companyId, subject }: Pass): Step {
   } while (after !== undefined)
 }
 
-async function* items({ db, companyId, subject }: Pass): Step {
-  const texts = textsOf(subject)
-  for (let after: number | undefined = 0; after !== undefined; yield) {
-    after = await eraseItems(db, companyId, texts, after, READ_BODIES)
-  }
-}
+const items = ({ db, companyId, subject }: Pass): Step =>
+  walk(0, (after) => eraseItems(db, companyId, textsOf(subject), after, READ_BODIES))
 
-async function* bodies({ db, companyId, subject }: Pass): Step {
-  const texts = textsOf(subject)
-  for (let after: number | undefined = 0; after !== undefined; yield) {
-    after = await eraseBodies(db, companyId, texts, after, READ_BODIES)
-  }
-}
+const bodies = ({ db, companyId, subject }: Pass): Step =>
+  walk(0, (after) => eraseBodies(db, companyId, textsOf(subject), after, READ_BODIES))
 
-async function* answers({ db, companyId, contactId, subject }: Pass): Step {
-  const person = { contactId, texts: textsOf(subject) }
-  for (let after: number | undefined = 0; after !== undefined; yield) {
-    after = await eraseAnswers(db, companyId, person, ERASED_ANSWER, after, READ)
-  }
-}
+const answers = ({ db, companyId, contactId, subject }: Pass): Step =>
+  walk(0, (after) => eraseAnswers(db, companyId, { contactId, texts: textsOf(subject) }, ERASED_ANSWER, after, READ))
