@@ -3,6 +3,7 @@ import { AT, NOTHING_WRITTEN, startTwins, statusOf, WAMID } from '../../test/con
 import { ALL } from '../../test/lifetimes.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { findAged, haveAged, listCompaniesWith } from '../db/lifetime-store.ts'
+import { keepAssignee, keepSignedIn, listAssignees, MAX_ASSIGNEES } from './assignees/assignee-store.ts'
 import {
   findConversation,
   findPlace,
@@ -240,4 +241,17 @@ test('a batch changes the conversation of its company', async () => {
   await keepsRows(db, twinId, () => writeConversations(db, [{ ...written, isWrittenTo: true, unread: 1 }], AT))
   const [row] = await db`select last_text, unread_messages from conversations where company_id = ${companyId}`
   expect(row).toEqual({ lastText: 'Hello', unreadMessages: 1 })
+})
+
+test('names are kept, and left out beyond the limit, in their company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  for (const id of [companyId, twinId])
+    await db`
+      insert into assignees (company_id, name, signed_in_at)
+      select ${id}, 'person ' || number, '2026-01-01' from generate_series(1, ${MAX_ASSIGNEES}::int) as number`
+  await keepsRows(db, twinId, () => keepSignedIn(db, companyId, 'Mara'))
+  await keepsRows(db, twinId, () => keepAssignee(db, companyId, 'Night shift'))
+  const [first] = await listAssignees(db, companyId)
+  expect(first?.name).toBe('Mara')
+  expect((await listAssignees(db, twinId)).map(({ name }) => name)).not.toContain('Mara')
 })
