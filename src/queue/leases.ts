@@ -5,7 +5,7 @@ import { type Claim, type Job, type JobKind, limitsOf, tableOf } from './job.ts'
 import { recoverJobs, releaseJobs, renewJobs, withStatementTimeout } from './job-store.ts'
 
 export const LEASE_MS = 15_000
-export const renewalMs = (leaseMs: number): number => leaseMs / 3
+export const RENEWALS_PER_LEASE = 3
 const retryMs = (leaseMs: number): number => leaseMs / 15
 /** Time for aborted handlers to end before their jobs are released. */
 export const GRACE_MS = 500
@@ -20,17 +20,15 @@ export type LeasedBatch = { jobs: Job[]; leasedAtMs: number; controller: AbortCo
 const claimsOf = (batches: readonly LeasedBatch[]): Claim[] =>
   batches.flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))
 
-/** Renews leases while batches run. Aborts work whose lease was lost or could not be renewed in time. */
-export function startLeases({ db, log, leaseMs }: LeaseDeps, kind: JobKind) {
+/** Renews leases while their batches run. Aborts work whose lease was lost or could not be renewed in time. */
+export function startLeases({ db, log, leaseMs }: LeaseDeps, kind: JobKind, running: readonly LeasedBatch[]) {
   const table = tableOf(kind)
-  const renewEveryMs = renewalMs(leaseMs)
-  // Not a `Set`, as in src/http/errors/database-timeout.ts.
-  const batches: LeasedBatch[] = []
+  const renewEveryMs = leaseMs / RENEWALS_PER_LEASE
   let stopped = false
 
   const renew = async () => {
     const startedAtMs = monotonicMs()
-    const old = batches.filter((batch) => startedAtMs - batch.leasedAtMs >= renewEveryMs / 2)
+    const old = running.filter((batch) => startedAtMs - batch.leasedAtMs >= renewEveryMs / 2)
     if (old.length === 0) return
     const lost = await withStatementTimeout(renewJobs(db, claimsOf(old), leaseMs, table), renewEveryMs)
     for (const batch of old) {
@@ -44,10 +42,6 @@ export function startLeases({ db, log, leaseMs }: LeaseDeps, kind: JobKind) {
     }
     controller.abort(new LeaseLost('The lease is lost'))
   }
-  const end = (batch: LeasedBatch): void => {
-    const at = batches.lastIndexOf(batch)
-    if (at >= 0) batches.splice(at, 1)
-  }
   const tick = async () => {
     let waitMs = renewEveryMs
     try {
@@ -55,27 +49,23 @@ export function startLeases({ db, log, leaseMs }: LeaseDeps, kind: JobKind) {
     } catch (error) {
       log.warn({ err: error }, 'job.renewal_failed')
       waitMs = retryMs(leaseMs)
-      for (const batch of batches) if (monotonicMs() - batch.leasedAtMs >= leaseMs) endWork(batch)
+      for (const batch of running) if (monotonicMs() - batch.leasedAtMs >= leaseMs) endWork(batch)
     }
     if (!stopped) timer = setTimeout(tick, waitMs)
   }
   let timer = setTimeout(tick, renewEveryMs)
 
   return {
-    batches,
-    end,
     stop: () => {
       stopped = true
       clearTimeout(timer)
     },
     /** Returns jobs to the queue. */
-    release: async (isReleased: (batch: LeasedBatch) => boolean): Promise<void> => {
-      const released = batches.filter(isReleased)
-      if (released.length === 0) return
-      log.warn({ kind: kind.kind, batches: released.length }, 'job.returned')
-      const all = releaseJobs(db, claimsOf(released), table).catch((err) => log.warn({ err }, 'job.release_failed'))
+    release: async (batches: readonly LeasedBatch[]): Promise<void> => {
+      if (batches.length === 0) return
+      log.warn({ kind: kind.kind, batches: batches.length }, 'job.returned')
+      const all = releaseJobs(db, claimsOf(batches), table).catch((err) => log.warn({ err }, 'job.release_failed'))
       await Promise.race([all, sleep(GRACE_MS)])
-      for (const batch of released) end(batch)
     },
   }
 }

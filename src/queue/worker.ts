@@ -18,7 +18,7 @@ import {
 } from './job.ts'
 import { completeJobs, type Rescheduling, releaseJobs, rescheduleJobs, withStatementTimeout } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
-import { createRecovery, GRACE_MS, LEASE_MS, type LeasedBatch, renewalMs, startLeases } from './leases.ts'
+import { createRecovery, GRACE_MS, LEASE_MS, type LeasedBatch, RENEWALS_PER_LEASE, startLeases } from './leases.ts'
 
 const DRAIN_MS = 10_000
 /** Wait for pending claims at a stop. */
@@ -65,7 +65,9 @@ type RunnerDeps = Required<WorkerDeps> & { recover(): Promise<void> }
 /** Runs the jobs of one kind. */
 function startRunner(deps: RunnerDeps, kind: JobKind) {
   const { db, log, leaseMs } = deps
-  const leases = startLeases(deps, kind)
+  // Not a `Set`, as in src/http/errors/database-timeout.ts.
+  const running: LeasedBatch[] = []
+  const leases = startLeases(deps, kind, running)
   const outcomes = createOutcomeWriter(deps, tableOf(kind))
   let isStopping = false
 
@@ -73,24 +75,33 @@ function startRunner(deps: RunnerDeps, kind: JobKind) {
     const result = await runJobs(deps, kind, batch.jobs, batch.controller.signal)
     await outcomes.write(result)
     if (result.complete.length > 0) await kind.onDone?.(jobsOf(batch.jobs, result.complete))
-    leases.end(batch)
+    end(batch)
     loop.roomFreed()
+  }
+  const end = (batch: LeasedBatch): void => {
+    const at = running.lastIndexOf(batch)
+    if (at >= 0) running.splice(at, 1)
+  }
+  const release = async (isReleased: (batch: LeasedBatch) => boolean): Promise<void> => {
+    const released = running.filter(isReleased)
+    await leases.release(released)
+    for (const batch of released) end(batch)
   }
   /** A claim may return after the stop: do not start its jobs. */
   const take = (jobs: Job[], leasedAtMs: number): void => {
     const batch = { jobs, leasedAtMs, controller: new AbortController() }
-    leases.batches.push(batch)
+    running.push(batch)
     if (isStopping) batch.controller.abort(new Error('The worker stops'))
     else void run(batch)
   }
-  const loop = startClaimLoop({ ...deps, inFlight: () => leases.batches.length, run: take }, kind)
+  const loop = startClaimLoop({ ...deps, inFlight: () => running.length, run: take }, kind)
 
   return {
     wake: loop.wake,
-    acceptDirect: () => (isStopping ? undefined : acceptDirect(kind, leases.batches, leaseMs)),
+    acceptDirect: () => (isStopping ? undefined : acceptDirect(kind, running, leaseMs)),
     dispatch: (jobs: readonly Job[], { madeAtMs }: DirectDispatch): void => {
       // The leases are overdue for renewal.
-      if (jobs.length === 0 || monotonicMs() - madeAtMs > renewalMs(leaseMs)) return
+      if (jobs.length === 0 || monotonicMs() - madeAtMs > leaseMs / RENEWALS_PER_LEASE) return
       if (isStopping) releaseJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.release_failed'))
       else for (const batch of byClaim(jobs)) withoutRequest(() => take(batch, madeAtMs))
     },
@@ -98,13 +109,13 @@ function startRunner(deps: RunnerDeps, kind: JobKind) {
       isStopping = true
       const deadlineAtMs = monotonicMs() + deadlineMs
       await Promise.race([loop.stop(), sleep(Math.min(deadlineMs, CLAIM_MS))])
-      await leases.release(({ controller }) => controller.signal.aborted)
-      await waitUntil(() => leases.batches.length === 0, deadlineAtMs)
-      for (const { controller } of leases.batches) controller.abort(new Error('The worker stops'))
-      await waitUntil(() => leases.batches.length === 0, monotonicMs() + GRACE_MS)
+      await release(({ controller }) => controller.signal.aborted)
+      await waitUntil(() => running.length === 0, deadlineAtMs)
+      for (const { controller } of running) controller.abort(new Error('The worker stops'))
+      await waitUntil(() => running.length === 0, monotonicMs() + GRACE_MS)
       outcomes.giveUp()
       leases.stop()
-      await leases.release(() => true)
+      await release(() => true)
     },
   }
 }
