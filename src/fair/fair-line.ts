@@ -4,7 +4,7 @@ import { overloaded } from '../platform/errors.ts'
 /** One company's maximum share of a line and, while several companies wait, of the work. */
 export const COMPANY_SHARE = 1 / 3
 
-export type LineLimits = {
+type LineLimits = {
   maxWaiting?: number | undefined
   maxWaitingBytes?: number | undefined
 }
@@ -16,7 +16,7 @@ type LineOptions<Item> = LineLimits & {
   expiry?: { maxWaitMs: number; isLate: (item: Item, nowMs: number) => boolean; refuse: (item: Item) => void }
 }
 
-export type FairLine<Company, Item> = {
+type FairLine<Company, Item> = {
   readonly size: number
   /** Number of companies with waiting items. */
   readonly companies: number

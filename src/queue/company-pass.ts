@@ -26,7 +26,7 @@ export async function passOverCompanies(
   }
 }
 
-export type PassTable = 'content_passes' | 'mailbox_passes' | 'search_passes'
+type PassTable = 'content_passes' | 'mailbox_passes' | 'search_passes'
 
 /** Previous-version processes may write rows until the second pass. */
 const PASSES = 2
@@ -34,7 +34,7 @@ const HOURS_BETWEEN = 24
 const LEFT_MINUTES = 10
 
 /** Starts the next or an abandoned pass; returns undefined if none is due. */
-export async function startPass(db: Db, table: PassTable): Promise<number | undefined> {
+async function startPass(db: Db, table: PassTable): Promise<number | undefined> {
   const passes = sql.unsafe(table)
   const [pass] = await db<{ number: number }[]>`
     insert into ${passes} as pass (number)
@@ -50,11 +50,11 @@ export async function startPass(db: Db, table: PassTable): Promise<number | unde
   return pass?.number
 }
 
-export async function touchPass(db: Db, table: PassTable, number: number): Promise<void> {
+async function touchPass(db: Db, table: PassTable, number: number): Promise<void> {
   await db`update ${sql.unsafe(table)} set started_at = now() where number = ${number}`
 }
 
-export async function endPass(db: Db, table: PassTable, number: number): Promise<void> {
+async function endPass(db: Db, table: PassTable, number: number): Promise<void> {
   await db`update ${sql.unsafe(table)} set ended_at = now() where number = ${number}`
 }
 

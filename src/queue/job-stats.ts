@@ -43,7 +43,7 @@ export function registerJobGauges(registry: Registry, db: Db, kinds: readonly Pi
   }
 }
 
-export type JobStat = {
+type JobStat = {
   kind: string
   /** Exact up to 10,000, then estimated by the planner. */
   due: number

@@ -118,7 +118,7 @@ export type Claimed = {
   nextDueInMs: number | undefined
 }
 
-export type LaneClaim = {
+type LaneClaim = {
   claim(db: Db, room: ClaimRoom): Promise<Claimed>
   /** Maximum jobs in flight. */
   roomOf(lane: string): number

@@ -166,7 +166,7 @@ export function prove(rawBody: Buffer, { credentials, required }: ProofInput): {
 }
 
 /** Returns whether `prove` computes a MAC, which takes up to 22 ms for 4 MiB. */
-export const needsMac = ({ credentials: { signature, secret }, required }: ProofInput): boolean =>
+const needsMac = ({ credentials: { signature, secret }, required }: ProofInput): boolean =>
   Boolean(secret) ||
   (signature !== null && required.some(({ choices }) => choices.some((one) => one.appSecret !== null)))
 

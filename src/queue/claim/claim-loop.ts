@@ -11,7 +11,7 @@ const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
 
-export type ClaimLoop = {
+type ClaimLoop = {
   wake(): void
   /** Must be called after each batch. */
   roomFreed(): void

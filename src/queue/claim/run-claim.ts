@@ -8,7 +8,7 @@ export const MOST_LANES = 100
 const MOST_STEPS = 1_000
 
 /** How to claim from a table. */
-export type ClaimStatement = {
+type ClaimStatement = {
   kind: string
   fullBatch: number
   table: Pick<JobTable, 'name' | 'order'>

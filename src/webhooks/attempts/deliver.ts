@@ -52,7 +52,7 @@ const CONCURRENCY = 4_000
 /** Hours of crashing workers must not cost a delivery; no receiver's answer can kill a worker. */
 const MAX_LEASE_EXPIRIES = 1_000
 
-export type AttemptDeps = {
+type AttemptDeps = {
   clock: Clock
   receiver: Pick<ReceiverClient, 'post'>
   serviceName: string
@@ -230,7 +230,7 @@ function logAttempt({ log, onAttempt }: Working, record: AttemptRecord): void {
 
 type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord }
 
-export type AttemptBatches = {
+type AttemptBatches = {
   /** Returns undefined without an attempt to make. Post at once. */
   start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
   /** Does nothing if another worker holds the delivery by now. */

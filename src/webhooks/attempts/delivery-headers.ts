@@ -66,7 +66,7 @@ export function createSigners(cipher: Pick<Cipher, 'decrypt'>): Signers {
 const STANDARD_PREFIX = 'whsec_'
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
 
-export type Signer = {
+type Signer = {
   sign(body: Buffer): string
   /** Standard Webhooks: `id` must be stable across attempts, `at` must not (receivers reject old timestamps). */
   standardHeaders(id: string, at: Date, body: Buffer): Record<string, string>

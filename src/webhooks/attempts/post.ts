@@ -155,7 +155,7 @@ const firstOf = (value: string | string[] | undefined): string | null =>
 
 const elapsed = (startedAt: number): number => Math.round(monotonicMs() - startedAt)
 
-export type ReceiverAnswer = {
+type ReceiverAnswer = {
   statusCode: number | null
   retryAfter: string | null
   chunks: Uint8Array[]
@@ -166,10 +166,10 @@ export const MAX_ANSWER_BYTES = 65_536
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
-export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
+const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
 
 /** Returns false once the answer is full. */
-export function appendChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
+function appendChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
   const head = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
   answer.chunks.push(head)
   answer.size += head.length
@@ -190,7 +190,7 @@ export function answerText(answer: ReceiverAnswer): string {
 }
 
 /** Returns the error message of a complete answer; null for any 2xx. */
-export function describeRefusal(statusCode: number): string | null {
+function describeRefusal(statusCode: number): string | null {
   if (statusCode >= 200 && statusCode < 300) return null
   if (REDIRECTS.has(statusCode)) return `the receiver answered with a redirect (${statusCode}), which is not followed`
   return `the receiver answered ${statusCode}`
@@ -198,22 +198,22 @@ export function describeRefusal(statusCode: number): string | null {
 
 type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
-export class PortNotAllowed extends Error {
+class PortNotAllowed extends Error {
   constructor() {
     super("the receiver's port is not 80, 443 or one of 1024 to 65535")
     this.name = 'PortNotAllowed'
   }
 }
-export class TooManyInterimAnswers extends Error {}
+class TooManyInterimAnswers extends Error {}
 /** Not a failure. */
-export class AnswerCut extends Error {}
+class AnswerCut extends Error {}
 
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/
 const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
 
 /** Must use error codes only: error texts contain addresses, which would reveal the internal network. */
-export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
+function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
   if (error instanceof AddressNotPublic || error instanceof PortNotAllowed)
     return { kind: 'blocked', errorMessage: error.message }
   return { kind: 'unreachable', errorMessage: describe(error, statusCode, `${timeoutMs / 1000} s`) }

@@ -153,7 +153,7 @@ function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
   }
 }
 
-export function isPublicName(host: string): boolean {
+function isPublicName(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
   const labels = name.split('.')
   if (name === '' || name.length > 253 || labels.some((label) => label === '' || label.length > 63)) return false

@@ -6,7 +6,7 @@ import { openDays } from './delivery-days.ts'
 import { DELIVER, DELIVERIES } from './delivery-store.ts'
 
 /** Bounds over all processes. */
-export type DeliveryBounds = {
+type DeliveryBounds = {
   /** Each of these lanes (some hundred at most) can have `batches` of `batch` deliveries in flight. */
   wide: { lanes: ReadonlySet<string>; batch: number; batches: number }
   /** Every other lane can have `ofLane` in flight, and all of them `all`, shared among companies, then lanes: at least one each. */

@@ -83,7 +83,7 @@ export async function makeDeliveryDays(db: Db): Promise<number> {
  * Drops the oldest partition older than `keepDays`; returns false without one.
  * @throws database error 55P03 after 30 ms of waiting for a lock: try again later
  */
-export async function dropDeliveryDay(db: Db, keepDays: number): Promise<boolean> {
+async function dropDeliveryDay(db: Db, keepDays: number): Promise<boolean> {
   const [row] = await db<[{ dropped: boolean }]>`select drop_delivery_day(${keepDays}::integer) as dropped`
   return row.dropped
 }

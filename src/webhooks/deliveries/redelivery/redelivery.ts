@@ -123,7 +123,7 @@ type RedeliveryJobDeps = {
 }
 
 /** Enqueues a redelivery; ranges of one company run one after another. */
-export async function enqueueRedelivery(tx: Db, companyId: number, id: number): Promise<void> {
+async function enqueueRedelivery(tx: Db, companyId: number, id: number): Promise<void> {
   const job = { kind: WEBHOOK_REDELIVER, lane: `company:${companyId}`, companyId, subjectId: id, once: true }
   await enqueueJobs(tx, [job])
 }
