@@ -176,13 +176,12 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     bytesOf: ({ bytes }) => bytes,
     expiry: { maxWaitMs, isLate, refuse },
   })
-  const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
   let running = 0
   let startedAtMs = Number.NEGATIVE_INFINITY
 
   const startNext = (): void => {
     while (running < maxRunning && line.size > 0) {
-      const nowMs = needsClock ? monotonicMs() : 0
+      const nowMs = monotonicMs()
       const waitMs = startedAtMs + spacingMs - nowMs
       if (waitMs > 0 && line.size < maxItems) {
         startLater(waitMs)
@@ -210,8 +209,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
   return (item, signal) =>
     new Promise((resolve, reject) => {
-      const sinceMs = needsClock ? monotonicMs() : 0
-      const waiting = { item, bytes: bytesOf(item), signal, sinceMs, resolve, reject }
+      const waiting = { item, bytes: bytesOf(item), signal, sinceMs: monotonicMs(), resolve, reject }
       if (!line.add(companyOf?.(item) ?? 0, waiting)) refuse(waiting)
       else if (running < maxRunning) gather()
     })

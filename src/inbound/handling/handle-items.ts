@@ -10,6 +10,7 @@ import {
 import type { Db } from '../../db/connect.ts'
 import type { IdentityKey } from '../../people/customer-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
+import type { Forwarded } from '../../webhooks/events/message-received.ts'
 import type { IdentityEvent, InboundEntry } from './batch/decide-inbound.ts'
 import {
   namesCustomer,
@@ -46,24 +47,11 @@ export type AfterCommit = () => void
 
 /** Ports to other modules, which must write in the same transaction. */
 type Follow = {
-  forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
-  copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
+  forward: (tx: Db, messages: readonly Forwarded[]) => Promise<AfterCommit>
+  copyMedia: (tx: Db, media: readonly { companyId: number; messageId: number }[]) => Promise<AfterCommit>
   publish: Publish
   recordEvents: RecordEvents
 }
-
-type ForwardedMessage = {
-  companyId: number
-  senderId: number
-  /** Null for an edit or revoke without a stored message. */
-  conversationId: number | null
-  wamid: string
-  messageId: number | null
-  body: string
-  /** Lets an erasure find the event; empty for direct messages, found by their row. */
-  people: readonly string[]
-}
-type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
 export type HandleDeps = Follow &
   StatusDeps &

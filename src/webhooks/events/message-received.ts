@@ -219,10 +219,12 @@ const toReaction = ({ targetWamid, emoji }: ReactionItem) => ({
 export type Forwarded = {
   companyId: number
   senderId: number
+  /** Null for an edit or revoke without a stored message. */
   conversationId: number | null
   wamid: string
   messageId: number | null
   body: string
+  /** Lets an erasure find the event; empty for direct messages, found by their row. */
   people?: readonly string[]
 }
 

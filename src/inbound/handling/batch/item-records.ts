@@ -14,7 +14,12 @@ import type {
 } from '../../../providers/events/event-item.ts'
 import { cleanJson } from '../../../providers/events/event-reader.ts'
 import { conversationPerson } from '../../../webhooks/deliveries/delivery-store.ts'
-import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
+import {
+  buildEnvelope,
+  type Forwardable,
+  type Forwarded,
+  isForwardable,
+} from '../../../webhooks/events/message-received.ts'
 import type { Conversing, Renaming, Routed, WrittenItem } from '../route-items.ts'
 import { eventTime, type IdentityEvent, type InboundRecord } from './decide-inbound.ts'
 
@@ -100,7 +105,7 @@ export type PlacedItem = Conversing & { messageId: number | null; conversationId
 /** Returns the media to copy from the provider. */
 export const toMedia = ({ item, sender, messageId }: PlacedItem) =>
   item.kind === 'message' && item.media?.providerMediaId && messageId !== null
-    ? [{ companyId: sender.companyId, senderId: sender.id, messageId, providerMediaId: item.media.providerMediaId }]
+    ? [{ companyId: sender.companyId, messageId }]
     : []
 
 /** Builds the status change for an echo, which counts as sent once recorded. */
@@ -120,7 +125,7 @@ export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordCha
     : []
 
 /** Builds the envelope for a new message, if receivers can get this kind. */
-export function toForwarded({ item, sender, messageId, conversationId }: PlacedItem) {
+export function toForwarded({ item, sender, messageId, conversationId }: PlacedItem): Forwarded[] {
   if (!isForwardable(item)) return []
   const forwardable: Forwardable = item
   const body = buildEnvelope(forwardable, {
