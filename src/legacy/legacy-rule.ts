@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { AddressRule } from '../http/admission/rules.ts'
+import type { AddressRule } from '../http/server/request-head.ts'
 import type { Clock } from '../platform/clock.ts'
 import { gone, notFound } from '../platform/errors.ts'
 import type { Config } from '../platform/settings/config.ts'

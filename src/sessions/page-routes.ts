@@ -1,7 +1,6 @@
 import { extname, join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isHostOf } from '../http/admission/rules.ts'
 import { ERROR_CODE_HEADER } from '../http/errors/error-reply.ts'
 import {
   IMMUTABLE,
@@ -10,6 +9,7 @@ import {
   type StaticFile,
   sendStaticFile,
 } from '../http/server/answers/static-file.ts'
+import { isHostOf } from '../http/server/request-head.ts'
 import { notFound } from '../platform/errors.ts'
 import type { Config } from '../platform/settings/config.ts'
 

@@ -13,7 +13,7 @@ import { recordReport, suppressRefused } from '../emails/reports/record-report.t
 import type { ReportRoutesDeps } from '../emails/reports/report-routes.ts'
 import { findSuppression } from '../emails/suppression/suppression.ts'
 import type { TrackingDeps } from '../emails/tracking/tracking-routes.ts'
-import { withTimeout } from '../http/errors/database-timeout.ts'
+import { withTimeout } from '../http/server/answers/answers.ts'
 import { recordAnswers } from '../inbound/handling/batch/record-inbound.ts'
 import type { MailReport } from '../mailers/mailer.ts'
 import { type CopyDeps, recordMedia } from '../media/copy/copy-media.ts'

@@ -9,8 +9,8 @@ import {
   ROWS_PER_TURN,
 } from '../../src/contacts/write/contact-change.ts'
 import { AGENT_CONTACTS_LIMIT, SESSION_LIMIT, SIGN_IN_LIMIT } from '../../src/http/admission/rate-limit.ts'
-import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connections.ts'
-import { MOST_UNANSWERED } from '../../src/http/connections/pipelining.ts'
+import { connectionBound, SHARE_OF_ADDRESS } from '../../src/http/connections/connection-bounds.ts'
+import { MOST_UNANSWERED } from '../../src/http/connections/connections.ts'
 import { UPLOAD_BOUNDS, UPLOAD_MS } from '../../src/http/connections/slow-uploads.ts'
 import { ANSWER_BOUNDS } from '../../src/http/connections/waiting-answers.ts'
 import { LIST_PACE } from '../../src/http/server/answers/answers.ts'

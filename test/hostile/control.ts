@@ -16,7 +16,7 @@ export type Fault = { raises: Counter; file: string; text: string; replacement: 
 export const FAULTS: readonly Fault[] = [
   {
     raises: 'answers with status 5xx',
-    file: 'src/http/body/json-body.ts',
+    file: 'src/http/body/input.ts',
     text: "throw badRequest('The body is not valid JSON')",
     replacement: "throw new Error('planted')",
   },
@@ -41,7 +41,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'malformed HTTP without a proper answer',
-    file: 'src/http/server/server.ts',
+    file: 'src/http/server/listener.ts',
     text: "'Content-Type: application/json; charset=utf-8'",
     replacement: "'Content-Type: text/plain'",
   },
@@ -85,7 +85,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/connections/connections.ts',
+    file: 'src/http/connections/connection-bounds.ts',
     text: 'connections.end(ended ?? newcomer)',
     replacement: 'connections.end(newcomer)',
   },
@@ -111,7 +111,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'answers to other sites',
-    file: 'src/http/admission/rules.ts',
+    file: 'src/http/admission/admit-session.ts',
     text: 'if (!isHostOf(own, host)) throw',
     replacement: 'if (false) throw',
   },
@@ -155,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'bytes or rows kept beyond the bound',
-    file: 'src/http/admission/admit.ts',
+    file: 'src/http/admission/rate-limit.ts',
     text: 'if (isOver) throw',
     replacement: 'if (false) throw',
   },
@@ -203,13 +203,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'requests read beyond the bound',
-    file: 'src/http/connections/pipelining.ts',
+    file: 'src/http/connections/connections.ts',
     text: 'MOST_UNANSWERED = 8',
     replacement: 'MOST_UNANSWERED = 100_000',
   },
   {
     raises: 'connections beyond the share of an address',
-    file: 'src/http/connections/connections.ts',
+    file: 'src/http/connections/connection-bounds.ts',
     text: 'if (holders.isBeyond(connection, maxOfAddress)) {',
     replacement: 'if (false) {',
   },

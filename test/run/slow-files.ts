@@ -45,7 +45,7 @@ export const SLOW = [
   'test/emails/{email-load,email-injection}.test.ts',
   'test/inbound/unhandled.test.ts',
   'src/inbound/handling/{database-faults,hostile-bodies}.test.ts',
-  'src/http/{admission/readmission,body/body-budget,errors/database-timeout}.test.ts',
+  'src/http/{admission/readmission,body/body-budget,server/answers/database-timeout}.test.ts',
   'src/live/stream-routes.test.ts',
   'src/queue/lease.test.ts',
   'src/contacts/write/bulk-pace.test.ts',

@@ -9,21 +9,32 @@ import {
 } from '../../platform/errors.ts'
 import { parseId } from '../../platform/ids.ts'
 import type { Config } from '../../platform/settings/config.ts'
-import type { ConsoleMark } from '../server/request-head.ts'
+import {
+  type ConsoleMark,
+  clientAddress,
+  hasBody,
+  isHostOf,
+  requestedHost,
+  type TrustedProxies,
+} from '../server/request-head.ts'
 import type { Caller, Permission } from './caller.ts'
 import type { CompanyState, Session, Sessions } from './console-session.ts'
 import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import { checkRole } from './role.ts'
-import { clientAddress, createForgeryRule, requestedHost, type TrustedProxies } from './rules.ts'
 
-type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
+type Deps = {
+  config: Pick<Config, 'baseUrl'>
+  sessions: Sessions
+  limiter: RequestLimiter
+  isTrusted: TrustedProxies
+}
 
 const OPERATOR_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
  * Checks, in this order: forgery rule, session, session count. `admitMarked` is for requests below the console prefix.
  */
-export function createSessionAdmission({ config, sessions, limiter }: Deps, isTrusted: TrustedProxies) {
+export function createSessionAdmission({ config, sessions, limiter, isTrusted }: Deps) {
   const refuseForged = createForgeryRule(config.baseUrl)
 
   const count = async (reply: FastifyReply, counted: Promise<Standing>): Promise<void> => {
@@ -106,3 +117,28 @@ const toCaller = (
   isLocked,
   defaultCountry,
 })
+
+const READING = new Set(['GET', 'HEAD'])
+/** Types no HTML form can send. */
+const BODY_TYPES = new Set(['application/json', 'text/csv', 'application/x-ndjson', 'application/octet-stream'])
+
+/**
+ * Rejects cross-site requests with a visitor's session (docs/security.md, Console): the host must be that of BASE_URL,
+ * the page the console; writes must prove it by `Origin` and a content type no form can send.
+ * @throws {AppError} 403 with the violated rule
+ */
+function createForgeryRule(baseUrl: string): (request: FastifyRequest, host: string) => void {
+  const own = new URL(baseUrl)
+  return ({ method, headers, raw }, host) => {
+    if (headers['sec-fetch-site'] !== 'same-origin') throw notOfConsole('Sec-Fetch-Site must be same-origin')
+    if (!isHostOf(own, host)) throw notOfConsole(`the host must be ${own.host}`)
+    if (READING.has(method)) return
+    if (headers.origin !== own.origin) throw notOfConsole(`Origin must be ${own.origin}`)
+    const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+    if (type === undefined ? hasBody(raw.headers) : !BODY_TYPES.has(type)) {
+      throw notOfConsole(`the Content-Type must be one of ${[...BODY_TYPES].join(', ')}`)
+    }
+  }
+}
+
+const notOfConsole = (rule: string) => forbidden(`Only pages of the console may use its API: ${rule}`)

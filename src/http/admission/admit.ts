@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import {
   type AppError,
   companyMoving,
@@ -10,47 +10,42 @@ import {
   unauthorized,
 } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
-import { withTimeout } from '../errors/database-timeout.ts'
-import { consoleMark, isUnreadable, noRouteHere } from '../server/request-head.ts'
-import { createSessionAdmission } from './admit-session.ts'
-import { type ApiKeys, createTokenCheck } from './authenticate.ts'
-import type { BrowserKey, Caller, Permission } from './caller.ts'
-import type { Sessions } from './console-session.ts'
-import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import {
   type AddressRule,
-  allowOrigin,
-  answerPreflight,
   clientAddress,
+  consoleMark,
   createHttpsRule,
-  foreignOrigin,
   isForwarded,
   isLoopback,
-  isOwnOrigin,
-  isPreflight,
-  originRefused,
+  isUnreadable,
+  noRouteHere,
   refusalOfAddress,
   type TrustedProxies,
-  trustedProxies,
-} from './rules.ts'
+} from '../server/request-head.ts'
+import { createSessionAdmission } from './admit-session.ts'
+import { type ApiKeys, createTokenCheck } from './authenticate.ts'
+import type { Caller, Permission } from './caller.ts'
+import type { Sessions } from './console-session.ts'
+import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 
 type AdmitDeps = {
-  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
+  config: Pick<Config, 'tls' | 'plainHttp' | 'adminToken' | 'baseUrl' | 'sandbox'>
   keys: ApiKeys
   limiter: RequestLimiter
   sessions?: Sessions | undefined
   addressRule?: AddressRule
+  isTrusted: TrustedProxies
 }
 
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /** Must run before reading the body. Order: HTTPS, preflight, key, count, origin, permission. */
 export function createAdmission(deps: AdmitDeps) {
-  const isTrusted = trustedProxies(deps.config.trustProxy)
+  const { isTrusted } = deps
   const isHttps = createHttpsRule(deps.config, isTrusted)
-  const admitKey = createKeyAdmission(deps, isTrusted)
+  const admitKey = createKeyAdmission(deps)
   const isOperator = createTokenCheck(deps.config.adminToken)
-  const sessionAdmission = deps.sessions && createSessionAdmission({ ...deps, sessions: deps.sessions }, isTrusted)
+  const sessionAdmission = deps.sessions && createSessionAdmission({ ...deps, sessions: deps.sessions })
 
   const admitMarked = async (request: FastifyRequest, reply: FastifyReply, refusal: AppError | undefined) => {
     const mark = consoleMark(request.raw)
@@ -85,13 +80,11 @@ const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] 
 const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
   isLoopback(socket.remoteAddress) && !isForwarded(headers)
 
-type Deps = { config: Pick<Config, 'baseUrl'>; keys: ApiKeys; limiter: RequestLimiter }
-
 /**
  * Admits API-key requests and sets `request.caller`: key, count, address `refusal`, company, origin, permission, in
  * this order. Requests without a valid key count against their client address and get 401.
  */
-function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: TrustedProxies) {
+function createKeyAdmission({ config, keys, limiter, isTrusted }: AdmitDeps) {
   const ownOrigin = new URL(config.baseUrl).origin
 
   const refuseUnknownCaller = async (
@@ -168,30 +161,54 @@ function checkPermission(caller: Caller, permissions: readonly Permission[]): vo
 
 const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
 
-const ANSWER_BYTES = 1_024
+const EXPOSED = [
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+  'X-Error-Code',
+  'Retry-After',
+  'Idempotent-Replayed',
+].join(', ')
+const METHODS = 'GET, POST, PUT, PATCH, DELETE'
+const HEADERS = 'Authorization, Content-Type, Idempotency-Key'
+// Browsers must notice a removed origin within this time.
+const PREFLIGHT_MAX_AGE_SECONDS = '300'
 
-/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
-export function boundStoredBytes(
-  app: FastifyInstance,
-  limiter: RequestLimiter,
-  addressOf: (request: FastifyRequest) => string,
-): void {
-  const count = async (request: FastifyRequest, { storedBytes }: BrowserKey): Promise<void> => {
-    const { clientId } = request.caller
-    const bytes = storedBytesOf(request)
-    const ofAddress = await limiter.countStoredBytesFrom(clientId, addressOf(request), bytes, storedBytes.ofAddress)
-    const { isOver, retryAfterSeconds } = ofAddress.isOver
-      ? ofAddress
-      : await limiter.countStoredBytes(clientId, bytes, storedBytes.ofKey)
-    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'This key stores no more for now')
-  }
-  app.addHook('preHandler', (request, _reply, done) => {
-    const browser = request.caller?.browser
-    return browser === undefined || request.body == null ? done() : withTimeout(count(request, browser))
-  })
+const isPreflight = (request: FastifyRequest): boolean =>
+  request.method === 'OPTIONS' &&
+  request.headers.origin !== undefined &&
+  request.headers['access-control-request-method'] !== undefined
+
+const isOpenToOrigins = (url: string): boolean => url.startsWith('/public/v1/') || url.startsWith('/api/')
+
+/** Answers a preflight (decisions: CORS): allows origins listed by any live key, else 403. */
+async function answerPreflight(keys: ApiKeys, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { origin = '' } = request.headers
+  reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
+  const isOpen = isOpenToOrigins(request.url) && consoleMark(request.raw) === undefined
+  if (!isOpen || !(await keys.isLiveOrigin(origin))) throw originRefused()
+  reply
+    .code(204)
+    .header('access-control-allow-origin', origin)
+    .header('access-control-allow-methods', METHODS)
+    .header('access-control-allow-headers', HEADERS)
+    .header('access-control-max-age', PREFLIGHT_MAX_AGE_SECONDS)
+    .send()
 }
 
-function storedBytesOf({ bodyBytes, body, headers }: FastifyRequest): number {
-  const bytes = bodyBytes?.length ?? Buffer.byteLength(JSON.stringify(body))
-  return headers['idempotency-key'] === undefined ? bytes : bytes + Math.max(bytes, ANSWER_BYTES)
+function allowOrigin(reply: FastifyReply, origin: string): void {
+  reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED)
 }
+
+const isOwnOrigin = (caller: Caller, origin: string | undefined): boolean =>
+  origin === undefined || caller.allowedOrigins.includes(origin)
+
+/** Returns the request's origin unless it is our own; browsers also send that, for everything but reads. */
+function foreignOrigin(request: FastifyRequest, ownOrigin: string): string | undefined {
+  const { origin } = request.headers
+  return origin === ownOrigin ? undefined : origin
+}
+
+/** The same for unknown origins and those of another key, so that nothing leaks. */
+const originRefused = () => forbidden('The origin is not allowed for this API key')

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Redis } from 'ioredis'
 import {
   type RateLimiterAbstract,
@@ -9,7 +9,10 @@ import {
 import type { Pool } from '../../db/connect.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
+import { rateLimitExceeded } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
+import { withTimeout } from '../server/answers/answers.ts'
+import type { BrowserKey } from './caller.ts'
 
 export const WINDOW_SECONDS = 60
 /** Requests per window on the standard plan, and per address without a valid key. */
@@ -170,4 +173,32 @@ async function connectRedis(url: string, onError: (error: Error) => void = () =>
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 500 })
   redis.on('error', onError)
   return redis
+}
+
+const ANSWER_BYTES = 1_024
+
+/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
+export function boundStoredBytes(
+  app: FastifyInstance,
+  limiter: RequestLimiter,
+  addressOf: (request: FastifyRequest) => string,
+): void {
+  const count = async (request: FastifyRequest, { storedBytes }: BrowserKey): Promise<void> => {
+    const { clientId } = request.caller
+    const bytes = storedBytesOf(request)
+    const ofAddress = await limiter.countStoredBytesFrom(clientId, addressOf(request), bytes, storedBytes.ofAddress)
+    const { isOver, retryAfterSeconds } = ofAddress.isOver
+      ? ofAddress
+      : await limiter.countStoredBytes(clientId, bytes, storedBytes.ofKey)
+    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'This key stores no more for now')
+  }
+  app.addHook('preHandler', (request, _reply, done) => {
+    const browser = request.caller?.browser
+    return browser === undefined || request.body == null ? done() : withTimeout(count(request, browser))
+  })
+}
+
+function storedBytesOf({ bodyBytes, body, headers }: FastifyRequest): number {
+  const bytes = bodyBytes?.length ?? Buffer.byteLength(JSON.stringify(body))
+  return headers['idempotency-key'] === undefined ? bytes : bytes + Math.max(bytes, ANSWER_BYTES)
 }

@@ -167,7 +167,7 @@ type BodyLedger = {
 
 /** To make room, ends the oldest incomplete body of the largest client, in the group over its share or overall. */
 function createBodyLedger({ budget, groupShare }: { budget: number; groupShare: number }): BodyLedger {
-  // Not a `Set`, as in src/http/errors/database-timeout.ts.
+  // Not a `Set`, as in src/http/server/answers/answers.ts.
   const bodies: HeldBody[] = []
   const groups = new Map<string, number>()
   let total = 0

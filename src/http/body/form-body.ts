@@ -3,7 +3,7 @@ import { MIMEType } from 'node:util'
 import busboy from 'busboy'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../../platform/errors.ts'
-import { requireUtf8Charset } from './json-body.ts'
+import { requireUtf8Charset } from './input.ts'
 
 type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
 

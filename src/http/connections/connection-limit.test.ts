@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { addressBound, connectionBound, openFileLimit } from './connections.ts'
+import { addressBound, connectionBound, openFileLimit } from './connection-bounds.ts'
 
 const BOUND = 10
 const OF_ADDRESS = 4

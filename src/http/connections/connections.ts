@@ -2,11 +2,9 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
+import { createFairLine } from '../../fair/fair-line.ts'
 import { monotonicMs } from '../../platform/clock.ts'
-import { rateLimitExceeded } from '../../platform/errors.ts'
-import { clientAddress, networkOf, type TrustedProxies } from '../admission/rules.ts'
-import { createHolders } from './address-holders.ts'
+import { networkOf } from '../server/request-head.ts'
 
 /**
  * Not a WeakMap: a scavenge retains the values of an old one, so each request grew old with its exchange (2.7 kB), and
@@ -22,6 +20,7 @@ declare module 'node:http' {
 type OpenRequest = {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  readonly connection: ClientConnection
   /** Set by the first hook. */
   as: FastifyRequest | undefined
 }
@@ -33,89 +32,76 @@ export type ClientConnection = {
   readonly exchanges: OpenRequest[]
   latest: IncomingMessage | undefined
   isKnown: boolean
+  readOn: () => void
+  /** Counts the requests on a trusted proxy's connection for their clients. */
+  proxied?: { asked(request: IncomingMessage): void; idle(): void }
 }
 
-type Watcher = {
-  opened?(connection: ClientConnection): void
-  ready?(connection: ClientConnection): void
-  asked?(connection: ClientConnection, exchange: OpenRequest): void
-  answered?(connection: ClientConnection): void
-  closed?(connection: ClientConnection): void
-}
+type Watcher = { opened(connection: ClientConnection): void; closed(connection: ClientConnection): void }
 
 export type Connections = {
   readonly open: ReadonlySet<ClientConnection>
   watch(watcher: Watcher): void
-  connectionOf(request: IncomingMessage): ClientConnection | undefined
-  exchangeOf(request: IncomingMessage): OpenRequest | undefined
   end(connection: ClientConnection): void
 }
 
-/** Tracks a server's connections. Must be called before the server listens. */
+/**
+ * Tracks a server's connections, and limits the unanswered requests of each. Requests begin for 2 ms per turn of the
+ * event loop, client addresses round robin; pipelined ones never begin beside the request they follow. At most one
+ * 64 KiB chunk per connection waits here, the rest with the client. Must be called before the server listens.
+ */
 export function trackConnections(server: Server | HttpsServer): Connections {
   const open = new Set<ClientConnection>()
   const bySocket = new WeakMap<Socket, ClientConnection>()
-  const watchers: Watcher[] = []
-  const handshakes = server instanceof HttpsServer ? new Map<string, ClientConnection>() : undefined
+  let watcher: Watcher | undefined
+  const turns = createTurns()
+  const handshakes = new Map<string, ClientConnection>()
   let opened = 0
 
   const closed = (connection: ClientConnection): void => {
     if (!open.delete(connection)) return
-    for (const watcher of watchers) watcher.closed?.(connection)
+    watcher?.closed(connection)
   }
   const ready = (connection: ClientConnection, socket: Socket): void => {
     connection.socket = socket
     bySocket.set(socket, connection)
-    for (const watcher of watchers) watcher.ready?.(connection)
+    connection.readOn = readInTurns(connection, turns)
   }
 
   server.on('connection', (socket: Socket) => {
-    opened += 1
-    const connection: ClientConnection = { socket, number: opened, exchanges: [], latest: undefined, isKnown: false }
+    const unused = { exchanges: [], latest: undefined, isKnown: false, readOn: () => {} }
+    const connection: ClientConnection = { socket, number: ++opened, ...unused }
     open.add(connection)
-    const peer = handshakes && peerOf(socket)
+    const peer = peerOf(socket)
     socket.once('close', () => {
-      if (peer !== undefined) handshakes?.delete(peer)
+      handshakes.delete(peer)
       closed(connection)
     })
-    for (const watcher of watchers) watcher.opened?.(connection)
+    watcher?.opened(connection)
     if (socket.destroyed) return
-    if (peer === undefined) ready(connection, socket)
-    else handshakes?.set(peer, connection)
+    if (server instanceof HttpsServer) handshakes.set(peer, connection)
+    else ready(connection, socket)
   })
-  if (handshakes !== undefined) {
-    server.on('secureConnection', (socket: Socket) => {
-      const connection = handshakes.get(peerOf(socket))
-      handshakes.delete(peerOf(socket))
-      if (connection === undefined || !open.has(connection)) return void socket.destroy()
-      socket.once('close', () => closed(connection))
-      ready(connection, socket)
-    })
-  }
+  server.on('secureConnection', (socket: Socket) => {
+    const connection = handshakes.get(peerOf(socket))
+    handshakes.delete(peerOf(socket))
+    if (connection === undefined || !open.has(connection)) return void socket.destroy()
+    socket.once('close', () => closed(connection))
+    ready(connection, socket)
+  })
 
   const asked = (request: IncomingMessage, response: ServerResponse): void => {
     const connection = bySocket.get(request.socket)
-    if (connection === undefined) return
-    const exchange: OpenRequest = { request, response, as: undefined }
-    request[EXCHANGE] = exchange
-    connection.exchanges.push(exchange)
-    connection.latest = request
-    // Also emitted after the connection has closed.
-    response.once('close', () => {
-      connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1)
-      connection.isKnown ||= isFromProven(exchange)
-      for (const watcher of watchers) watcher.answered?.(connection)
-    })
-    for (const watcher of watchers) watcher.asked?.(connection, exchange)
+    if (connection !== undefined) beginExchange(connection, request, response)
   }
   // Must run before the handler, which answers many requests synchronously.
   server.prependListener('request', asked).prependListener('checkExpectation', asked)
 
   return {
     open,
-    watch: (watcher) => void watchers.push(watcher),
-    connectionOf: (request) => bySocket.get(request.socket),
-    exchangeOf: (request) => request[EXCHANGE],
+    watch: (one) => {
+      watcher = one
+    },
     end: (connection) => {
       closed(connection)
       connection.socket.destroy()
@@ -123,8 +109,188 @@ export function trackConnections(server: Server | HttpsServer): Connections {
   }
 }
 
+export const exchangeOf = (request: IncomingMessage): OpenRequest | undefined => request[EXCHANGE]
+
+function beginExchange(connection: ClientConnection, request: IncomingMessage, response: ServerResponse): void {
+  const exchange: OpenRequest = { request, response, connection, as: undefined }
+  request[EXCHANGE] = exchange
+  connection.exchanges.push(exchange)
+  connection.latest = request
+  // Also emitted after the connection has closed.
+  response.once('close', () => {
+    connection.exchanges.splice(connection.exchanges.indexOf(exchange), 1)
+    connection.isKnown ||= isFromProven(exchange)
+    if (connection.exchanges.length === 0) connection.proxied?.idle()
+    connection.readOn()
+  })
+}
+
+/** Per connection. */
+export const MOST_UNANSWERED = 8
+/** After this time, requests that have arrived together wait for the next turn of the event loop. */
+const TURN_MS = 2
+
+function createTurns() {
+  const waiting = createFairLine<string, () => void>()
+  let endsMs: number | undefined
+  const runTurn = (): void => {
+    const untilMs = monotonicMs() + TURN_MS
+    do waiting.next()?.()
+    while (waiting.size > 0 && monotonicMs() < untilMs)
+    if (waiting.size > 0) setImmediate(runTurn)
+  }
+  return {
+    hasTime: (): boolean => {
+      if (waiting.size > 0) return false
+      if (endsMs !== undefined) return monotonicMs() < endsMs
+      endsMs = monotonicMs() + TURN_MS
+      setImmediate(() => {
+        endsMs = undefined
+      })
+      return true
+    },
+    add: (address: string, work: () => void): void => {
+      waiting.add(address, work)
+      if (waiting.size === 1) setImmediate(runTurn)
+    },
+  }
+}
+
+/** Keeps Node's parser from parsing all requests of a chunk at once. Returns a function to continue reading. */
+function readInTurns(connection: ClientConnection, turns: ReturnType<typeof createTurns>): () => void {
+  const { socket } = connection
+  const address = networkOf(socket.remoteAddress)
+  const cutter = createHeadCutter()
+  let isScheduled = false
+  const goOn = (): void => {
+    if (isScheduled || !cutter.holdsBytes()) return
+    isScheduled = true
+    turns.add(address, () => {
+      isScheduled = false
+      read(true)
+    })
+  }
+  const gate = createGate(socket, cutter.holdsBytes, goOn)
+  const parse = takeFromParser(socket, (chunk) => {
+    cutter.hold(chunk)
+    read(false)
+  })
+
+  const isInBody = (): boolean => connection.latest?.complete === false
+  const read = (isOwnTurn: boolean): void => {
+    let mayBegin = isOwnTurn || (connection.exchanges.length === 0 && turns.hasTime())
+    while (cutter.holdsBytes() && !socket.destroyed && gate.isOpen()) {
+      const isFull = connection.exchanges.length >= MOST_UNANSWERED
+      if (!isInBody() && !isFull && !mayBegin) goOn()
+      if (!isInBody() && (isFull || !mayBegin)) break
+      const before = connection.latest
+      parse(cutter.next())
+      if (connection.latest === before) continue
+      mayBegin = false
+      cutter.skipBody(isInBody() ? Number(connection.latest?.headers['content-length'] ?? 0) : 0)
+    }
+    gate.settle()
+  }
+  return goOn
+}
+
+function takeFromParser(socket: Socket, onData: (chunk: Buffer) => void): (piece: Buffer) => void {
+  const parsers = socket.listeners('data')
+  // Node removes these along with a foreign data listener, but only they can stop and start the socket handle.
+  const kept = (['pause', 'resume'] as const).map((event) => ({ event, listeners: socket.listeners(event) }))
+  socket.removeAllListeners('data')
+  socket.on('data', onData)
+  for (const { event, listeners } of kept) {
+    const left = socket.listeners(event)
+    for (const listener of listeners) if (!left.includes(listener)) socket.on(event, () => listener.call(socket))
+  }
+  return (piece) => {
+    for (const parser of parsers) parser.call(socket, piece)
+  }
+}
+
+/** Lets Node pause and resume the socket, but starts it only when no bytes wait. */
+function createGate(socket: Socket, bytesWait: () => boolean, onResume: () => void) {
+  const { pause, resume } = socket
+  let isOpen = true
+  let isShut = false
+  socket.pause = () => {
+    isOpen = false
+    return pause.call(socket)
+  }
+  socket.resume = () => {
+    isOpen = true
+    if (!bytesWait()) return resume.call(socket)
+    onResume()
+    return socket
+  }
+  return {
+    isOpen: () => isOpen,
+    settle: () => {
+      const hasToWait = bytesWait()
+      if (hasToWait) pause.call(socket)
+      else if (isShut && isOpen) resume.call(socket)
+      isShut = hasToWait
+    },
+  }
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const NOTHING = Buffer.alloc(0)
+
+export function createHeadCutter() {
+  let held: Buffer = NOTHING
+  let bodyLeft = 0
+  /** Last bytes of an unfinished head, whose end may span two chunks. */
+  let tail: Buffer = NOTHING
+
+  const take = (bytes: number): Buffer => {
+    const piece = held.subarray(0, bytes)
+    held = held.subarray(bytes)
+    return piece
+  }
+  const takeHead = (): Buffer => {
+    const end = endOfHead(tail, held)
+    const piece = take(end ?? held.length)
+    tail = end === undefined ? Buffer.concat([tail, piece.subarray(-3)]).subarray(-3) : NOTHING
+    return piece
+  }
+  return {
+    hold: (chunk: Buffer): void => {
+      held = held.length === 0 ? chunk : joined(held, chunk)
+    },
+    holdsBytes: () => held.length > 0,
+    /** A head always ends its piece. */
+    next: (): Buffer => {
+      if (bodyLeft === 0) return takeHead()
+      const piece = take(bodyLeft)
+      bodyLeft -= piece.length
+      return piece
+    },
+    /** Passes the next `bytes` through as a body, without searching for heads. */
+    skipBody: (bytes: number): void => {
+      bodyLeft = bytes
+    },
+  }
+}
+
+function endOfHead(tail: Buffer, held: Buffer): number | undefined {
+  const spanning = tail.length === 0 ? -1 : Buffer.concat([tail, held.subarray(0, 3)]).indexOf(END_OF_HEAD)
+  if (spanning >= 0) return spanning + END_OF_HEAD.length - tail.length
+  const at = held.indexOf(END_OF_HEAD)
+  return at < 0 ? undefined : at + END_OF_HEAD.length
+}
+
+/** Must not use Node's buffer pool: server.ts frees the memory of unreadable packets. */
+function joined(one: Buffer, other: Buffer): Buffer {
+  const both = Buffer.allocUnsafeSlow(one.length + other.length)
+  one.copy(both)
+  other.copy(both, one.length)
+  return both
+}
+
 /** Whether a credential or a signature proves the sender. */
-function isFromProven({ as }: OpenRequest): boolean {
+export function isFromProven({ as }: OpenRequest): boolean {
   if (as === undefined) return false
   const isOperator = as.routeOptions.config.surface === 'operator' && as.refusal === undefined
   return as.isProven || as.caller !== undefined || as.session !== null || isOperator
@@ -132,123 +298,3 @@ function isFromProven({ as }: OpenRequest): boolean {
 
 const peerOf = ({ remoteAddress, remotePort, localPort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localPort}`
-
-/** The remaining open files are for the database, providers, receivers, mail servers and media. */
-const SHARE_OF_OPEN_FILES = 0.6
-const MOST_CONNECTIONS = 10_000
-export const SHARE_OF_ADDRESS = 1 / 4
-const WARNING_SPACING_MS = 60_000
-const RETRY_AFTER_SECONDS = 1
-
-export const connectionBound = (openFiles: number): number =>
-  Math.min(MOST_CONNECTIONS, Math.max(1, Math.floor(openFiles * SHARE_OF_OPEN_FILES)))
-
-export const addressBound = (connections: number): number => Math.max(1, Math.floor(connections * SHARE_OF_ADDRESS))
-
-export function openFileLimit(): number {
-  // Without this, the report does reverse DNS lookups.
-  Object.assign(process.report, { excludeNetwork: true })
-  // An empty stack keeps the report from loading source maps (27 MB).
-  const error = Object.assign(new Error('open files'), { stack: '' })
-  const report: { userLimits?: { open_files?: { soft: number | string } } } = process.report.getReport(error)
-  const soft = Number(report.userLimits?.open_files?.soft)
-  return Number.isFinite(soft) ? soft : Number.POSITIVE_INFINITY
-}
-
-export type ConnectionBounds = {
-  maxConnections?: number
-  maxOfAddress?: number
-}
-
-type Deps = { log: Pick<Logger, 'warn'>; isTrusted: TrustedProxies } & ConnectionBounds
-
-/**
- * Keeps connections below the open-file limit, and each client address below a quarter of them. Above its quarter, an
- * address loses an unproven connection (`leastOf`); above the limit, the largest address does. Logs at most one line a
- * minute. Returns a check for proxied requests, which count for their client: throws 429 if there are too many in
- * flight.
- */
-export function boundConnections(
-  server: Server,
-  connections: Connections,
-  { log, isTrusted, ...bounds }: Deps,
-): (request: IncomingMessage) => void {
-  const openFiles = openFileLimit()
-  const maxConnections = bounds.maxConnections ?? connectionBound(openFiles)
-  const maxOfAddress = bounds.maxOfAddress ?? addressBound(maxConnections)
-  const holders = createHolders<ClientConnection>()
-  const ofProxies = new Set<ClientConnection>()
-  let nextWarningMs = Number.NEGATIVE_INFINITY
-
-  const makeRoom = (newcomer: ClientConnection): void => {
-    const [ended] = candidates(newcomer)
-    connections.end(ended ?? newcomer)
-    warn()
-  }
-  const warn = (): void => {
-    if (monotonicMs() < nextWarningMs) return
-    nextWarningMs = monotonicMs() + WARNING_SPACING_MS
-    log.warn({ maxConnections, maxOfAddress, openFiles }, 'http.connections.full')
-  }
-  function* candidates(newcomer: ClientConnection): Generator<ClientConnection> {
-    for (const held of holders.byMost()) {
-      const least = leastOf(held, newcomer)
-      if (least !== undefined) yield least
-    }
-    yield leastOf(ofProxies, newcomer) ?? newcomer
-  }
-
-  connections.watch({
-    opened: (connection) => {
-      const { remoteAddress } = connection.socket
-      if (isTrusted(remoteAddress)) ofProxies.add(connection)
-      else holders.add(networkOf(remoteAddress), connection)
-      if (holders.isBeyond(connection, maxOfAddress)) {
-        connections.end(leastOf(holders.sharing(connection), connection) ?? connection)
-        warn()
-      }
-      if (connections.open.size > maxConnections) makeRoom(connection)
-    },
-    asked: (connection, { request }) => {
-      if (ofProxies.has(connection)) holders.add(clientAddress(request, isTrusted), connection)
-    },
-    answered: (connection) => {
-      if (ofProxies.has(connection) && connection.exchanges.length === 0) holders.remove(connection)
-    },
-    closed: (connection) => {
-      ofProxies.delete(connection)
-      holders.remove(connection)
-    },
-  })
-  // Ended connections count until their sockets close.
-  server.maxConnections = Math.ceil(maxConnections * 1.2)
-
-  return (request) => {
-    const connection = connections.connectionOf(request)
-    if (connection === undefined || !ofProxies.has(connection)) return
-    if (!holders.isBeyond(connection, maxOfAddress)) return
-    throw rateLimitExceeded(RETRY_AFTER_SECONDS, 'Too many requests of your address are in flight')
-  }
-}
-
-/**
- * Chooses the oldest connection without any request, else without a proven one, else idle, else the newcomer. Must
- * never end a connection serving a proven request.
- */
-function leastOf(held: ReadonlySet<ClientConnection>, newcomer: ClientConnection): ClientConnection | undefined {
-  let least: ClientConnection | undefined
-  for (const connection of held) {
-    if (connection.exchanges.some(isFromProven)) continue
-    if (least === undefined || compare(connection, least) < 0) least = connection
-  }
-  return least
-
-  function compare(one: ClientConnection, other: ClientConnection): number {
-    return rankOf(one) - rankOf(other) || one.number - other.number
-  }
-  function rankOf(connection: ClientConnection): number {
-    if (connection === newcomer) return 3
-    if (connection.latest === undefined) return 0
-    return connection.isKnown ? 2 : 1
-  }
-}

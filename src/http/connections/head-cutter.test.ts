@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createHeadCutter } from './pipelining.ts'
+import { createHeadCutter } from './connections.ts'
 
 const END = '\r\n\r\n'
 

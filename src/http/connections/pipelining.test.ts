@@ -3,7 +3,7 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { MOST_UNANSWERED } from './pipelining.ts'
+import { MOST_UNANSWERED } from './connections.ts'
 
 const { db } = await createTestDatabase()
 const answers: PromiseWithResolvers<void>[] = []

@@ -13,9 +13,8 @@ import {
 } from '../../platform/errors.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { takesNoFiles } from '../../platform/files/writable-folder.ts'
-import { contentTypesOf } from '../body/json-body.ts'
+import { contentTypesOf, InvalidRequest } from '../body/input.ts'
 import type { RequestFault } from './fault.ts'
-import { InvalidRequest } from './validate.ts'
 import { withOwnFaults } from './value-faults.ts'
 
 declare module 'fastify' {

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
+import { compileValidator, InvalidRequest } from '../body/input.ts'
 import { toPath } from './fault.ts'
-import { compileValidator, InvalidRequest } from './validate.ts'
 
 function faultsOf(schema: TSchema, body: unknown): string[] {
   const result: unknown = compileValidator({ schema, method: 'POST', url: '/', httpPart: 'body' })(body)

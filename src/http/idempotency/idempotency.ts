@@ -12,8 +12,8 @@ import {
   validationError,
 } from '../../platform/errors.ts'
 import type { Cipher } from '../../secrets/secrets.ts'
-import { withTimeout } from '../errors/database-timeout.ts'
 import { ERROR_CODE_HEADER } from '../errors/error-reply.ts'
+import { withTimeout } from '../server/answers/answers.ts'
 import {
   type KeyedRequest,
   OPERATOR,
@@ -69,12 +69,14 @@ const RELEASE_TIMEOUT_MS = 1_000
 // Structured-field string (RFC 9651): visible ASCII and spaces, with escaped quotes and backslashes.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
+export type OnceByKey = (request: FastifyRequest, reply: FastifyReply, work: () => unknown) => Promise<unknown>
+
 /**
- * Makes keyed POSTs on API-key and operator routes registered afterwards take effect once (decisions: Idempotency-Key).
- * The key stays reserved until the handler ends, even after a 503; then an error releases the key. Concurrent requests
- * reserve new keys in one `pool` statement; `db` checks taken keys in the company's slots.
+ * Makes keyed requests take effect once (decisions: Idempotency-Key). The key stays reserved until the handler ends,
+ * even after a 503; then an error releases the key. Concurrent requests reserve new keys in one `pool` statement; `db`
+ * checks taken keys in the company's slots.
  */
-export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: KeyDeps): void {
+export function createOnceByKey(app: FastifyInstance, { db, pool, cipher }: KeyDeps): OnceByKey {
   app.decorateRequest('idempotency')
   app.decorateRequest('keyToReserve')
   const running = createRunning(app, pool)
@@ -121,25 +123,19 @@ export function keepIdempotencyKeys(app: FastifyInstance, { db, pool, cipher }: 
     }
   }
 
-  app.addHook('onRoute', (route) => {
-    const isPost = [route.method].flat().includes('POST')
-    if (!isPost || !TAKES_KEYS.has(route.config?.surface ?? 'api-key')) return
-    const { handler } = route
-    route.handler = function (request, reply) {
-      const work = async () => handler.call(this, request, reply)
-      const header = request.headers['idempotency-key']
-      if (header === undefined) return work()
-      const keyed = toKeyedRequest(request, parseKey(String(header)))
-      return request.routeOptions.config.reservesKey?.(request)
-        ? onceWritten(request, reply, keyed, work)
-        : once(request, reply, keyed, work)
-    }
-  })
+  return async (request, reply, work) => {
+    const keyed = toKeyedRequest(request, parseKey(String(request.headers['idempotency-key'])))
+    const run = request.routeOptions.config.reservesKey?.(request) ? onceWritten : once
+    return run(request, reply, keyed, async () => work())
+  }
 }
 
 type KeyDeps = { db: Db; pool: Db; cipher?: Pick<Cipher, 'encrypt' | 'decrypt'> | undefined }
 
-export const TAKES_KEYS: ReadonlySet<string> = new Set(['api-key', 'operator'])
+const KEYED_SURFACES: readonly string[] = ['api-key', 'operator']
+
+export const takesKeys = (surface: string, method: string | string[]): boolean =>
+  KEYED_SURFACES.includes(surface) && [method].flat().includes('POST')
 
 type Work = () => Promise<unknown>
 

@@ -8,7 +8,7 @@ const RENEW_EVERY_MS = 4_000
 type Running = { readonly companyId: number; readonly id: number | null }
 
 export function createRunning(app: FastifyInstance, db: Db) {
-  // Not a `Set`, as in src/http/errors/database-timeout.ts.
+  // Not a `Set`, as in src/http/server/answers/answers.ts.
   const running: Running[] = []
   const renew = async () => {
     const reserved = running.flatMap(({ companyId, id }) => (id === null ? [] : [{ companyId, id }]))

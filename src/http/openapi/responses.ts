@@ -1,6 +1,6 @@
 import type { FastifyContextConfig } from 'fastify'
-import { isClosed } from '../errors/validate.ts'
-import { TAKES_KEYS } from '../idempotency/idempotency.ts'
+import { isClosed } from '../body/input.ts'
+import { takesKeys } from '../idempotency/idempotency.ts'
 import { type ErrorKind, errorExample, errorName, errorShape } from './errors.ts'
 
 export type Media = { schema?: unknown; example?: unknown; examples?: object }
@@ -108,7 +108,7 @@ export type SharedErrors = Map<string, { name: string; response: Response }>
 /** Returns the error kinds of a route (decisions: Statuses). Excludes HTTP protocol errors, which precede routing. */
 export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
   const { surface = 'api-key', errors = [] } = config
-  const takesKey = TAKES_KEYS.has(surface) && method === 'POST'
+  const takesKey = takesKeys(surface, method)
   const hasId = url.includes(':')
   const kinds: (ErrorKind | false)[] = [
     'bad_request',

@@ -8,7 +8,7 @@ import type { Metrics } from '../../platform/telemetry/metrics.ts'
 import { METRICS_SPACING_MS } from '../../platform/telemetry/metrics.ts'
 import { VERSION } from '../../platform/version.ts'
 import { createTokenCheck } from '../admission/authenticate.ts'
-import { isForwarded, isNearby, isUnrebindableHost } from '../admission/rules.ts'
+import { isForwarded, isNearby, isUnrebindableHost } from './request-head.ts'
 import type { Stopping } from './stopping.ts'
 
 const DATABASE_DEADLINE_MS = 1_000

@@ -1,9 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { notFound } from '../../platform/errors.ts'
-import { readJsonBodies } from '../body/json-body.ts'
+import { closeInput, compileValidator, readJsonBodies } from '../body/input.ts'
 import { explainError } from '../errors/error-reply.ts'
-import { closeInput, compileValidator } from '../errors/validate.ts'
-import { compileSerializer, MAX_PARAM_LENGTH } from './server.ts'
+import { compileSerializer } from './answers/answers.ts'
+import { MAX_PARAM_LENGTH } from './server.ts'
 
 /** Fits the largest email template, escaped as JSON. */
 const BODY_LIMIT = 16 * 1024 * 1024

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 import { inputRows } from '../../db/input-rows.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import { createCache, refreshed } from '../../platform/cache.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { Proof } from '../event-store.ts'

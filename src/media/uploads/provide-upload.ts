@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import { createCache } from '../../platform/cache.ts'
 import { StorageFailure } from '../../platform/files/storage-failure.ts'
 import { failed } from '../../providers/graph-answer.ts'

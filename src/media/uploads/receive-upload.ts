@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { Db, Pool } from '../../db/connect.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import { payloadTooLarge, rateLimitExceeded, validationError } from '../../platform/errors.ts'
 import { newMediaId } from '../../platform/ids.ts'
 import { type BlobStore, newStorageKey } from '../blobs/blob-store.ts'

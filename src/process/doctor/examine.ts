@@ -1,4 +1,4 @@
-import { adviceOnHttps } from '../../http/admission/rules.ts'
+import { adviceOnHttps } from '../../http/server/request-head.ts'
 import { type Config, isLoopbackHost } from '../../platform/settings/config.ts'
 import { messageOf } from '../../platform/start-error.ts'
 import { checkDatabase } from './database.ts'

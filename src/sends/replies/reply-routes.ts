@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ChatId } from '../../conversations/conversation-reply.ts'
 import { getConversation } from '../../conversations/conversation-store.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import { sendFailed } from '../../platform/errors.ts'
 import type { ScheduleDeps } from '../scheduled/scheduled-message.ts'
 import { answerScheduled } from '../scheduled/scheduled-routes.ts'

@@ -1,7 +1,7 @@
 import type { Publish } from '../../changes/live-change.ts'
 import { getConversation } from '../../conversations/conversation-store.ts'
 import type { Db, Json, Pool } from '../../db/connect.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import { alreadySent, scheduledMessageNotFound, validationError } from '../../platform/errors.ts'
 import { parseId } from '../../platform/ids.ts'
 import { customerIdentity } from '../../platform/text/phone.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { changedMembers } from '../../http/as-read.ts'
-import { withTimeout } from '../../http/errors/database-timeout.ts'
+import { withTimeout } from '../../http/server/answers/answers.ts'
 import {
   type AppError,
   serviceUnavailable,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MOST_UNANSWERED } from '../../../src/http/connections/pipelining.ts'
+import { MOST_UNANSWERED } from '../../../src/http/connections/connections.ts'
 import type { Tally } from '../tally.ts'
 import { HANG_MS } from '../until-found.ts'
 import type { World } from '../world.ts'

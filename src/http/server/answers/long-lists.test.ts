@@ -7,8 +7,7 @@ import { Type } from 'typebox'
 import { expect, test } from 'vitest'
 import { onBehalfOf } from '../../../db/pool/fair-pool.ts'
 import { unprefixedAddress } from '../request-head.ts'
-import { compileSerializer } from '../server.ts'
-import { compressAnswers, serializeLongLists } from './answers.ts'
+import { compileSerializer, compressAnswers, serializeLongLists } from './answers.ts'
 
 const Item = Type.Object({ id: Type.Integer(), text: Type.String() })
 const Page = Type.Object({ total: Type.Integer(), data: Type.Array(Item), next: Type.String() })

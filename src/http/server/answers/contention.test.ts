@@ -1,8 +1,8 @@
 import fastify from 'fastify'
 import { beforeEach, expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
-import { boundHandlers } from './database-timeout.ts'
-import { answerErrors } from './error-reply.ts'
+import { createTestDatabase } from '../../../../test/database.ts'
+import { answerErrors } from '../../errors/error-reply.ts'
+import { boundHandlers } from './answers.ts'
 
 const { db } = await createTestDatabase()
 await db`create sequence tries minvalue 0 start 0`

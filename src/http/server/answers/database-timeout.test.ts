@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { startCutProxy } from '../../../test/cut-proxy.ts'
-import { createTestDatabase } from '../../../test/database.ts'
-import { connect } from '../../db/connect.ts'
-import { withHeartbeat, withTimeout } from './database-timeout.ts'
+import { startCutProxy } from '../../../../test/cut-proxy.ts'
+import { createTestDatabase } from '../../../../test/database.ts'
+import { connect } from '../../../db/connect.ts'
+import { withHeartbeat, withTimeout } from './answers.ts'
 
 const { url } = await createTestDatabase()
 

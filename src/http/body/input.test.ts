@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../platform/errors.ts'
-import { findUnstorable, MAX_NESTING, readJson } from './json-body.ts'
+import { findUnstorable, MAX_NESTING, readJson } from './input.ts'
 
 const read = (text: string) => readJson(Buffer.from(text))
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)

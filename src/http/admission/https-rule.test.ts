@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startHttps } from '../../../test/https-world.ts'
 import { readConfig } from '../../platform/settings/config.ts'
-import { adviceOnHttps } from './rules.ts'
+import { adviceOnHttps } from '../server/request-head.ts'
 
 const { open, get, statusOf } = await startHttps()
 

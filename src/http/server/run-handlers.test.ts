@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { collectGarbage } from '../../../test/schema/promoted.ts'
-import { actForCompanies } from './server.ts'
+import { runHandlers } from './server.ts'
 
 const app = Fastify()
 app.decorateRequest('caller')
@@ -10,7 +10,11 @@ app.addHook('onRequest', (request, _reply, done) => {
   Object.assign(request, { caller: { companyId: 1 } })
   done()
 })
-actForCompanies(app, () => undefined)
+runHandlers(
+  app,
+  () => undefined,
+  async (_request, _reply, work) => work(),
+)
 afterAll(() => app.close())
 
 test('a connection that was opened during a request keeps nothing of its body', async () => {
