@@ -1,34 +1,79 @@
 import { isRecord } from '../../platform/text/json-text.ts'
 import { mapShapes } from '../shapes.ts'
 import {
-  COMMON_COMPONENTS,
-  completeOperation,
+  type ErrorKind,
+  EXAMPLES,
+  errorName,
+  errorResponse,
+  headerComponent,
   type Media,
-  type Operation,
+  type Ref,
   type Response,
-  type SharedErrors,
-} from './responses.ts'
+  referToHeaders,
+} from './errors.ts'
 
+type Parameter = { name: string; in: string; schema?: unknown }
+type Operation = {
+  operationId?: string
+  parameters?: (Parameter | Ref)[]
+  requestBody?: { description?: string; content: Record<string, Media> }
+  responses?: Record<string, Response | Ref>
+  deprecated?: boolean
+  'x-errors'?: ErrorKind[]
+}
 type Shape = Record<string, unknown>
 type Paths = Record<string, Record<string, Operation>>
 type ReferenceDocument = { paths?: Paths; webhooks?: Paths; components?: Record<string, unknown> }
 type Components = { schemas: Record<string, unknown>; parameters: Record<string, unknown> }
 
-const FORM_TYPES = new Set(['multipart/form-data', 'application/x-www-form-urlencoded'])
+const integer = { type: 'integer', minimum: 0 }
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'Request id, also in the service log. Present on every answer.',
+    schema: { type: 'string' },
+  },
+  'X-Error-Code': {
+    description: 'Error code, present on every error, even without a body.',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': {
+    description:
+      'Requests allowed per 60-second window. The three X-RateLimit headers are present on every answer to an API key.',
+    schema: integer,
+  },
+  'X-RateLimit-Remaining': { description: 'Requests left in the window.', schema: integer },
+  'X-RateLimit-Reset': { description: 'End of the window, in epoch seconds.', schema: integer },
+  'Retry-After': { description: 'Seconds to wait before retrying.', schema: integer },
+  'Idempotent-Replayed': {
+    description: 'Present if this is the stored answer to an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'WWW-Authenticate': { description: 'Credential scheme.', schema: { type: 'string', enum: ['Bearer'] } },
+}
+const HEADER_COMPONENTS = Object.fromEntries(Object.entries(HEADERS).map(([name, one]) => [headerComponent(name), one]))
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A string of your choice, such as a UUID. A repeated request with the same key takes effect once, and returns the first answer for 48 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
 
 /** Completes all operations. @throws {Error} if two different schemas share a title */
 export function completeDocument(document: ReferenceDocument): ReferenceDocument {
   const errors: SharedErrors = new Map()
   const operations = operationsOf(document.paths)
-  for (const [method, operation] of operations) completeOperation(method, operation, errors)
+  for (const [method, operation] of operations) addErrors(method, operation, errors)
   const responses = Object.fromEntries([...errors.values()].map(({ name, response }) => [name, response]))
-  const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
+  const components: Components = { schemas: {}, parameters: { IdempotencyKey: IDEMPOTENCY_KEY } }
   for (const [, operation] of [...operations, ...operationsOf(document.webhooks)]) nameShapes(operation, components)
   nameShapes({ responses }, components)
   shareResponses(operations, responses)
   document.components = {
     ...document.components,
-    headers: COMMON_COMPONENTS.headers,
+    headers: HEADER_COMPONENTS,
     parameters: sorted(components.parameters),
     responses: sorted(responses),
     schemas: sorted(components.schemas),
@@ -41,6 +86,34 @@ const sorted = (components: Record<string, unknown>): Record<string, unknown> =>
 
 const operationsOf = (paths: Paths = {}): [string, Operation][] =>
   Object.values(paths).flatMap((methods) => Object.entries(methods))
+
+/** With more kinds, a response is named after the first operation using it. */
+const MOST_KINDS_NAMED = 3
+
+/** Error responses by the names of their kinds. */
+type SharedErrors = Map<string, { name: string; response: Response }>
+
+/** Adds the error responses of an operation, and the parameter of a POST that takes an `Idempotency-Key`. */
+function addErrors(method: string, operation: Operation, shared: SharedErrors): void {
+  const { 'x-errors': kinds = [], operationId = '', parameters = [], responses = {} } = operation
+  delete operation['x-errors']
+  if (method === 'post' && kinds.includes('idempotency_key_in_use')) {
+    operation.parameters = [...parameters, { $ref: '#/components/parameters/IdempotencyKey' }]
+    for (const response of Object.values(responses)) {
+      if (!('$ref' in response)) response.headers = { ...referToHeaders(['Idempotent-Replayed']), ...response.headers }
+    }
+  }
+  operation.responses = { ...responses }
+  for (const [status, ofStatus] of Map.groupBy(kinds, (kind) => EXAMPLES[kind].status)) {
+    const kindNames = ofStatus.map(errorName).sort().join('Or')
+    const ownName = ofStatus.length > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
+    const { name } = shared.get(kindNames) ?? { name: ownName }
+    shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
+    operation.responses[status] = { $ref: `#/components/responses/${name}` }
+  }
+}
+
+const FORM_TYPES = new Set(['multipart/form-data', 'application/x-www-form-urlencoded'])
 
 function nameShapes(operation: Operation, components: Components): void {
   const { requestBody, responses = {}, parameters, deprecated = false } = operation
@@ -120,7 +193,7 @@ function nameOf({ content, headers = {} }: Response): string | undefined {
 }
 
 /** Adds the example of a body; a deprecated operation shows only the first of several. */
-export function addExample(media: Media, isShort: boolean): void {
+function addExample(media: Media, isShort: boolean): void {
   const { schema } = media
   if ('example' in media || media.examples !== undefined || !isRecord(schema)) return
   const named = choicesOf(schema).flatMap(({ title, example }) =>
@@ -149,7 +222,7 @@ function exampleOf(schema: unknown): unknown {
 }
 
 /** Returns a form's JSON schema as a flat object, with fields such as `customFields.CITY`. */
-export function formOf(schema: Shape): Shape {
+function formOf(schema: Shape): Shape {
   const [shape = schema] = choicesOf(schema)
   const members = Object.entries(isRecord(shape.properties) ? shape.properties : {})
   const open = members.filter(([, member]) => isRecord(member) && member.type === 'object' && !member.properties)

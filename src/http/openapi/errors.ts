@@ -1,7 +1,14 @@
+import type { FastifyContextConfig } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import type { AppError, ErrorBody, ErrorCode } from '../../platform/errors.ts'
+import type { AppError, ErrorCode } from '../../platform/errors.ts'
 import * as errors from '../../platform/errors.ts'
+import { isClosed } from '../body/input.ts'
+import { takesKeys } from '../idempotency/idempotency.ts'
 import { MessageError, nullableTime, TextError } from '../shapes.ts'
+
+export type Ref = { $ref: string }
+export type Media = { schema?: unknown; example?: unknown; examples?: object }
+export type Response = { description: string; headers?: object; content?: Record<string, Media> }
 
 type UncodedKind = 'message' | `text ${400 | 401 | 409 | 500}`
 
@@ -14,6 +21,90 @@ declare module 'fastify' {
     errors?: readonly ErrorKind[]
   }
 }
+
+/** Returns the error kinds of a route (decisions: Statuses). Excludes HTTP protocol errors, which precede routing. */
+export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
+  const { surface = 'api-key', errors = [] } = config
+  const takesKey = takesKeys(surface, method)
+  const hasId = url.includes(':')
+  const kinds: (ErrorKind | false)[] = [
+    'bad_request',
+    surface === 'api-key' && 'text 401',
+    surface === 'operator' && 'unauthorized',
+    'forbidden',
+    // With LEGACY_HOST, each host serves only its own addresses.
+    surface !== 'health' && 'not_found',
+    hasId && (surface === 'api-key' || surface === 'operator') && 'message',
+    method !== 'GET' && 'request_timeout',
+    takesKey && 'idempotency_key_in_use',
+    method !== 'GET' && 'payload_too_large',
+    method !== 'GET' && 'unsupported_media_type',
+    // Also for unknown query parameters, and for bodies on routes without a body schema.
+    (method !== 'GET' || isClosed(config)) && 'validation_error',
+    takesKey && 'idempotency_key_reused',
+    // Undecodable addresses count against the client before routing.
+    'rate_limit_exceeded',
+    !errors.includes('text 500') && 'internal_error',
+    'service_unavailable',
+    ...errors,
+  ]
+  return [...new Set(kinds.filter((kind) => kind !== false))]
+}
+
+/** Omitted from an operation's examples if there are less common kinds. */
+const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
+  'bad_request',
+  'not_found',
+  'message',
+  'idempotency_key_in_use',
+  'idempotency_key_reused',
+  'validation_error',
+  'service_unavailable',
+])
+
+export function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
+  const own = kinds.filter((kind) => !COMMON_KINDS.has(kind))
+  const shown = own.length > 0 ? own : kinds.slice(0, 1)
+  const examples = shown.map((kind) => [errorName(kind), { value: EXAMPLES[kind].body }] as const)
+  const example = examples.length > 1 ? { examples: Object.fromEntries(examples) } : { example: examples[0]?.[1].value }
+  return {
+    description: DESCRIPTIONS[status] ?? 'The request was refused.',
+    content: { 'application/json': { schema: errorShape(kinds), ...example } },
+    headers: referToHeaders(['X-Error-Code', ...(HEADERS_OF_STATUS[status] ?? [])]),
+  }
+}
+
+const DESCRIPTIONS: Record<number, string> = {
+  400: 'The request is malformed, incomplete, or combines mutually exclusive fields.',
+  401: 'The credential is missing or invalid.',
+  403: "The credential doesn't permit this request, or the request used plain HTTP.",
+  404: "The record doesn't exist or belongs to another company.",
+  408: 'The body arrived too slowly.',
+  409: 'The request conflicts with an existing record, or with a running request with the same Idempotency-Key.',
+  410: 'The endpoint was removed.',
+  413: 'The body is too large.',
+  415: 'The body has a Content-Encoding, or a charset other than UTF-8.',
+  416: 'The range is outside the file.',
+  417: 'The request has an Expect header other than `100-continue`.',
+  422: 'A value is not allowed; `details` lists invalid values, if any.',
+  429: 'Too many requests; retry after the time in the header Retry-After.',
+  500: 'The service failed, or the provider refused the message.',
+  503: 'The service is temporarily unavailable, or the outcome is unknown.',
+}
+
+const COUNTED = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+const HEADERS_OF_STATUS: Record<number, string[]> = {
+  401: ['WWW-Authenticate'],
+  429: [...COUNTED, 'Retry-After'],
+  // Every response has it; shown where error reports need it.
+  500: ['X-Request-Id'],
+  503: ['X-Request-Id', 'Retry-After'],
+}
+
+export const referToHeaders = (names: readonly string[]): Record<string, Ref> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${headerComponent(name)}` }]))
+
+export const headerComponent = (name: string): string => name.replace(/^X-/, '').replaceAll('-', '')
 
 const Message = Type.String()
 const Text = (description: string) => Type.String({ description })
@@ -87,7 +178,7 @@ const CodedError = Type.Unsafe<unknown>({
   description: 'An error with a code for programs and a message for readers.',
 })
 
-export function errorShape(kinds: readonly ErrorKind[]): TSchema {
+function errorShape(kinds: readonly ErrorKind[]): TSchema {
   const codes = kinds.filter(isCode)
   const shapes = [
     ...(kinds.includes('message') ? [MessageError] : []),
@@ -107,7 +198,7 @@ export function errorName(kind: ErrorKind): string {
   return pascal(kind.replace(' ', '_'))
 }
 
-const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
+export const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
   message: errors.contactNotFound(),
   'text 400': errors.missingRecipient(),
   'text 401': errors.missingCredentials(),
@@ -152,5 +243,3 @@ const EXAMPLES: Record<ErrorCode | UncodedKind, AppError> = {
   service_unavailable: errors.serviceUnavailable('The service cannot reach its database: try again soon'),
   send_outcome_unknown: errors.sendOutcomeUnknown(),
 }
-
-export const errorExample = (kind: ErrorCode | UncodedKind): { status: number; body: ErrorBody } => EXAMPLES[kind]

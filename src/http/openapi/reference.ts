@@ -7,9 +7,9 @@ import type { Config } from '../../platform/settings/config.ts'
 import { IMMUTABLE, REVALIDATE, sendStaticFile, toStaticFile, versionOf } from '../server/answers/static-file.ts'
 import { isUnrebindableHost } from '../server/request-head.ts'
 import { completeDocument } from './components.ts'
+import { errorsOf } from './errors.ts'
 import { guideTo } from './guide.ts'
 import type { ReferencePage } from './reference-page.ts'
-import { errorsOf } from './responses.ts'
 
 // Own scripts and styles only, and no requests to other hosts.
 const CONTENT_SECURITY_POLICY = [
