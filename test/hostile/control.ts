@@ -155,7 +155,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'bytes or rows kept beyond the bound',
-    file: 'src/http/admission/rate-limit.ts',
+    file: 'src/http/admission/admit.ts',
     text: 'if (isOver) throw',
     replacement: 'if (false) throw',
   },

@@ -19,7 +19,7 @@ import {
 } from '../server/request-head.ts'
 import type { Caller, Permission } from './caller.ts'
 import type { CompanyState, Session, Sessions } from './console-session.ts'
-import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import { type RequestLimiter, refuseOver, SESSION_LIMIT } from './rate-limit.ts'
 import { checkRole } from './role.ts'
 
 type Deps = {
@@ -37,11 +37,6 @@ const OPERATOR_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional'
 export function createSessionAdmission({ config, sessions, limiter, isTrusted }: Deps) {
   const refuseForged = createForgeryRule(config.baseUrl)
 
-  const count = async (reply: FastifyReply, counted: Promise<Standing>): Promise<void> => {
-    const standing = await counted
-    setRateLimitHeaders(reply, standing)
-    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
-  }
   /** Runs after the session count, so a session over its own limit cannot use up the shared one. */
   const countCompany = async ({ company, state }: Session): Promise<void> => {
     if (company === null) return
@@ -49,12 +44,10 @@ export function createSessionAdmission({ config, sessions, limiter, isTrusted }:
     if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'Too many requests of all sessions of the company')
   }
   const addressOf = (request: FastifyRequest): string => clientAddress(request.raw, isTrusted)
-  const countSignIn = (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
-    count(reply, limiter.countSignIn(addressOf(request)))
 
   const requireSession = async (request: FastifyRequest, reply: FastifyReply): Promise<Session> => {
     const session = await sessions.use(request.headers.cookie)
-    await count(reply, session ? limiter.countSession(session.id) : limiter.countAddress(addressOf(request)))
+    refuseOver(reply, await (session ? limiter.countSession(session.id) : limiter.countAddress(addressOf(request))))
     if (session === undefined) throw sessions.areSeveral(request.headers.cookie) ? severalSessions() : signInRequired()
     await countCompany(session)
     request.session = session
@@ -96,7 +89,7 @@ export function createSessionAdmission({ config, sessions, limiter, isTrusted }:
     admitOwn: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       begin(request, reply)
       const { isSignIn, roles } = request.routeOptions.config
-      if (isSignIn) await countSignIn(request, reply)
+      if (isSignIn) refuseOver(reply, await limiter.countSignIn(addressOf(request)))
       else checkRole((await requireSession(request, reply)).role, roles)
     },
   }

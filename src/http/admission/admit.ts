@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import {
   type AppError,
   companyMoving,
@@ -10,6 +10,7 @@ import {
   unauthorized,
 } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
+import { withTimeout } from '../server/answers/answers.ts'
 import {
   type AddressRule,
   clientAddress,
@@ -24,9 +25,9 @@ import {
 } from '../server/request-head.ts'
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
-import type { Caller, Permission } from './caller.ts'
+import type { BrowserKey, Caller, Permission } from './caller.ts'
 import type { Sessions } from './console-session.ts'
-import { type RequestLimiter, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import { type RequestLimiter, refuseOver, type Standing } from './rate-limit.ts'
 
 type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'adminToken' | 'baseUrl' | 'sandbox'>
@@ -141,13 +142,6 @@ function createKeyAdmission({ config, keys, limiter, isTrusted }: AdmitDeps) {
 const tightest = (one: Standing, other: Standing): Standing =>
   other.isOver || (!one.isOver && other.remaining < one.remaining) ? other : one
 
-/** The address refusal wins over the rate limit. */
-function refuseOver(reply: FastifyReply, standing: Standing, refusal: AppError | undefined): void {
-  setRateLimitHeaders(reply, standing)
-  if (refusal !== undefined) throw refusal
-  if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
-}
-
 /** @throws {AppError} 503 `service_unavailable` with `Retry-After` during a company move */
 function refuseLocked({ isLocked }: Caller): void {
   if (isLocked) throw companyMoving()
@@ -160,6 +154,34 @@ function checkPermission(caller: Caller, permissions: readonly Permission[]): vo
 }
 
 const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
+
+const ANSWER_BYTES = 1_024
+
+/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
+export function boundStoredBytes(
+  app: FastifyInstance,
+  limiter: RequestLimiter,
+  addressOf: (request: FastifyRequest) => string,
+): void {
+  const count = async (request: FastifyRequest, { storedBytes }: BrowserKey): Promise<void> => {
+    const { clientId } = request.caller
+    const bytes = storedBytesOf(request)
+    const ofAddress = await limiter.countStoredBytesFrom(clientId, addressOf(request), bytes, storedBytes.ofAddress)
+    const { isOver, retryAfterSeconds } = ofAddress.isOver
+      ? ofAddress
+      : await limiter.countStoredBytes(clientId, bytes, storedBytes.ofKey)
+    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'This key stores no more for now')
+  }
+  app.addHook('preHandler', (request, _reply, done) => {
+    const browser = request.caller?.browser
+    return browser === undefined || request.body == null ? done() : withTimeout(count(request, browser))
+  })
+}
+
+function storedBytesOf({ bodyBytes, body, headers }: FastifyRequest): number {
+  const bytes = bodyBytes?.length ?? Buffer.byteLength(JSON.stringify(body))
+  return headers['idempotency-key'] === undefined ? bytes : bytes + Math.max(bytes, ANSWER_BYTES)
+}
 
 const EXPOSED = [
   'X-RateLimit-Limit',

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import type { Redis } from 'ioredis'
 import {
   type RateLimiterAbstract,
@@ -9,10 +9,8 @@ import {
 import type { Pool } from '../../db/connect.ts'
 import { createStatementBatcher } from '../../db/statement-batcher.ts'
 import { type Clock, systemClock } from '../../platform/clock.ts'
-import { rateLimitExceeded } from '../../platform/errors.ts'
+import { type AppError, rateLimitExceeded } from '../../platform/errors.ts'
 import type { Config } from '../../platform/settings/config.ts'
-import { withTimeout } from '../server/answers/answers.ts'
-import type { BrowserKey } from './caller.ts'
 
 export const WINDOW_SECONDS = 60
 /** Requests per window on the standard plan, and per address without a valid key. */
@@ -90,11 +88,15 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   }
 }
 
-export function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
+/** Adds the rate-limit headers. @throws {AppError} `refusal`, else 429 above the limit */
+export function refuseOver(reply: FastifyReply, standing: Standing, refusal?: AppError): void {
+  const { limit, remaining, resetAt, isOver, retryAfterSeconds } = standing
   reply
     .header('x-ratelimit-limit', String(limit))
     .header('x-ratelimit-remaining', String(remaining))
     .header('x-ratelimit-reset', String(Math.ceil(resetAt.getTime() / 1000)))
+  if (refusal !== undefined) throw refusal
+  if (isOver) throw rateLimitExceeded(retryAfterSeconds)
 }
 
 function toStanding({ place, msBeforeNext }: Count, limit: number, clock: Clock): Standing {
@@ -173,32 +175,4 @@ async function connectRedis(url: string, onError: (error: Error) => void = () =>
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 500 })
   redis.on('error', onError)
   return redis
-}
-
-const ANSWER_BYTES = 1_024
-
-/** Every page visitor can read a browser key, so its stored bytes are limited per key and address (429). */
-export function boundStoredBytes(
-  app: FastifyInstance,
-  limiter: RequestLimiter,
-  addressOf: (request: FastifyRequest) => string,
-): void {
-  const count = async (request: FastifyRequest, { storedBytes }: BrowserKey): Promise<void> => {
-    const { clientId } = request.caller
-    const bytes = storedBytesOf(request)
-    const ofAddress = await limiter.countStoredBytesFrom(clientId, addressOf(request), bytes, storedBytes.ofAddress)
-    const { isOver, retryAfterSeconds } = ofAddress.isOver
-      ? ofAddress
-      : await limiter.countStoredBytes(clientId, bytes, storedBytes.ofKey)
-    if (isOver) throw rateLimitExceeded(retryAfterSeconds, 'This key stores no more for now')
-  }
-  app.addHook('preHandler', (request, _reply, done) => {
-    const browser = request.caller?.browser
-    return browser === undefined || request.body == null ? done() : withTimeout(count(request, browser))
-  })
-}
-
-function storedBytesOf({ bodyBytes, body, headers }: FastifyRequest): number {
-  const bytes = bodyBytes?.length ?? Buffer.byteLength(JSON.stringify(body))
-  return headers['idempotency-key'] === undefined ? bytes : bytes + Math.max(bytes, ANSWER_BYTES)
 }

@@ -10,7 +10,7 @@ const MIB = 1024 * 1024
 let handled = 0
 let arrived = 0
 const { db } = await createTestDatabase()
-const unbounded = { bytesPerSecond: 1024 * MIB, burstBytes: 1024 * MIB }
+const unbounded = { perSecond: 1024 * MIB, burst: 1024 * MIB }
 const routes = (app: FastifyInstance) => {
   app.addHook('preParsing', (_request, _reply, payload, done) => {
     payload.on('data', (chunk) => {

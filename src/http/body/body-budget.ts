@@ -1,7 +1,6 @@
 import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
-import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
+import { createFairPace, type FairPace, type Turn } from '../../fair/fair-pace.ts'
 import { createCache } from '../../platform/cache.ts'
-import { monotonicMs } from '../../platform/clock.ts'
 import { type AppError, serviceUnavailable, slowBody } from '../../platform/errors.ts'
 import { hasBody } from '../server/request-head.ts'
 
@@ -91,15 +90,16 @@ export function countBodies(
   })
 }
 
-function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; resume(): unknown }) {
+function paceBody(body: HeldBody, pace: FairPace<string>, payload: { pause(): unknown; resume(): unknown }) {
   let allowed = TURN_BYTES
   const take = (): void => {
-    body.isWaiting = !pace.take(waiting)
+    body.isWaiting = !pace.take(turn)
     if (body.isWaiting) payload.pause()
     else allowed += TURN_BYTES
   }
-  const waiting: BodyInTurn = {
-    client: body.client,
+  const turn: Turn<string> = {
+    owner: body.client,
+    cost: TURN_BYTES,
     onTurn: () => {
       body.isWaiting = false
       allowed += TURN_BYTES
@@ -112,7 +112,7 @@ function paceBody(body: HeldBody, pace: BodyPace, payload: { pause(): unknown; r
       if (allowed < 0 && !body.isWaiting) take()
     },
     stop: () => {
-      if (body.isWaiting) pace.leave(waiting)
+      if (body.isWaiting) pace.leave(turn)
     },
   }
 }
@@ -244,58 +244,31 @@ function chooseEvicted(bodies: readonly HeldBody[]): HeldBody | undefined {
 /** Bytes per read, at first and at every turn. */
 export const TURN_BYTES = 64 * 1024
 
-/** Shared by all unproven clients; also the pace of each address proven within the hour. */
-const OF_UNPROVEN: Pace = { bytesPerSecond: 2 * MIB, burstBytes: MIB }
+/** Bytes. Shared by all unproven clients; also the pace of each address proven within the hour. */
+const OF_UNPROVEN = { perSecond: 2 * MIB, burst: MIB }
 /** Per company. The burst fits a whole body for most routes. */
-const OF_COMPANY: Pace = { bytesPerSecond: MIB, burstBytes: MIB }
+const OF_COMPANY = { perSecond: MIB, burst: MIB }
 const PROVEN_FOR_MS = 3_600_000
 const MOST_GROUPS = 1_000
 
-type Pace = { readonly bytesPerSecond: number; readonly burstBytes: number }
-
-export type BodyInTurn = { readonly client: string; readonly onTurn: () => void }
-
-type BodyPace = {
-  /** Returns false if the body must wait for its turn. */
-  take(body: BodyInTurn): boolean
-  leave(body: BodyInTurn): void
-}
-
 export type BodyPaces = {
-  of(owner: Owner): BodyPace
+  of(owner: Owner): FairPace<string>
   noteProven(address: string): void
 }
 
 /**
- * Reads the first 64 KiB of each body at once, the rest at a bounded rate per company, per address proven within the
- * hour, and for all others together. So large unproven bodies delay only each other.
+ * Reads the first 64 KiB of each body at once, the rest in turns at a bounded rate per company, per address proven
+ * within the hour, and for all others together. So large unproven bodies delay only each other.
  */
 export function createBodyPaces(ofUnproven = OF_UNPROVEN, ofCompany = OF_COMPANY): BodyPaces {
-  const paces = createCache<string, BodyPace>({ name: 'body_paces', max: MOST_GROUPS })
+  const paces = createCache<string, FairPace<string>>({ name: 'body_paces', max: MOST_GROUPS })
   const proven = createCache<string, true>({ name: 'proven_addresses', max: MOST_GROUPS, ttlMs: PROVEN_FOR_MS })
-  const unproven = createBodyPace(ofUnproven)
+  const unproven = createFairPace<string>(ofUnproven)
   return {
     of: ({ group, client, isKnown }) => {
       if (!isKnown && !proven.find(client)) return unproven
-      return paces.get(group, () => createBodyPace(isKnown ? ofCompany : ofUnproven))
+      return paces.get(group, () => createFairPace(isKnown ? ofCompany : ofUnproven))
     },
     noteProven: (address) => proven.set(address, true),
-  }
-}
-
-/** Reads a group's bodies in turns of `TURN_BYTES`, round robin over clients, then over a client's bodies. */
-export function createBodyPace({ bytesPerSecond, burstBytes }: Pace, nowMs = monotonicMs): BodyPace {
-  const pace = createFairPace<string>({ perSecond: bytesPerSecond, burst: burstBytes }, nowMs)
-  const turns = new WeakMap<BodyInTurn, Turn<string>>()
-  return {
-    take: (body) => {
-      const turn = { owner: body.client, cost: TURN_BYTES, onTurn: body.onTurn }
-      turns.set(body, turn)
-      return pace.take(turn)
-    },
-    leave: (body) => {
-      const turn = turns.get(body)
-      if (turn !== undefined) pace.leave(turn)
-    },
   }
 }

@@ -3,16 +3,14 @@ import { afterAll, afterEach, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { eventually } from '../../../test/service.ts'
-import { type BodyInTurn, createBodyPace, createBodyPaces, TURN_BYTES } from './body-budget.ts'
+import { createFairPace, type Turn } from '../../fair/fair-pace.ts'
+import { createBodyPaces, TURN_BYTES } from './body-budget.ts'
 
 const MIB = 1024 * 1024
 const KIB = 1024
 const { db } = await createTestDatabase()
 /** Two turns for all unproven bodies together, and for each address that has proven a body. */
-const paces = createBodyPaces(
-  { bytesPerSecond: 0, burstBytes: 2 * TURN_BYTES },
-  { bytesPerSecond: MIB, burstBytes: 8 * MIB },
-)
+const paces = createBodyPaces({ perSecond: 0, burst: 2 * TURN_BYTES }, { perSecond: MIB, burst: 8 * MIB })
 let arrived = 0
 const { app } = await createTestApi({
   db,
@@ -88,11 +86,12 @@ test('a body that waits for its turn is not ended as one that arrives slowly', a
 
 test('a rate is shared by clients in rotation, and by the bodies of each', async () => {
   let nowMs = 0
-  const pace = createBodyPace({ bytesPerSecond: TURN_BYTES * 1_000, burstBytes: TURN_BYTES }, () => nowMs)
+  const pace = createFairPace<string>({ perSecond: TURN_BYTES * 1_000, burst: TURN_BYTES }, () => nowMs)
   const turns: string[] = []
-  const bodyOf = (name: string): BodyInTurn => {
+  const bodyOf = (name: string): Turn<string> => {
     const body = {
-      client: name.slice(0, 1),
+      owner: name.slice(0, 1),
+      cost: TURN_BYTES,
       onTurn: () => {
         turns.push(name)
         pace.take(body)

@@ -5,27 +5,23 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { AppError, badRequest } from '../../platform/errors.ts'
 import { requireUtf8Charset } from './input.ts'
 
-type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
+type Entries = Iterable<readonly [string, string]>
+type ReadForm = (entries: Entries) => Record<string, unknown>
 
 /** Accepts both form encodings as the equivalent JSON body; 400 for files, malformed forms and invalid UTF-8. */
 export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Promise<void> {
-  app.addContentTypeParser<Buffer>(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
+  const accept = (type: string, read: (body: Buffer, contentType: string) => Entries | Promise<Entries>) =>
+    app.addContentTypeParser<Buffer>(type, { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
       requireUtf8Charset(request)
-      if (!isUtf8(decodePercents(body))) throw badRequest('The form is not valid UTF-8')
-      return readForm(new URLSearchParams(body.toString('utf8')))
-    },
-  )
-  app.addContentTypeParser<Buffer>(
-    'multipart/form-data',
-    { parseAs: 'buffer' },
-    async (request: FastifyRequest, body: Buffer) => {
-      requireUtf8Charset(request)
-      return readForm(await readMultipart(String(request.headers['content-type']), body))
-    },
-  )
+      return readForm(await read(body, String(request.headers['content-type'])))
+    })
+  accept('application/x-www-form-urlencoded', readUrlEncoded)
+  accept('multipart/form-data', (body, contentType) => readMultipart(contentType, body))
+}
+
+function readUrlEncoded(body: Buffer): Entries {
+  if (!isUtf8(decodePercents(body))) throw badRequest('The form is not valid UTF-8')
+  return new URLSearchParams(body.toString('utf8'))
 }
 
 const decodePercents = (body: Buffer): Buffer =>

@@ -59,15 +59,15 @@ export async function reserveNewKeys(db: Db, requests: readonly KeyedRequest[]):
     on conflict (company_id, client_id, method, path, key) do nothing
     returning concat_ws(' ', company_id, client_id, method, path, key) as request_key, id`
   const ids = new Map(reserved.map(({ requestKey, id }) => [requestKey, id]))
-  return rows.map(({ companyId, clientId, method, path, key }) => {
-    const requestKey = [companyId, clientId, method, path, key].join(' ')
+  return rows.map((row) => {
+    const requestKey = requestKeyOf(row)
     const id = ids.get(requestKey)
     ids.delete(requestKey)
     return id
   })
 }
 
-export const requestKeyOf = ({ companyId, clientId, method, path, key }: KeyedRequest): string =>
+export const requestKeyOf = ({ companyId, clientId, method, path, key }: Omit<KeyedRequest, 'digest'>): string =>
   [companyId, clientId, method, path, key].join(' ')
 
 export const toKeyColumns = ({ companyId, clientId, method, path, key, digest }: KeyedRequest) => ({
@@ -187,25 +187,23 @@ export async function releaseKey(db: Db, companyId: number, id: number): Promise
 /** Renews leases of running requests; skips locked rows until the next time. */
 export async function renewKeys(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
   const byTable = Map.groupBy(reservations, ({ companyId }) => companyId === OPERATOR)
-  for (const some of byTable.values()) await renewSome(db, some)
-}
-
-async function renewSome(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
-  const keys = keysOf(reservations[0]?.companyId ?? OPERATOR)
-  await db`
-    update ${keys} key
-    set lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
-    from (
-      select company_id, id
-      from ${keys}
-      where (company_id, id) in (
-          select company_id, id
-          from ${inputRows(reservations, { bigint: ['companyId', 'id'] }, 'running')}
-        )
-        and answer_status is null
-      for update skip locked
-    ) as running
-    where (key.company_id, key.id) = (running.company_id, running.id)`
+  for (const [isOperator, ofTable] of byTable) {
+    const keys = isOperator ? sql`operator_keys` : sql`idempotency_keys`
+    await db`
+      update ${keys} key
+      set lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
+      from (
+        select company_id, id
+        from ${keys}
+        where (company_id, id) in (
+            select company_id, id
+            from ${inputRows(ofTable, { bigint: ['companyId', 'id'] }, 'running')}
+          )
+          and answer_status is null
+        for update skip locked
+      ) as running
+      where (key.company_id, key.id) = (running.company_id, running.id)`
+  }
 }
 
 /**

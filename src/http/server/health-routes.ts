@@ -8,6 +8,7 @@ import type { Metrics } from '../../platform/telemetry/metrics.ts'
 import { METRICS_SPACING_MS } from '../../platform/telemetry/metrics.ts'
 import { VERSION } from '../../platform/version.ts'
 import { createTokenCheck } from '../admission/authenticate.ts'
+import { withTimeout } from './answers/answers.ts'
 import { isForwarded, isNearby, isUnrebindableHost } from './request-head.ts'
 import type { Stopping } from './stopping.ts'
 
@@ -40,7 +41,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
 
     app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
-      if (!(await answersBeforeDeadline(deps.db))) throw serviceUnavailable('The database does not answer')
+      if (!(await answers(deps.db))) throw serviceUnavailable('The database does not answer')
       const details = { mail: deps.mailHealth.details() }
       return { status: 'ok', ...(isReader(request) && { details }) }
     })
@@ -71,16 +72,8 @@ const notNearby = () =>
     '/metrics is read from this machine or a private network without a proxy, under an IP address, localhost or the host of BASE_URL, or with METRICS_TOKEN',
   )
 
-async function answersBeforeDeadline(db: Pool): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
-  const deadline = setTimeout(() => resolve(false), DATABASE_DEADLINE_MS)
-  db`select 1`.then(
-    () => resolve(true),
-    () => resolve(false),
+const answers = (db: Pool): Promise<boolean> =>
+  withTimeout(db`select 1`, undefined, DATABASE_DEADLINE_MS).then(
+    () => true,
+    () => false,
   )
-  try {
-    return await promise
-  } finally {
-    clearTimeout(deadline)
-  }
-}
