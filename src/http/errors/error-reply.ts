@@ -55,6 +55,8 @@ async function toRefusal(error: unknown, request: FastifyRequest): Promise<AppEr
 
 /** Returns the error that a caller gets; unexpected errors as they are. */
 export async function explainError(error: unknown, request: FastifyRequest): Promise<unknown> {
+  // Fastify adds a status to errors of the body stream.
+  if (error instanceof AppError) return error
   if (error instanceof InvalidRequest) return toInvalid(error, request)
   return fromServer(error, request) ?? error
 }
