@@ -65,7 +65,7 @@ type RunnerDeps = Required<WorkerDeps> & { recover(): Promise<void> }
 /** Runs the jobs of one kind. */
 function startRunner(deps: RunnerDeps, kind: JobKind) {
   const { db, log, leaseMs } = deps
-  // Not a `Set`, as in src/http/errors/database-timeout.ts.
+  // Not a `Set`, as in src/http/server/answers/answers.ts.
   const running: LeasedBatch[] = []
   const leases = startLeases(deps, kind, running)
   const outcomes = createOutcomeWriter(deps, tableOf(kind))
