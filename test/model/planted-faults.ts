@@ -64,8 +64,8 @@ export const PLANTED: Planted[] = [
     title: 'the ids that the answer to a send names are discarded',
     model: 'people',
     file: 'src/sends/batch/send-batches.ts',
-    find: 'await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))',
-    replace: 'await learnRecipients(sends.flatMap(() => []))',
+    find: 'if (recipients.length > 0) await learnRecipients(recipients)',
+    replace: 'if (recipients.length > 0) await learnRecipients([])',
   },
   {
     title: 'the dialled number stays the address of answers',
